@@ -1,0 +1,3 @@
+"""proxyctl: ProxySQL configuration as code."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The instance: connect, read, lock, apply. The only package that talks to ProxySQL."""

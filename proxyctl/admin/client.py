@@ -1,0 +1,285 @@
+"""The connection to an admin interface. The only place that imports pymysql.
+
+One statement a call, over the text protocol, without arguments: literals are made in `sql`. There
+is no transaction: ProxySQL swallows BEGIN, and an open SQLite transaction wedges the interface for
+every administrator. Answers stay bytes until they are decoded with surrogateescape, since one
+latin1 byte in a comment must not break the connection.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from proxyctl.catalog import Version, parse_version
+from proxyctl.errors import ConnectionLostError, InstanceError, StatementError
+from proxyctl.sql import Statement, mask_literals
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+CONNECT_TIMEOUT_S = 10
+READ_TIMEOUT_S = 60
+"""Somebody's read of a large digest table holds the whole admin interface for seconds."""
+
+_LOST = (2006, 2013, 2014, 2055)
+
+
+@dataclass(frozen=True)
+class Login:
+    """Where an admin interface is, and who we are there. `password` never appears in a repr."""
+
+    host: str = "127.0.0.1"
+    port: int = 6032
+    user: str = "admin"
+    password: str = ""
+    name: str = ""
+    socket: str | None = None
+    tls_ca: str | None = None
+    tls_required: bool = False
+    connect_timeout_s: int = CONNECT_TIMEOUT_S
+    read_timeout_s: int = READ_TIMEOUT_S
+
+    def __repr__(self) -> str:
+        return f"Login({self.user}@{self.address})"
+
+    @property
+    def address(self) -> str:
+        """`host:port`, or the path of the socket."""
+        return self.socket or f"{self.host}:{self.port}"
+
+
+class AdminClient:
+    """One open admin connection. Use as a context manager."""
+
+    def __init__(self, login: Login, *, trace: Callable[[str], None] | None = None) -> None:
+        self.login = login
+        self.version_text = ""
+        self._trace = trace
+        self._connection: Connection[Any] | None = None
+        self.connect()
+
+    def __enter__(self) -> AdminClient:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def address(self) -> str:
+        """Where the instance is."""
+        return self.login.address
+
+    @property
+    def version(self) -> Version:
+        """The ProxySQL version that the instance names."""
+        return parse_version(self.version_text)
+
+    def connect(self) -> None:
+        """Open the connection, and find out whether it is a ProxySQL that lets us administrate.
+
+        Raises: InstanceError with a way out for every reason that is known.
+        """
+        self.close()
+        self._connection = _open(self.login)
+        rows = self.query("SELECT @@version")
+        self.version_text = str(rows[0][0]) if rows else ""
+        try:
+            parse_version(self.version_text)
+        except ValueError as error:
+            raise InstanceError(
+                f"{self.address} does not answer as ProxySQL does (version {self.version_text!r})",
+                hint="the admin port is 6032 by default; 6033 is for applications",
+            ) from error
+        if self.query("SELECT DATABASE()") == [("stats",)]:
+            raise InstanceError(
+                f"{self.address}: the account {self.login.user} may only read statistics",
+                hint="use an account of admin-admin_credentials, not of admin-stats_credentials",
+            )
+
+    def close(self) -> None:
+        """Close the connection, quietly if it is broken."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            # A broken connection is as closed as can be.
+            with suppress(Exception):
+                connection.close()
+
+    def query(self, sql: str) -> list[tuple[str | None, ...]]:
+        """Return the rows of one statement as text."""
+        return [
+            tuple(None if cell is None else _text(cell) for cell in row) for row in self.raw(sql)
+        ]
+
+    def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
+        """Return the rows of one statement as bytes."""
+        return self._run(sql, lambda: mask_literals(sql))[0]
+
+    def execute(self, statement: Statement) -> int:
+        """Run one statement that changes something; return the number of rows it changed.
+
+        Raises: StatementError when ProxySQL refuses it, ConnectionLostError when it is not known
+        whether it ran.
+        """
+        return self._run(statement.sql, lambda: statement.masked)[1]
+
+    def _run(
+        self, sql: str, masked: Callable[[], str]
+    ) -> tuple[list[tuple[bytes | None, ...]], int]:
+        from pymysql import err
+
+        if self._connection is None:
+            raise ConnectionLostError(f"{self.address}: the connection is closed")
+        if self._trace:
+            self._trace(masked())
+        try:
+            with self._connection.cursor() as cursor:
+                count = cursor.execute(sql)
+                rows = list(cursor.fetchall()) if cursor.description else []
+        except (err.Error, OSError, ssl.SSLError) as error:
+            raise self._translated(error, masked()) from error
+        return rows, count
+
+    def _translated(self, error: Exception, masked: str) -> InstanceError:
+        from pymysql import err
+
+        code, text = _code_and_text(error)
+        is_answer = isinstance(error, err.MySQLError) and code not in (0, *_LOST)
+        if is_answer:
+            return StatementError(
+                f"{self.address}: {_mask_answer(text)}\n  in: {_short(masked)}",
+                code=code,
+                statement=masked,
+                hint=_hint(text),
+            )
+        self.close()
+        if "timed out" in text:
+            return ConnectionLostError(
+                f"{self.address}: no answer within {self.login.read_timeout_s} s:"
+                f" the admin interface is busy\n  in: {_short(masked)}",
+                hint="somebody may be reading a large statistics table; try again",
+            )
+        return ConnectionLostError(
+            f"{self.address}: the connection was lost ({text or type(error).__name__})"
+            f"\n  in: {_short(masked)}"
+        )
+
+
+def _text(cell: bytes | str) -> str:
+    return cell if isinstance(cell, str) else cell.decode("utf-8", "surrogateescape")
+
+
+def _short(sql: str, limit: int = 300) -> str:
+    return sql if len(sql) <= limit else f"{sql[:limit]} ... ({len(sql)} characters)"
+
+
+def _mask_answer(text: str) -> str:
+    """Mask the quoted parts of an SQLite message, which may repeat a literal of the statement."""
+    return mask_literals(text) if "near" not in text else text.split("near")[0] + "near ***"
+
+
+def _code_and_text(error: Exception) -> tuple[int, str]:
+    arguments = error.args
+    if len(arguments) >= 2 and isinstance(arguments[0], int):
+        return arguments[0], _text(arguments[1]) if arguments[1] else ""
+    return 0, str(error)
+
+
+def _hint(text: str) -> str | None:
+    if "readonly database" in text:
+        return "the admin interface is read-only: PROXYSQL READWRITE allows changes again"
+    if "database is locked" in text:
+        return "another session holds an SQLite lock; try again"
+    return None
+
+
+def _open(login: Login) -> Connection[Any]:
+    """Connect.
+
+    Raises: InstanceError; each known reason with its way out.
+    """
+    import pymysql
+    from pymysql import err
+    from pymysql.connections import Connection
+
+    class AnyVersionConnection(Connection[Any]):
+        """A connection that survives a server version which does not begin with a number.
+
+        The admin port announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in
+        the handshake, and the instance could not be managed at all.
+        """
+
+        server_version: str
+
+        def _get_server_information(self) -> None:
+            super()._get_server_information()  # type: ignore[misc]
+            if not self.server_version.split(".", 1)[0].isdigit():
+                self.server_version = f"8.0.0 ({self.server_version})"
+
+    tls = _tls(login)
+    try:
+        return AnyVersionConnection(
+            host=login.host,
+            port=login.port,
+            unix_socket=login.socket,
+            user=login.user,
+            password=login.password,
+            connect_timeout=login.connect_timeout_s,
+            read_timeout=login.read_timeout_s,
+            write_timeout=login.read_timeout_s,
+            charset="utf8mb4",
+            use_unicode=False,
+            autocommit=None,
+            ssl=tls,
+            cursorclass=pymysql.cursors.Cursor,
+        )
+    except (TimeoutError, err.Error, OSError, ssl.SSLError) as error:
+        raise _refused(login, error) from error
+
+
+def _tls(login: Login) -> ssl.SSLContext | None:
+    if not (login.tls_required or login.tls_ca):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=login.tls_ca)
+    except (OSError, ssl.SSLError) as error:
+        raise InstanceError(f"--tls-ca {login.tls_ca}: {error}") from error
+    # ProxySQL's own certificates carry no host name: the CA is what is verified.
+    context.check_hostname = False
+    if login.tls_ca is None:
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _refused(login: Login, error: Exception) -> InstanceError:
+    code, text = _code_and_text(error)
+    where = f"{login.user}@{login.address}"
+    if code == 1040 and "only connect locally" in text:
+        return InstanceError(
+            f"{where}: ProxySQL lets {login.user} in only from the machine it runs on",
+            hint="add another account to admin-admin_credentials, such as radmin, and use that",
+        )
+    if code == 1045:
+        return InstanceError(
+            f"{where}: access denied: wrong user or password",
+            hint="accounts are in admin-admin_credentials of the instance; a mysql_users row with"
+            " the same name replaces such an account",
+        )
+    if "SSL" in text or "TLS" in text or isinstance(error, ssl.SSLError):
+        return InstanceError(
+            f"{where}: TLS failed: {text}",
+            hint="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
+        )
+    reason = text.split("(", 1)[-1].rstrip(")") if code == 2003 else text or type(error).__name__
+    return InstanceError(
+        f"cannot connect to {login.address}: {reason}",
+        hint="is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?",
+    )
+
+
+def relogin(login: Login, *, read_timeout_s: int) -> Login:
+    """Return the login with another read timeout."""
+    return replace(login, read_timeout_s=read_timeout_s)

@@ -1,0 +1,241 @@
+"""Instance -> rows: the schema as this instance has it, and its tables layer by layer."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
+from proxyctl.errors import InternalError, StatementError
+from proxyctl.sql import literal, select_json, select_rows
+from proxyctl.state import Layer, Row, Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK_ROWS = 500
+"""Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB a row are left."""
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Keep the cyclic collector still while many rows, which form no cycles, are built."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def read_layouts(client: AdminClient) -> dict[str, Layout]:
+    """Return the configuration tables that the instance has, with the columns it really has.
+
+    Shape: by catalogue name. A column that the catalogue does not know (of a newer ProxySQL) is
+    kept, described as the instance describes it.
+    """
+    rows = client.query(
+        'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
+        " JOIN pragma_table_info(m.name) p WHERE m.type='table' ORDER BY m.name, p.cid"
+    )
+    columns: dict[str, list[tuple[str | None, ...]]] = {}
+    for row in rows:
+        columns.setdefault(str(row[0]), []).append(row[1:])
+    layouts = {}
+    for table in TABLES.values():
+        found = columns.get(table.sql_name)
+        if found and table.exists_in(client.version):
+            layouts[table.name] = _layout(table, found, client)
+    return layouts
+
+
+def _layout(table: Table, found: Iterable[tuple[str | None, ...]], client: AdminClient) -> Layout:
+    known = layout_of(table, client.version)
+    columns = tuple(
+        known.column(str(name)) if name in known.index else _unknown(row)
+        for row in found
+        for name in row[:1]
+    )
+    return known if columns == known.columns else Layout(table, columns)
+
+
+def _unknown(row: tuple[str | None, ...]) -> Column:
+    name, sql_type, notnull, default = row
+    value: int | str | None = None
+    if default is not None and default.upper() != "NULL":
+        value = default[1:-1].replace("''", "'") if default[:1] in "'\"" else int(default)
+    return Column(str(name), sql_type or "VARCHAR", notnull=notnull == "1", default=value)
+
+
+@dataclass
+class _Last:
+    """The text and rows of the layer read before, to notice that the next one is the same."""
+
+    text: bytes = b""
+    rows: Rows | None = None
+
+
+class TableReader:
+    """Reads tables of one instance. Two layers with the same text share one set of rows.
+
+    `tee` receives every table as read, for the snapshot: (table, layer, JSON text of the rows).
+    """
+
+    def __init__(
+        self,
+        client: AdminClient,
+        *,
+        tee: Callable[[Layout, Layer, list[bytes]], None] | None = None,
+    ) -> None:
+        self._client = client
+        self._tee = tee
+        self._has_json = True
+
+    def layers_of(self, layout: Layout) -> Callable[[Layer], Rows]:
+        """Return a function that reads this table in a given layer."""
+        last = _Last()
+
+        def read(layer: Layer) -> Rows:
+            chunks = self._chunks(layout, layer)
+            if self._tee:
+                self._tee(layout, layer, chunks)
+            text = b",".join(chunks)
+            if last.rows is not None and text == last.text:
+                return last.rows
+            rows = parse_rows(layout, chunks)
+            if last.rows is None:
+                last.text, last.rows = text, rows
+            return rows
+
+        return read
+
+    def read(self, layout: Layout, layer: Layer) -> Rows:
+        """Return the rows of a table in one layer."""
+        return self.layers_of(layout)(layer)
+
+    def _chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
+        """Return the rows as JSON texts without the outer brackets."""
+        if self._has_json:
+            try:
+                rows = self._client.raw(select_json(layout, layer, chunk=CHUNK_ROWS))
+                return [row[0][1:-1] for row in rows if row[0] is not None and row[0] != b"[]"]
+            except StatementError as error:
+                if "no such function" not in error.message:
+                    raise
+                self._has_json = False
+        return [_row_json(layout, row) for row in self._client.raw(select_rows(layout, layer))]
+
+
+def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
+    """Return one row of the text protocol as SQLite's json_array would give it."""
+    cells: list[Value] = []
+    for column, cell in zip(layout.columns, row, strict=True):
+        text = None if cell is None else cell.decode("utf-8", "surrogateescape")
+        is_int = text is not None and column.is_numeric and text.lstrip("-").isdigit()
+        cells.append(int(text) if is_int and text is not None else text)
+    import json
+
+    return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")
+
+
+def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
+    """Return the rows of JSON texts, by key.
+
+    Raises: InternalError when two rows have one key, which ProxySQL's primary keys rule out.
+    """
+    rows: Rows = {}
+    count = 0
+    key_of = _key_function(layout)
+    with paused_gc():
+        for chunk in chunks:
+            for cells in _loads(b"[" + chunk + b"]"):
+                row = tuple(cells)
+                rows[key_of(row)] = row
+                count += 1
+    if count != len(rows):
+        raise InternalError(f"{layout.name}: two rows with one primary key")
+    return rows
+
+
+def _key_function(layout: Layout) -> Callable[[Row], tuple[Value, ...]]:
+    positions = layout.key_index
+    if len(positions) == 1:
+        only = positions[0]
+        return lambda row: (row[only],)
+    from operator import itemgetter
+
+    return itemgetter(*positions)
+
+
+def _loads(text: bytes) -> list[list[Value]]:
+    import orjson
+
+    try:
+        rows: list[list[Value]] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Text that is not UTF-8: keep its bytes as surrogate escapes.
+        import json
+
+        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
+    return rows
+
+
+@dataclass(frozen=True)
+class RuntimeFacts:
+    """The variables at RUNTIME that decide how a plan has to read the rest."""
+
+    monitor_enabled: bool
+    rds_discovery: bool
+    regex_engine: int
+    admin_names: frozenset[str]
+    is_cluster_member: bool
+
+
+_FACTS = (
+    "mysql-monitor_enabled",
+    "mysql-monitor_aws_rds_topology_discovery_interval",
+    "mysql-query_processor_regex",
+    "admin-admin_credentials",
+    "admin-stats_credentials",
+)
+
+
+def read_facts(client: AdminClient) -> RuntimeFacts:
+    """Return what RUNTIME says about monitor, regex engine, administrators and cluster."""
+    names = ",".join(map(literal, _FACTS))
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables"
+        f" WHERE variable_name IN ({names})"
+    )
+    values = {str(row[0]): row[1] for row in rows}
+    peers = client.query("SELECT count(*) FROM runtime_proxysql_servers")
+    lists = (values.get("admin-admin_credentials"), values.get("admin-stats_credentials"))
+    return RuntimeFacts(
+        monitor_enabled=values.get("mysql-monitor_enabled") == "true",
+        rds_discovery=(values.get("mysql-monitor_aws_rds_topology_discovery_interval") or "0")
+        != "0",
+        regex_engine=int(values.get("mysql-query_processor_regex") or 1),
+        admin_names=frozenset(
+            entry.split(":", 1)[0] for text in lists if text for entry in text.split(";") if entry
+        ),
+        is_cluster_member=peers != [("0",)],
+    )
+
+
+def used_hostgroups(client: AdminClient, layouts: dict[str, Layout]) -> frozenset[Value]:
+    """Return the hostgroups that rules, fast routing and users at RUNTIME send traffic to."""
+    parts = [
+        f"SELECT DISTINCT {column} FROM runtime_{table} WHERE {column} IS NOT NULL"
+        for table, column in (
+            ("mysql_query_rules", "destination_hostgroup"),
+            ("mysql_query_rules_fast_routing", "destination_hostgroup"),
+            ("mysql_users", "default_hostgroup"),
+        )
+        if table in layouts
+    ]
+    return frozenset(int(row[0]) for row in client.query(" UNION ".join(parts)) if row[0])

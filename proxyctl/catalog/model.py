@@ -1,0 +1,215 @@
+"""What a table, a column, a variable and an admin module are. The data stands in the sibling files.
+
+A *layout* is a table as one ProxySQL version has it: the columns of that version, in order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+Value = int | float | str | None
+"""One field as ProxySQL stores it. None is SQL NULL and nothing else; text that is not UTF-8 holds
+its bytes as surrogate escapes."""
+
+
+class Version(NamedTuple):
+    """A ProxySQL version, as far as it orders features."""
+
+    major: int
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+@lru_cache(maxsize=256)
+def parse_version(text: str) -> Version:
+    """Return the version in `text`, leniently: `2.7.1-16-g2726c27` and `3.0.0-alpha` are fine.
+
+    Raises: ValueError when it does not begin with three numbers.
+    """
+    match = re.match(r"\D{0,2}(\d+)\.(\d+)\.(\d+)", text)
+    if match is None:
+        raise ValueError(f"not a ProxySQL version: {text!r}")
+    return Version(int(match[1]), int(match[2]), int(match[3]))
+
+
+OLDEST = Version(2, 0, 1)
+REFERENCE = Version(2, 7, 1)
+"""The version assumed where no instance is asked."""
+
+
+class Kind(StrEnum):
+    """How the values of a column are written and compared."""
+
+    INT = "integer"
+    BOOL = "boolean"
+    TEXT = "text"
+    JSON = "json"
+
+
+def _exists(since: str, until: str | None, version: Version) -> bool:
+    return parse_version(since) <= version and (until is None or version <= parse_version(until))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    `check` is the expression that ProxySQL enforces; it is also the text of its error message.
+    `hostgroup` marks a hostgroup number: files may use a hostgroup name there.
+    """
+
+    name: str
+    sql_type: str
+    notnull: bool = False
+    default: int | str | None = None
+    check: str | None = None
+    since: str = "2.0.1"
+    until: str | None = None
+    hostgroup: bool = False
+    secret: bool = False
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind, read off the type and the check, so that it cannot disagree with them."""
+        if self.check and "JSON_VALID" in self.check:
+            return Kind.JSON
+        if not self.sql_type.startswith("INT"):
+            return Kind.TEXT
+        is_flag = self.check is not None and re.search(r"IN ?\(0, ?1\)", self.check)
+        return Kind.BOOL if is_flag else Kind.INT
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether SQLite gives the column integer affinity."""
+        return self.sql_type.startswith("INT")
+
+    @property
+    def is_mandatory(self) -> bool:
+        """Whether an INSERT has to name the column."""
+        return self.notnull and self.default is None
+
+    @cached_property
+    def bounds(self) -> tuple[int | None, int | None]:
+        """The smallest and the largest integer that the check lets pass; None where it is open."""
+        if not self.check or not self.is_numeric:
+            return (None, None)
+        low = re.search(rf"\b{self.name} ?>(=?) ?(\d+)", self.check)
+        high = re.search(rf"\b{self.name} ?<= ?(\d+)", self.check)
+        return (
+            int(low[2]) + (0 if low[1] else 1) if low else None,
+            int(high[1]) if high else None,
+        )
+
+    @cached_property
+    def choices(self) -> tuple[int | str, ...] | None:
+        """The values that an `IN (...)` check lists (text in the case it lists them), or None."""
+        if not self.check:
+            return None
+        found = re.fullmatch(rf"(?:UPPER|LOWER)?\(?{self.name}\)? IN ?\((.*)\)", self.check)
+        if found is None:
+            return None
+        items = [item.strip() for item in found[1].split(",")]
+        return tuple(item[1:-1] if item.startswith("'") else int(item) for item in items)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One configuration table, with the columns of every version.
+
+    `prefix` is set for the two halves of global_variables: rows whose name begins with it.
+    """
+
+    name: str
+    admin_module: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    unique: tuple[tuple[str, ...], ...] = ()
+    since: str = "2.0.1"
+    until: str | None = None
+    autoincrement: bool = False
+    prefix: str | None = None
+
+    @property
+    def sql_name(self) -> str:
+        """The name of the table in SQL."""
+        return "global_variables" if self.prefix else self.name
+
+    def exists_in(self, version: Version) -> bool:
+        """Return whether this ProxySQL version has the table."""
+        return _exists(self.since, self.until, version)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table as one ProxySQL version has it."""
+
+    table: Table
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        """The table's name in files and plans."""
+        return self.table.name
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Where each column stands in a row."""
+        return {name: position for position, name in enumerate(self.names)}
+
+    @cached_property
+    def key_index(self) -> tuple[int, ...]:
+        """Where the key columns stand in a row."""
+        return tuple(self.index[name] for name in self.table.key)
+
+    @cached_property
+    def defaults(self) -> tuple[Value, ...]:
+        """A row of ProxySQL's own defaults; NULL also stands where a column has none."""
+        return tuple(column.default for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name.
+
+        Raises: KeyError when this version has no such column.
+        """
+        return self.columns[self.index[name]]
+
+    def key_of(self, row: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the primary key of a row."""
+        return tuple([row[position] for position in self.key_index])
+
+
+@lru_cache(maxsize=512)
+def layout_of(table: Table, version: Version) -> Layout:
+    """Return the table as `version` has it."""
+    columns = (c for c in table.columns if _exists(c.since, c.until, version))
+    return Layout(table, tuple(columns))
+
+
+@dataclass(frozen=True)
+class AdminModule:
+    """The unit that LOAD and SAVE move: all its tables together."""
+
+    name: str
+    tables: tuple[Table, ...]
+
+    @property
+    def load(self) -> str:
+        """The statement that makes MEMORY the RUNTIME."""
+        return f"LOAD {self.name} TO RUNTIME"
+
+    @property
+    def save(self) -> str:
+        """The statement that writes MEMORY to DISK."""
+        return f"SAVE {self.name} TO DISK"

@@ -1,0 +1,152 @@
+"""When two values, and two sets of rows, are the same. Pure: rows in, differences out.
+
+Values are compared by what they mean to ProxySQL (a JSON column by its content, a password by
+verification, a variable by its kind), never by rewriting either side first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.catalog.variables import VARIABLES, VariableKind
+from proxyctl.passwords import same_password
+from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One row in which a layer differs from what it should hold.
+
+    Shape: `current` None means that the row is missing in the layer, `desired` None that it should
+    not be there. `columns` are the positions that differ, for a row present on both sides.
+    """
+
+    key: Key
+    current: Row | None
+    desired: DesiredRow | None
+    columns: tuple[int, ...] = ()
+
+
+def differences(
+    layout: Layout,
+    current: Rows,
+    desired: Iterable[tuple[Key, DesiredRow]],
+    *,
+    ignored: frozenset[str] = frozenset(),
+) -> Iterator[Difference]:
+    """Yield the desired rows that `current` lacks or holds otherwise; deletions are not found."""
+    skip = frozenset(layout.index[name] for name in ignored if name in layout.index)
+    for key, row in desired:
+        found = current.get(key)
+        if found is None:
+            yield Difference(key, None, row)
+        elif found is not row and found != row:
+            columns = differing(layout, found, row)
+            if skip:
+                columns = tuple(position for position in columns if position not in skip)
+            if columns:
+                yield Difference(key, found, row, columns)
+
+
+def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, ...]:
+    """Return the positions in which the rows mean different things. KEEP agrees with anything."""
+    if layout.table.prefix is not None:
+        return () if same_variable(str(current[0]), current[1], desired[1]) else (1,)
+    return tuple(
+        position
+        for position, (have, want) in enumerate(zip(current, desired, strict=True))
+        if have != want and want is not KEEP and not same(layout.columns[position], have, want)
+    )
+
+
+def same(column: Column, one: Value, other: object) -> bool:
+    """Return whether two values of a column mean the same to ProxySQL."""
+    if one == other and type(one) is type(other):
+        return True
+    if one is None or other is None:
+        return False
+    if column.is_numeric:
+        return _number(one) == _number(other)
+    if not isinstance(one, str) or not isinstance(other, str):
+        return str(one) == str(other)
+    if column.secret:
+        return same_password(one, other)
+    if column.kind is Kind.JSON:
+        return _same_json(one, other)
+    if column.check and column.check.startswith(("UPPER(", "LOWER(")):
+        return one.upper() == other.upper()
+    return False
+
+
+def _number(value: object) -> object:
+    """Return the number that SQLite's integer affinity makes of the value, or the value itself."""
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+", value):
+        return int(value)
+    return value
+
+
+def _same_json(one: str, other: str) -> bool:
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except ValueError:
+        return False
+
+
+def same_variable(name: str, one: Value, other: object) -> bool:
+    """Return whether two texts of a variable have the same effect."""
+    return other is KEEP or canonical_variable(name, one) == canonical_variable(name, other)
+
+
+def canonical_variable(name: str, value: object) -> str:
+    """Return the text that RUNTIME shows for a variable, as far as its kind decides that.
+
+    Source: ProxySQL reads integers with atoi and booleans as true/false/1/0 in any case; an unset
+    interface list is printed as `(null)`.
+    """
+    text = "" if value is None else str(value)
+    known = VARIABLES.get(name)
+    kind = known.kind if known else VariableKind.TEXT
+    if kind is VariableKind.BOOL:
+        return {"1": "true", "0": "false"}.get(text, text.lower())
+    if kind is VariableKind.INT:
+        found = re.match(r"\s*([+-]?\d+)", text)
+        return str(int(found[1])) if found else text
+    return "" if text == "(null)" else text
+
+
+def fold_users(layout: Layout, rows: Rows) -> Rows:
+    """Return user rows with the two halves of a user joined where they agree elsewhere.
+
+    RUNTIME always holds halves, MEMORY after SAVE ... TO MEMORY as well: (u, backend 1, frontend 0)
+    and (u, backend 0, frontend 1) mean what the one row (u, 1, 1) means. Shape: keyed by
+    (username, backend); a joined user stands under (username, 1).
+    """
+    backend, frontend = layout.index["backend"], layout.index["frontend"]
+    folded: Rows = {}
+    for key, row in rows.items():
+        if row[backend] == 1 and row[frontend] == 0:
+            half = rows.get((key[0], 0))
+            joined = _joined(layout, row, half) if half is not None else None
+            folded[key] = row if joined is None else joined
+        elif row[backend] == 0 and row[frontend] == 1:
+            other = rows.get((key[0], 1))
+            if other is None or other[frontend] != 0 or _joined(layout, other, row) is None:
+                folded[key] = row
+        else:
+            folded[key] = row
+    return folded
+
+
+def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None:
+    frontend = layout.index["frontend"]
+    backend = layout.index["backend"]
+    for position, (one, other) in enumerate(zip(backend_half, frontend_half, strict=True)):
+        if position in (frontend, backend) or one == other:
+            continue
+        if not same(layout.columns[position], one, other):
+            return None
+    return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])

@@ -1,0 +1,143 @@
+"""Every error a user can meet, and the exit code of each.
+
+    ProxyctlError                 exit  meaning
+      UsageError                  64    wrong command line
+      ConfigError                  1    the files are wrong: carries every mistake, sorted by place
+      InstanceError                1    connect, log in, read: nothing was changed
+      RefusedError                 3    a guard, pending edits, a stale plan, a lock: no change
+      ApplyError                   4    stopped part way: says what each layer holds
+      InternalError                1    a broken invariant: a bug in proxyctl
+
+Exit code 2 (differences) is no error: commands return it. 130 is an interrupt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """What the process returns. 0 to 3: nothing was changed, unless an apply finished."""
+
+    DONE = 0
+    ERROR = 1
+    DIFFERENCES = 2
+    REFUSED = 3
+    INCOMPLETE = 4
+    USAGE = 64
+    INTERRUPTED = 130
+
+
+class ProxyctlError(Exception):
+    """Base of all expected errors: a message, and a hint that says how to get out."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.ERROR
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def lines(self) -> list[str]:
+        """Return the text shown to a person, one entry a line."""
+        return [self.message, *([f"hint: {self.hint}"] if self.hint else [])]
+
+
+class UsageError(ProxyctlError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mistake:
+    """One mistake in a file.
+
+    Units: line and column count from 1; 0 means that the place inside the file is not known.
+    """
+
+    path: str
+    line: int
+    column: int
+    key: str
+    message: str
+    hint: str | None = None
+
+    def text(self) -> str:
+        """Return `file:line:col: key: what is wrong`, and the hint on a line of its own."""
+        place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
+        key = f"{self.key}: " if self.key else ""
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{place}{key}{self.message}{hint}"
+
+
+class ConfigError(ProxyctlError):
+    """The files cannot be used. Carries all mistakes found, sorted by file and line."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = sorted(mistakes, key=lambda m: (m.path, m.line, m.column, m.key, m.message))
+        count = len(self.mistakes)
+        super().__init__(f"{count} mistake{'' if count == 1 else 's'} in the files")
+
+    def lines(self) -> list[str]:
+        """Return one entry per mistake; the summary comes last."""
+        return [*(mistake.text() for mistake in self.mistakes), self.message]
+
+
+class InstanceError(ProxyctlError):
+    """The instance cannot be reached, does not let us in, or does not answer as ProxySQL does."""
+
+
+class ConnectionLostError(InstanceError):
+    """The connection broke while a statement was under way: whether it ran is not known."""
+
+
+class StatementError(InstanceError):
+    """ProxySQL answered a statement with an error packet."""
+
+    def __init__(self, message: str, *, code: int, statement: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.statement = statement
+        """The statement with every literal masked."""
+
+
+class RefusedError(ProxyctlError):
+    """proxyctl would not act: a guard, pending edits, a stale plan, a lock. Nothing changed."""
+
+    exit_code = ExitCode.REFUSED
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, reasons: Iterable[str] = ()
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.reasons = list(reasons)
+
+    def lines(self) -> list[str]:
+        """Return the message, one line a reason, then the hint."""
+        hint = [f"hint: {self.hint}"] if self.hint else []
+        return [self.message, *(f"  {reason}" for reason in self.reasons), *hint]
+
+
+class ApplyError(ProxyctlError):
+    """An apply stopped part way. The layers may have changed: they are listed by admin module."""
+
+    exit_code = ExitCode.INCOMPLETE
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, layers: Iterable[str] = ()
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.layers = list(layers)
+
+    def lines(self) -> list[str]:
+        """Return the message, what each layer holds now, then the hint."""
+        hint = [f"hint: {self.hint}"] if self.hint else []
+        return [self.message, *(f"  {layer}" for layer in self.layers), *hint]
+
+
+class InternalError(ProxyctlError):
+    """A broken invariant. Never caught below the command line: it is a bug, and says so."""

@@ -1,0 +1,98 @@
+"""Guards: transitions that are too dangerous to happen without being asked for. Pure.
+
+A guard judges what an apply would change, never a state: a hostgroup that always was empty is no
+transition. Each refusal names the way to allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.families import Family
+from proxyctl.plan import ADD, DELETE, ModulePlan, Refusal
+from proxyctl.state import GuardLimits, Layer, Rows
+from proxyctl.survey import TableSurvey
+
+FORCE = "--force"
+NEVER_EMPTIED = ("mysql_servers", "mysql_users", "mysql_query_rules")
+
+
+def guard_refusals(
+    modules: Iterable[ModulePlan],
+    limits: GuardLimits,
+    families: Iterable[Family],
+    used_hostgroups: frozenset[Value],
+    names: Mapping[int, str],
+) -> Iterator[Refusal]:
+    """Yield every guard that refuses; all of them, so that one look shows the whole danger."""
+    for module in modules:
+        for survey in module.surveys.values():
+            if survey.desired is None or survey.layout.table.prefix:
+                continue
+            yield from _too_many_deletes(module, survey, limits)
+            if survey.layout.name == "mysql_servers" and limits.empty_hostgroup == "refuse":
+                yield from _emptied_hostgroups(survey, families, used_hostgroups, names)
+
+
+def _too_many_deletes(
+    module: ModulePlan, survey: TableSurvey, limits: GuardLimits
+) -> Iterator[Refusal]:
+    table = survey.layout.name
+    present = max(len(survey.memory), survey.runtime_count)
+    changes = [change for change in module.changes if change.table == table]
+    added = {_node(survey.layout, change.key) for change in changes if change.action == ADD}
+    gone = [
+        change
+        for change in changes
+        if change.action == DELETE and _node(survey.layout, change.key) not in added
+    ]
+    remaining = len(survey.target)
+    if table in NEVER_EMPTIED and gone and remaining == 0:
+        yield Refusal("table_emptied", f"{table}: all {present} rows would be deleted", FORCE)
+    elif present > limits.max_deletes_above_rows and (
+        len(gone) * 100 > present * limits.max_deletes_percent
+    ):
+        yield Refusal(
+            "max_deletes",
+            f"{table}: {len(gone)} of {present} rows would be deleted"
+            f" (guards.max_deletes: {limits.max_deletes_percent} percent)",
+            FORCE,
+        )
+
+
+def _node(layout: Layout, key: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return what stays the same when a server moves to another hostgroup; else the key."""
+    return key[1:] if layout.name.endswith("_servers") and len(key) == 3 else key
+
+
+def _emptied_hostgroups(
+    survey: TableSurvey,
+    families: Iterable[Family],
+    used: frozenset[Value],
+    names: Mapping[int, str],
+) -> Iterator[Refusal]:
+    """A used hostgroup that has an ONLINE server now must keep one."""
+    layout = survey.layout
+    if not survey.changes[Layer.RUNTIME]:
+        return
+    before = _served(layout, survey.runtime or {}, families)
+    after = _served(layout, survey.target, families)
+    for hostgroup in sorted((before - after) & used, key=str):
+        name = names.get(hostgroup) if isinstance(hostgroup, int) else None
+        shown = f"{hostgroup} ({name})" if name else str(hostgroup)
+        yield Refusal(
+            "empty_hostgroup",
+            f"hostgroup {shown} is used by rules or users and would have no ONLINE server",
+            FORCE,
+        )
+
+
+def _served(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset[Value]:
+    """Return the hostgroups with an ONLINE server; a family with a node serves all its own."""
+    hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
+    online = {row[hostgroup] for row in rows.values() if str(row[status]).upper() == "ONLINE"}
+    for family in families:
+        if online & family.hostgroups:
+            online |= family.hostgroups
+    return frozenset(online)

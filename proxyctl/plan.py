@@ -1,0 +1,323 @@
+"""The plan: what differs from the files, the steps that mend it, and what stands in the way.
+
+Pure. A plan is data: it is printed, saved as a receipt, compared by fingerprint, and carried out by
+`admin.apply`. It never executes anything and never asks an instance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
+from proxyctl.compare import Difference
+from proxyctl.families import placed_rows
+from proxyctl.sql import Statement, is_secret, transition
+from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Where
+from proxyctl.survey import Surroundings, TableSurvey, value_of
+
+ADD, CHANGE, DELETE = "add", "change", "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a changed row. Secrets carry no values: that they differ is all that is said."""
+
+    column: str
+    current: Value
+    desired: Value
+    is_secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row that differs from the files in at least one layer.
+
+    Shape: `layers` where it differs; `action` and `fields` are those of the first of RUNTIME,
+    MEMORY, DISK that differs. `row` is the desired row, or the current one of a deletion, with
+    secrets left out.
+    """
+
+    table: str
+    key: Key
+    action: str
+    layers: tuple[Layer, ...]
+    fields: tuple[FieldChange, ...]
+    row: Mapping[str, Value]
+    where: Where | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason not to apply. `allow` is the option that lets it through."""
+
+    code: str
+    message: str
+    allow: str | None = None
+
+
+@dataclass
+class ModulePlan:
+    """One admin module: its changes, and whether it is LOADed and SAVEd.
+
+    Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
+    in the union step). `final` is what MEMORY holds before the SAVE. `surveys` has every table of
+    the module that was read. Rows that are the survey's `memory` object need no statement.
+    """
+
+    module: AdminModule
+    surveys: dict[str, TableSurvey]
+    changes: list[Change]
+    load: bool
+    save: bool
+    images: list[dict[str, Rows]] = field(default_factory=list)
+    final: dict[str, Rows] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The admin module's name, such as MYSQL SERVERS."""
+        return self.module.name
+
+    @property
+    def stages(self) -> bool:
+        """Whether MEMORY is written."""
+        return any(survey.target is not survey.memory for survey in self.surveys.values())
+
+    @property
+    def does_something(self) -> bool:
+        """Whether an apply has any step for this module."""
+        return self.stages or self.load or self.save
+
+    def staging(self) -> list[Statement]:
+        """Return the statements that turn MEMORY into the first image (or the final rows)."""
+        return self.transition({n: s.memory for n, s in self.surveys.items()}, self.first)
+
+    @property
+    def first(self) -> dict[str, Rows]:
+        """What MEMORY holds after staging: the first image, or the final rows without a LOAD."""
+        return self.images[0] if self.images else self.final
+
+    def transition(self, before: Mapping[str, Rows], after: Mapping[str, Rows]) -> list[Statement]:
+        """Return the statements that turn one set of MEMORY rows of this module into another."""
+        statements: list[Statement] = []
+        for name, rows in after.items():
+            if rows is not before[name]:
+                statements += transition(self.surveys[name].layout, before[name], rows)
+        return statements
+
+
+@dataclass
+class Plan:
+    """Everything that one apply would do to one instance."""
+
+    name: str
+    address: str
+    version: str
+    modules: list[ModulePlan] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    left_alone: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    restart_required: list[str] = field(default_factory=list)
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether all three layers agree with the files."""
+        return not any(module.changes or module.does_something for module in self.modules)
+
+    def counts(self, layer: Layer = Layer.RUNTIME) -> dict[str, int]:
+        """Return how many rows are added, changed and deleted in a layer."""
+        result = {ADD: 0, CHANGE: 0, DELETE: 0}
+        for module in self.modules:
+            for change in module.changes:
+                if layer in change.layers:
+                    result[change.action] += 1
+        return result
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the plan says: address, changes, steps, refusals.
+
+        Secrets enter it only as changed or unchanged: a hash over them could be guessed from the
+        rest of the plan, which is printed.
+        """
+        text = json.dumps(
+            [self.address, self.version, list(self._content())],
+            sort_keys=True,
+            default=str,
+            ensure_ascii=True,
+        )
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _content(self) -> Iterator[object]:
+        for module in self.modules:
+            yield [module.name, module.load, module.save, len(module.images)]
+            for change in module.changes:
+                fields = [
+                    [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
+                    for f in change.fields
+                ]
+                yield [change.table, list(change.key), change.action, list(change.layers), fields]
+        yield [[refusal.code, refusal.message] for refusal in self.refusals]
+        yield self.left_alone
+
+
+def plan_module(
+    module: AdminModule, surveys: dict[str, TableSurvey], *, reload: bool = False
+) -> ModulePlan:
+    """Return the plan of one admin module from the surveys of its tables.
+
+    `reload`: LOAD although nothing differs at RUNTIME (rules after a change of the regex engine).
+    """
+    changes = [
+        change
+        for name in sorted(surveys)
+        if surveys[name].desired is not None
+        for change in changes_of(surveys[name])
+    ]
+    return ModulePlan(
+        module=module,
+        surveys=surveys,
+        changes=changes,
+        load=reload or any(s.changes.get(Layer.RUNTIME) for s in surveys.values()),
+        save=any(s.changes.get(Layer.DISK) for s in surveys.values()),
+    )
+
+
+def changes_of(survey: TableSurvey) -> list[Change]:
+    """Return the differences of the three layers as one change a row, sorted by key."""
+    order = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+    by_key: dict[Key, dict[Layer, Difference]] = {}
+    for layer in order:
+        for difference in survey.changes.get(layer, ()):
+            by_key.setdefault(difference.key, {})[layer] = difference
+    return [_change(survey, key, found) for key, found in sorted(by_key.items(), key=_sortable)]
+
+
+def _sortable(item: tuple[Key, object]) -> tuple[tuple[int, float, str], ...]:
+    return tuple(
+        (1, 0.0, cell) if isinstance(cell, str) else (0, cell or 0, "") for cell in item[0]
+    )
+
+
+def _change(survey: TableSurvey, key: Key, found: dict[Layer, Difference]) -> Change:
+    layout = survey.layout
+    shown = next(iter(found.values()))
+    desired = survey.desired
+    fields: tuple[FieldChange, ...]
+    if shown.desired is None:
+        action, fields = DELETE, ()
+    elif shown.current is None:
+        action, fields = ADD, tuple(_added_fields(layout, shown.desired))
+    else:
+        action, fields = CHANGE, tuple(_changed_fields(layout, shown))
+    return Change(
+        table=layout.table.name,
+        key=key,
+        action=action,
+        layers=tuple(found),
+        fields=fields,
+        row=_public(layout, shown.desired or shown.current or ()),
+        where=desired.where.get(key) if desired else None,
+    )
+
+
+def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
+    plain: Row = tuple(None if cell is KEEP else cell for cell in row)
+    return {
+        name: plain[position]
+        for position, name in enumerate(layout.names)
+        if not is_secret(layout, position, plain)
+    }
+
+
+def _field(layout: Layout, position: int, current: Row | None, desired: DesiredRow) -> FieldChange:
+    plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
+    name = layout.names[position]
+    secret = is_secret(layout, position, plain) or (
+        current is not None and is_secret(layout, position, current)
+    )
+    if secret:
+        return FieldChange(name, None, None, is_secret=True)
+    return FieldChange(name, current[position] if current else None, plain[position])
+
+
+def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
+    """Yield the fields of a new row that are not ProxySQL's defaults."""
+    for position, cell in enumerate(desired):
+        is_key = position in layout.key_index
+        if not is_key and cell is not KEEP and cell != layout.defaults[position]:
+            yield _field(layout, position, None, desired)
+
+
+def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:
+    if difference.desired is not None:
+        for position in difference.columns:
+            yield _field(layout, position, difference.current, difference.desired)
+
+
+def complete_images(
+    modules: Iterable[ModulePlan], surroundings: Surroundings, used_hostgroups: frozenset[Value]
+) -> None:
+    """Fill in what every module loads and what MEMORY holds before its SAVE.
+
+    MYSQL SERVERS loads placed rows. If servers leave a hostgroup that traffic still uses while
+    rules or users change in the same apply, a first LOAD holds old and new rows: a query routed
+    into an emptied hostgroup would wait the whole connect timeout.
+    """
+    plans = list(modules)
+    reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
+    for plan in plans:
+        plan.final = {name: survey.target for name, survey in plan.surveys.items()}
+        if plan.load and plan.name == "MYSQL SERVERS":
+            plan.images = _server_images(plan, surroundings, used_hostgroups, reroutes)
+        elif plan.load:
+            plan.images = [dict(plan.final)]
+        if plan.name == "MYSQL VARIABLES" and plan.save:
+            _add_restart_only(plan)
+
+
+def _server_images(
+    plan: ModulePlan,
+    surroundings: Surroundings,
+    used_hostgroups: frozenset[Value],
+    reroutes: bool,
+) -> list[dict[str, Rows]]:
+    survey = plan.surveys["mysql_servers"]
+    layout, runtime = survey.layout, survey.runtime or {}
+    placed = placed_rows(layout, survey.target, runtime, surroundings.families)
+    image = {**plan.final, "mysql_servers": placed if placed != survey.memory else survey.memory}
+    hostgroup = layout.index["hostgroup_id"]
+    leaving = {
+        key: row
+        for key, row in runtime.items()
+        if key not in placed and row[hostgroup] in used_hostgroups
+    }
+    if not (reroutes and leaving):
+        return [image]
+    return [{**image, "mysql_servers": {**leaving, **placed}}, {"mysql_servers": placed}]
+
+
+def _add_restart_only(plan: ModulePlan) -> None:
+    """MEMORY gets the file's threads and interfaces, else DISK's, before a SAVE.
+
+    A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
+    """
+    survey = plan.surveys["mysql_variables"]
+    rows = dict(survey.target)
+    for key, row in survey.disk_restart_only.items():
+        rows[key] = row
+    if survey.desired is not None:
+        for key, wanted in survey.desired.rows.items():
+            if key in survey.disk_restart_only:
+                rows[key] = (key[0], value_of(wanted, 1))
+    if rows != survey.memory:
+        plan.final["mysql_variables"] = rows
+
+
+def ordered(modules: Iterable[str]) -> list[AdminModule]:
+    """Return the admin modules with these names, in the order in which they are loaded."""
+    wanted = set(modules)
+    return [module for name, module in ADMIN_MODULES.items() if name in wanted]

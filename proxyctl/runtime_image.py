@@ -1,0 +1,179 @@
+"""What RUNTIME shows after a LOAD of given MEMORY rows.
+
+RUNTIME is not a copy: rows are dropped, split and normalised without a word. Comparing RUNTIME with
+this image, and not with the rows, is what keeps a plan quiet when nothing is wrong.
+Source: ProxySQL 2.7.1, read from its source and checked on a running server; monitored hostgroup
+families are not handled here but in `families`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.compare import canonical_variable, fold_users
+from proxyctl.state import KEEP, DesiredRow, Key
+
+MAX_CLIENT_ADDR = 45
+"""INET6_ADDRSTRLEN - 1: ProxySQL skips a rule whose client_addr is longer."""
+
+_UNCHANGED = frozenset(
+    {
+        "mysql_query_rules_fast_routing",
+        "pgsql_query_rules_fast_routing",
+        "mysql_servers_ssl_params",
+        "mysql_hostgroup_attributes",
+        "pgsql_hostgroup_attributes",
+        "mysql_firewall_whitelist_users",
+        "mysql_firewall_whitelist_rules",
+        "mysql_firewall_whitelist_sqli_fingerprints",
+        "pgsql_firewall_whitelist_users",
+        "pgsql_firewall_whitelist_rules",
+        "pgsql_firewall_whitelist_sqli_fingerprints",
+        "scheduler",
+        "restapi_routes",
+        "proxysql_servers",
+    }
+)
+
+
+def is_copied(layout: Layout) -> bool:
+    """Return whether RUNTIME shows exactly the MEMORY rows of this table."""
+    return layout.name in _UNCHANGED
+
+
+def runtime_image(
+    layout: Layout, rows: dict[Key, DesiredRow] | dict[Key, tuple[Value, ...]]
+) -> dict[Key, DesiredRow]:
+    """Return what RUNTIME holds after these rows were loaded. KEEP stays KEEP.
+
+    Shape: keyed like `rows`; users are folded (one row for both halves).
+    """
+    if is_copied(layout):
+        return dict(rows)
+    return dict(_image(layout, dict(rows)))
+
+
+def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    name = layout.name
+    if layout.table.prefix is not None:
+        yield from ((key, _variable(row)) for key, row in rows.items())
+    elif name.endswith("_servers"):
+        yield from _servers(layout, rows)
+    elif name.endswith("_users"):
+        yield from _users(layout, rows)
+    elif name.endswith("_query_rules"):
+        yield from _rules(layout, rows)
+    else:
+        yield from _hostgroups(layout, rows)
+
+
+def _variable(row: DesiredRow) -> DesiredRow:
+    return (row[0], canonical_variable(str(row[0]), row[1]))
+
+
+def _servers(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    status = layout.index["status"]
+    for key, row in rows.items():
+        value = row[status]
+        if value is KEEP:
+            yield key, row
+            continue
+        upper = str(value).upper()
+        if upper != "OFFLINE_HARD":
+            yield key, (*row[:status], upper, *row[status + 1 :])
+
+
+def _users(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    index = layout.index
+    active, hostgroup = index["active"], index["default_hostgroup"]
+    blank = [index[name] for name in ("password", "default_schema") if name in index]
+    live: dict[Key, DesiredRow] = {}
+    for key, row in rows.items():
+        if row[active] != 1 or _negative(row[hostgroup]):
+            continue
+        if row[index["backend"]] == 0 and row[index["frontend"]] == 0:
+            continue
+        if any(row[position] is None for position in blank):
+            cells = list(row)
+            for position in blank:
+                cells[position] = "" if cells[position] is None else cells[position]
+            row = tuple(cells)
+        live[key] = row
+    yield from fold_users(layout, live).items()  # type: ignore[arg-type]
+
+
+def _negative(value: object) -> bool:
+    return isinstance(value, int) and value < 0
+
+
+def _rules(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    index = layout.index
+    active, address, digest = index["active"], index["client_addr"], index["digest"]
+    modifiers = index["re_modifiers"]
+    numbers = [
+        position
+        for position, column in enumerate(layout.columns)
+        if column.is_numeric and not column.notnull
+    ]
+    for key, row in rows.items():
+        if row[active] != 1 or not valid_client_addr(row[address]):
+            continue
+        changes: dict[int, Value] = {}
+        if row[digest] is not None:
+            changes[digest] = normal_digest(row[digest])
+        if row[modifiers] != "CASELESS":
+            changes[modifiers] = normal_modifiers(row[modifiers])
+        for position in numbers:
+            if _negative(row[position]):
+                changes[position] = None
+        if changes:
+            cells = list(row)
+            for position, value in changes.items():
+                cells[position] = value
+            row = tuple(cells)
+        yield key, row
+
+
+def valid_client_addr(value: object) -> bool:
+    """Return whether ProxySQL keeps a rule with this client_addr: `%` at the end, not too long."""
+    if not isinstance(value, str):
+        return True
+    return "%" not in value[:-1] and len(value) <= MAX_CLIENT_ADDR
+
+
+def normal_digest(value: object) -> str | None:
+    """Return how RUNTIME prints a digest, or None where ProxySQL drops the criterion.
+
+    Source: strtoull with base auto-detection; 0 and text that is no number mean "no criterion".
+    """
+    found = re.match(r"\s*(?:0[xX]([0-9A-Fa-f]+)|(\d+))", str(value))
+    if found is None:
+        return None
+    if found[1] is not None:
+        number = int(found[1], 16)
+    else:
+        octal = re.match(r"0[0-7]*", found[2])
+        number = int(octal[0], 8) if found[2].startswith("0") and octal else int(found[2])
+    number = min(number, 0xFFFFFFFFFFFFFFFF)
+    return f"0x{number:016X}" if number else None
+
+
+def normal_modifiers(value: object) -> str:
+    """Return how RUNTIME prints re_modifiers: the words it recognised, in its own order."""
+    words = [word.upper() for word in str(value).split(",")] if value is not None else []
+    kept = [name for name in ("CASELESS", "GLOBAL") if any(word.startswith(name) for word in words)]
+    return ",".join(kept)
+
+
+def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    """Rows of one table that claim a hostgroup of an earlier row are ignored at LOAD."""
+    columns = [layout.index[c.name] for c in layout.columns if c.hostgroup]
+    taken: set[object] = set()
+    for key, row in rows.items():
+        claimed = {row[position] for position in columns}
+        if claimed & taken:
+            continue
+        taken |= claimed
+        yield key, row

@@ -1,0 +1,116 @@
+"""Rows and layers: what the files ask for, and what an instance holds.
+
+Both sides meet in the shapes of this file. Nothing here reads a file or talks to a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Final, NamedTuple
+
+from proxyctl.catalog import Layout, Value, Version
+
+Row = tuple[Value, ...]
+"""One row in the column order of its layout."""
+
+Key = tuple[Value, ...]
+"""The primary key of a row, in the order of the table's key columns."""
+
+Rows = dict[Key, Row]
+"""The rows of one table in one layer, unique by key, sorted only where something is shown."""
+
+
+class Layer(StrEnum):
+    """Where ProxySQL holds a configuration table."""
+
+    MEMORY = "memory"
+    RUNTIME = "runtime"
+    DISK = "disk"
+
+
+class _Keep(Enum):
+    """The type of KEEP; an enum, so that type checkers can tell it from a value."""
+
+    KEEP = "keep"
+
+    def __repr__(self) -> str:
+        return "KEEP"
+
+
+KEEP: Final = _Keep.KEEP
+"""In a desired row: the files do not say, so whatever the instance holds is right."""
+
+DesiredRow = tuple[Value | _Keep, ...]
+
+
+class Where(NamedTuple):
+    """The place in the files that a row comes from.
+
+    `origin` names the section that generated the row ("sharding sbtest", "pxc_clusters main"), or
+    is empty for a row written out as such. Units: line and column count from 1.
+    """
+
+    path: str
+    line: int
+    column: int
+    origin: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The part of a table that the files own (`manage:`).
+
+    `owns` answers for a primary key; `text` is the scope as the file has it (`rule_id 10-5999`).
+    """
+
+    owns: Callable[[Key], bool]
+    text: str
+
+
+@dataclass(frozen=True)
+class DesiredTable:
+    """One managed table.
+
+    Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
+    names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
+    sets to the first place that does. `scope` None means that the whole table is ours.
+    """
+
+    layout: Layout
+    rows: Mapping[Key, DesiredRow]
+    where: Mapping[Key, Where] = field(default_factory=dict)
+    used: Mapping[str, Where] = field(default_factory=dict)
+    keep_on_update: frozenset[str] = frozenset()
+    scope: Scope | None = None
+
+    def owns(self, key: Key) -> bool:
+        """Return whether a row with this key is ours: in the files, or to be deleted."""
+        return key in self.rows or self.scope is None or self.scope.owns(key)
+
+
+@dataclass(frozen=True)
+class GuardLimits:
+    """The `guards` section."""
+
+    max_deletes_percent: int = 30
+    max_deletes_above_rows: int = 10
+    empty_hostgroup: str = "refuse"
+
+
+@dataclass(frozen=True)
+class Desired:
+    """Everything that the files say about one instance.
+
+    Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
+    """
+
+    tables: Mapping[str, DesiredTable]
+    version: Version
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    guards: GuardLimits = GuardLimits()
+    warnings: tuple[str, ...] = ()

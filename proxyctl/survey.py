@@ -1,0 +1,256 @@
+"""One table in three layers: what differs from the files, and what MEMORY holds that nobody loaded.
+
+Rows come through a callable, a layer at a time, so that a large table is never held in more layers
+than are being compared. The callable is the only thing here that may reach a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
+from proxyctl.compare import Difference, differences, fold_users
+from proxyctl.families import Family, Node, ServersVerdict, compare_servers
+from proxyctl.runtime_image import is_copied, runtime_image
+from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
+
+NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
+"""Variables that are not compared between MEMORY and RUNTIME."""
+
+
+@dataclass
+class TableSurvey:
+    """What one table needs, and what stands in the way.
+
+    Shape: `memory` and `target` are MEMORY now and after staging, as stored (users in halves stay
+    halves); they are the same object where nothing is staged. `changes` lists per layer where it
+    differs from the files. `unpublished` and `unsaved` list where RUNTIME and DISK differ from
+    MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` is kept only
+    where a restore or a placement needs it.
+    """
+
+    layout: Layout
+    desired: DesiredTable | None
+    memory: Rows
+    target: Rows
+    changes: dict[Layer, list[Difference]] = field(default_factory=dict)
+    unpublished: list[Difference] = field(default_factory=list)
+    unsaved: list[Difference] = field(default_factory=list)
+    runtime: Rows | None = None
+    runtime_count: int = 0
+    disk_restart_only: dict[Key, Row] = field(default_factory=dict)
+    drained: list[Node] = field(default_factory=list)
+    discovered: list[Node] = field(default_factory=list)
+    draining: int = 0
+    unowned: int = 0
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether no layer differs from the files."""
+        return not any(self.changes.values())
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a survey of servers has to know about the instance.
+
+    `families` are the desired families that the monitor places now; `memory_families` those of the
+    MEMORY rows. `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
+    """
+
+    families: tuple[Family, ...] = ()
+    memory_families: tuple[Family, ...] = ()
+    is_cluster_member: bool = False
+
+
+def survey_table(
+    layout: Layout,
+    desired: DesiredTable | None,
+    read: Callable[[Layer], Rows],
+    surroundings: Surroundings,
+) -> TableSurvey:
+    """Read the table layer by layer and compare it with the files and with MEMORY."""
+    memory = read(Layer.MEMORY)
+    survey = TableSurvey(layout, desired, memory, memory)
+    folded = _folded(layout, memory)
+    _against_memory(survey, folded, surroundings)
+    _against_disk(survey, folded, read(Layer.DISK), surroundings)
+    _against_runtime(survey, folded, read(Layer.RUNTIME), surroundings)
+    return survey
+
+
+def _folded(layout: Layout, rows: Rows) -> Rows:
+    return fold_users(layout, rows) if layout.name.endswith("_users") and _halves(layout) else rows
+
+
+def _halves(layout: Layout) -> bool:
+    return "frontend" in layout.index
+
+
+def _is_servers(layout: Layout) -> bool:
+    return layout.name in ("mysql_servers", "pgsql_servers")
+
+
+def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:
+    """Return the desired rows that count in this layer."""
+    if desired.layout.name == "mysql_variables" and layer is not Layer.DISK:
+        return {key: row for key, row in desired.rows.items() if key[0] not in RESTART_ONLY}
+    return desired.rows
+
+
+def _removals(
+    desired: DesiredTable, current: Rows, wanted: Mapping[Key, object]
+) -> Iterable[Difference]:
+    for key, row in current.items():
+        if key not in wanted and desired.owns(key):
+            yield Difference(key, row, None)
+
+
+def _compare(
+    survey: TableSurvey, current: Rows, layer: Layer, surroundings: Surroundings
+) -> list[Difference]:
+    """Return where `current` (folded) differs from the desired rows, exactly."""
+    desired = survey.desired
+    if desired is None:
+        return []
+    wanted = _wanted(desired, layer)
+    layout = survey.layout
+    if _is_servers(layout) and surroundings.is_cluster_member and surroundings.families:
+        return _by_family(desired, current, wanted, surroundings).differences
+    found = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
+    found.extend(_removals(desired, current, wanted))
+    return found
+
+
+def _against_memory(survey: TableSurvey, folded: Rows, surroundings: Surroundings) -> None:
+    found = _compare(survey, folded, Layer.MEMORY, surroundings)
+    survey.changes[Layer.MEMORY] = found
+    if survey.desired is not None:
+        survey.unowned = sum(1 for key in folded if not survey.desired.owns(key))
+    if found:
+        survey.target = staged(survey.layout, survey.memory, folded, found)
+
+
+def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Difference]) -> Rows:
+    """Return MEMORY after the changes: KEEP keeps what is there, or becomes ProxySQL's default.
+
+    A user held in two halves becomes one row as soon as anything about it changes.
+    """
+    result = dict(memory)
+    is_users = folded is not memory
+    for change in changes:
+        if change.current is not None:
+            _remove(result, change.key, memory, folded, is_users=is_users)
+        if change.desired is None:
+            continue
+        if change.current is None:
+            row = tuple(
+                default if cell is KEEP else cell
+                for cell, default in zip(change.desired, layout.defaults, strict=True)
+            )
+        else:
+            cells = list(change.current)
+            for position in change.columns:
+                cells[position] = value_of(change.desired, position)
+            row = tuple(cells)
+        result[layout.key_of(row)] = row
+    return result
+
+
+def _remove(result: Rows, key: Key, memory: Rows, folded: Rows, *, is_users: bool) -> None:
+    result.pop(key, None)
+    if is_users and key[1] == 1 and (key[0], 0) in memory and (key[0], 0) not in folded:
+        result.pop((key[0], 0), None)
+
+
+def _against_disk(
+    survey: TableSurvey, folded: Rows, disk: Rows, surroundings: Surroundings
+) -> None:
+    if survey.layout.name == "mysql_variables":
+        survey.disk_restart_only = {k: disk[k] for k in disk if k[0] in RESTART_ONLY}
+    if disk is survey.memory:
+        survey.changes[Layer.DISK] = list(survey.changes[Layer.MEMORY])
+        if survey.layout.name == "mysql_variables":
+            survey.changes[Layer.DISK] = _compare(survey, folded, Layer.DISK, surroundings)
+        return
+    rows = _folded(survey.layout, disk)
+    survey.changes[Layer.DISK] = _compare(survey, rows, Layer.DISK, surroundings)
+    survey.unsaved = _both_ways(survey.layout, rows, folded)
+
+
+def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) -> list[Difference]:
+    """Return where a layer differs from MEMORY; the layer's row is `current`."""
+    if layer == memory:
+        return []
+    found = list(differences(layout, layer, memory.items()))
+    found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
+    if layout.table.prefix is not None:
+        found = [difference for difference in found if difference.key[0] not in NOT_PUBLISHED]
+    return found
+
+
+def _against_runtime(
+    survey: TableSurvey, folded: Rows, runtime: Rows, surroundings: Surroundings
+) -> None:
+    layout = survey.layout
+    survey.runtime_count = len(runtime)
+    if runtime is survey.memory and is_copied(layout):
+        survey.changes[Layer.RUNTIME] = list(survey.changes[Layer.MEMORY])
+        return
+    if _is_servers(layout):
+        _servers_at_runtime(survey, runtime, surroundings)
+        return
+    rows = _folded(layout, runtime)
+    survey.runtime_count = len(rows)
+    if survey.desired is not None:
+        image = runtime_image(layout, dict(_wanted(survey.desired, Layer.RUNTIME)))
+        found = differences(layout, rows, image.items(), ignored=survey.desired.keep_on_update)
+        survey.changes[Layer.RUNTIME] = [*found, *_removals(survey.desired, rows, image)]
+    else:
+        survey.changes[Layer.RUNTIME] = []
+    survey.unpublished = _both_ways(layout, rows, runtime_image(layout, folded))
+    if survey.unpublished:
+        survey.runtime = runtime
+
+
+def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surroundings) -> None:
+    layout = survey.layout
+    status = layout.index["status"]
+    live = {key: row for key, row in runtime.items() if str(row[status]).upper() != "OFFLINE_HARD"}
+    survey.draining = len(runtime) - len(live)
+    survey.runtime_count = len(live)
+    survey.runtime = live
+    survey.changes[Layer.RUNTIME] = []
+    if survey.desired is not None:
+        image = runtime_image(layout, dict(survey.desired.rows))
+        verdict = _by_family(survey.desired, live, image, surroundings)
+        survey.changes[Layer.RUNTIME] = verdict.differences
+        survey.drained, survey.discovered = verdict.drained, verdict.discovered
+    survey.unpublished = compare_servers(
+        layout, live, runtime_image(layout, survey.memory), surroundings.memory_families
+    ).differences
+
+
+def _by_family(
+    desired: DesiredTable,
+    current: Rows,
+    wanted: Mapping[Key, DesiredRow],
+    surroundings: Surroundings,
+) -> ServersVerdict:
+    index = desired.layout.index
+    return compare_servers(
+        desired.layout,
+        current,
+        wanted,
+        surroundings.families,
+        owned={key: desired.owns(key) for key in current},
+        ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
+    )
+
+
+def value_of(row: DesiredRow, position: int) -> Value:
+    """Return a desired value as a plain one. A column that differs is never KEEP."""
+    value = row[position]
+    return None if value is KEEP else value

@@ -1,0 +1,307 @@
+"""What a command does, from the files and an open connection to a plan. No printing, no options.
+
+files    -> Desired --+
+                      +-> survey (three layers) -> Plan
+instance -> Rows    --+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl import fitting, guards, pending
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.read import (
+    RuntimeFacts,
+    TableReader,
+    read_facts,
+    read_layouts,
+    used_hostgroups,
+)
+from proxyctl.catalog import ADMIN_MODULES, TABLES, AdminModule, Layout, Value
+from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.errors import ConfigError, Mistake, UsageError
+from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.plan import ModulePlan, Plan, complete_images, plan_module
+from proxyctl.state import KEEP, Desired, DesiredTable, Layer, Row
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What the command line allows. `leftovers`: admin modules that our own dead apply staged."""
+
+    only: tuple[str, ...] = ()
+    force: bool = False
+    discard_pending: bool = False
+    include_pending: bool = False
+    leftovers: frozenset[str] = frozenset()
+
+
+DEFAULT_OPTIONS = PlanOptions()
+
+
+@dataclass
+class _Survey:
+    """The surveys under way: what has been read of one instance."""
+
+    client: AdminClient
+    reader: TableReader
+    layouts: dict[str, Layout]
+    facts: RuntimeFacts
+    tables: Mapping[str, DesiredTable]
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    done: dict[str, TableSurvey] = field(default_factory=dict)
+
+    def table(self, name: str) -> TableSurvey:
+        """Return the survey of a table; read it when it was not yet."""
+        if name not in self.done:
+            layout = self.layouts[name]
+            self.done[name] = survey_table(
+                layout, self.tables.get(name), self.reader.layers_of(layout), self.surroundings
+            )
+        return self.done[name]
+
+    def module(self, module: AdminModule, *, managed_only: bool) -> dict[str, TableSurvey]:
+        """Return the surveys of the tables of a module that the instance has."""
+        names = [t.name for t in module.tables if t.name in self.layouts]
+        if managed_only:
+            names = [name for name in names if name in self.tables]
+        return {name: self.table(name) for name in names}
+
+
+def make_plan(
+    client: AdminClient,
+    desired: Desired,
+    options: PlanOptions = DEFAULT_OPTIONS,
+    *,
+    reader: TableReader | None = None,
+) -> Plan:
+    """Read the instance and return the plan. Sends SELECTs only.
+
+    Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
+    read.
+    """
+    layouts = read_layouts(client)
+    facts = read_facts(client)
+    tables = select(desired.tables, options.only)
+    mistakes = [
+        *fitting.misfits(tables, layouts, client.version),
+        *fitting.mistakes_at_instance(tables, facts.admin_names),
+    ]
+    if mistakes:
+        raise ConfigError(mistakes)
+    fitted = {name: fitting.fit(table, layouts[name]) for name, table in tables.items()}
+    survey = _Survey(client, reader or TableReader(client), layouts, facts, fitted)
+    plan = Plan(
+        name=client.login.name or client.address,
+        address=client.address,
+        version=client.version_text,
+        hostgroup_names=desired.hostgroup_names,
+        warnings=list(desired.warnings),
+    )
+    _survey_families(survey)
+    plan.modules = list(_module_plans(survey))
+    mistakes = [*_new_users_without_password(survey), *_unknown_variables(survey, client)]
+    if mistakes:
+        raise ConfigError(mistakes)
+    used = _used_hostgroups(survey)
+    complete_images(plan.modules, survey.surroundings, used)
+    _add_refusals(plan, survey, desired, options, used)
+    _add_remarks(plan, survey)
+    return plan
+
+
+def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[str, DesiredTable]:
+    """Return the managed tables that `--only` names, by admin module or by table.
+
+    Raises: UsageError for a name that is neither, or that the files do not manage.
+    """
+    if not only:
+        return dict(tables)
+    result: dict[str, DesiredTable] = {}
+    for name in only:
+        module = ADMIN_MODULES.get(name.upper())
+        names = [t.name for t in module.tables] if module else [name]
+        if not module and name not in TABLES:
+            known = ", ".join([*ADMIN_MODULES, *TABLES])
+            raise UsageError(f"--only {name}: no such admin module or table", hint=known)
+        found = {n: tables[n] for n in names if n in tables}
+        if not found:
+            raise UsageError(f"--only {name}: the files do not manage it")
+        result |= found
+    return result
+
+
+def _survey_families(survey: _Survey) -> None:
+    """Find out which hostgroup families the monitor places now, before servers are compared."""
+    servers = ADMIN_MODULES["MYSQL SERVERS"]
+    managed = {table.name for table in servers.tables} & set(survey.tables)
+    if not managed:
+        return
+    wanted: dict[str, list[Row]] = {}
+    memory: dict[str, list[Row]] = {}
+    runtime: dict[str, list[Row]] = {}
+    for name in FAMILY_TABLES:
+        if name not in survey.layouts:
+            continue
+        found = survey.table(name)
+        layout = survey.layouts[name]
+        memory[name] = list(found.memory.values())
+        wanted[name] = list(found.target.values())
+        runtime[name] = list(survey.reader.read(layout, Layer.RUNTIME).values())
+    if not survey.facts.monitor_enabled:
+        survey.surroundings = Surroundings(is_cluster_member=survey.facts.is_cluster_member)
+        return
+
+    def families(rows: dict[str, list[Row]]) -> list[Family]:
+        return families_in(survey.layouts, rows, rds_discovery=survey.facts.rds_discovery)
+
+    running = families(runtime)
+    survey.surroundings = Surroundings(
+        families=tuple(monitored(families(wanted), running)),
+        memory_families=tuple(monitored(families(memory), running)),
+        is_cluster_member=survey.facts.is_cluster_member,
+    )
+
+
+def _module_plans(survey: _Survey) -> Iterator[ModulePlan]:
+    engine_changes = False
+    for module in ADMIN_MODULES.values():
+        managed = survey.module(module, managed_only=True)
+        reload = module.name == "MYSQL QUERY RULES" and engine_changes
+        if not managed and not (reload and "mysql_query_rules" in survey.layouts):
+            continue
+        if module.name == "MYSQL VARIABLES":
+            engine_changes = _regex_engine_changes(managed)
+        if reload or not all(found.is_in_sync for found in managed.values()):
+            # A LOAD or SAVE moves the whole module: what else stands in it matters now.
+            managed = survey.module(module, managed_only=False)
+        yield plan_module(module, managed, reload=reload)
+
+
+def _regex_engine_changes(managed: dict[str, TableSurvey]) -> bool:
+    found = managed.get("mysql_variables")
+    return found is not None and any(
+        change.key == ("mysql-query_processor_regex",) for change in found.changes[Layer.RUNTIME]
+    )
+
+
+def _new_users_without_password(survey: _Survey) -> Iterator[Mistake]:
+    for name in ("mysql_users", "pgsql_users"):
+        found = survey.done.get(name)
+        if found is None or found.desired is None:
+            continue
+        password = found.layout.index["password"]
+        for change in found.changes[Layer.MEMORY]:
+            row = change.desired
+            if change.current is None and row is not None and row[password] is KEEP:
+                where = found.desired.where.get(change.key)
+                path, line, column = (where.path, where.line, where.column) if where else ("", 0, 0)
+                yield Mistake(
+                    path,
+                    line,
+                    column,
+                    "password",
+                    f"user {change.key[0]!r} is new and has no password",
+                    "add `password: {env: NAME}`; without it only existing users are left alone",
+                )
+
+
+def _unknown_variables(survey: _Survey, client: AdminClient) -> Iterator[Mistake]:
+    for name, found in survey.done.items():
+        if found.layout.table.prefix is None or found.desired is None:
+            continue
+        for change in found.changes[Layer.MEMORY]:
+            if change.current is None:
+                where = found.desired.where.get(change.key)
+                path, line, column = (
+                    (where.path, where.line, where.column) if where else (name, 0, 0)
+                )
+                yield Mistake(
+                    path,
+                    line,
+                    column,
+                    str(change.key[0]),
+                    f"ProxySQL {client.version_text} has no such variable",
+                )
+
+
+def _used_hostgroups(survey: _Survey) -> frozenset[Value]:
+    """Return the hostgroups in use; asked only when servers change at RUNTIME."""
+    servers = survey.done.get("mysql_servers")
+    if servers is None or not servers.changes.get(Layer.RUNTIME):
+        return frozenset()
+    used = used_hostgroups(survey.client, survey.layouts)
+    for name, column in (
+        ("mysql_query_rules", "destination_hostgroup"),
+        ("mysql_query_rules_fast_routing", "destination_hostgroup"),
+        ("mysql_users", "default_hostgroup"),
+    ):
+        found = survey.done.get(name)
+        if found is not None:
+            position = found.layout.index[column]
+            used |= {row[position] for row in found.target.values() if row[position] is not None}
+    return used
+
+
+def _add_refusals(
+    plan: Plan,
+    survey: _Survey,
+    desired: Desired,
+    options: PlanOptions,
+    used: frozenset[Value],
+) -> None:
+    for module in plan.modules:
+        plan.refusals.extend(
+            pending.refusals(
+                module,
+                discard=options.discard_pending,
+                include=options.include_pending,
+                leftovers=options.leftovers,
+            )
+        )
+    if not options.force:
+        plan.refusals.extend(
+            guards.guard_refusals(
+                plan.modules,
+                desired.guards,
+                survey.surroundings.families,
+                used,
+                desired.hostgroup_names,
+            )
+        )
+
+
+def _add_remarks(plan: Plan, survey: _Survey) -> None:
+    for found in survey.done.values():
+        table = found.layout.name
+        if found.desired is not None and found.desired.scope and not found.layout.table.prefix:
+            if found.unowned:
+                plan.left_alone.append(
+                    f"{table}: {found.unowned} rows outside {found.desired.scope.text}"
+                )
+        for host, port in found.drained:
+            plan.left_alone.append(f"{host}:{port} drained (max_connections 0 at RUNTIME)")
+        for host, port in found.discovered:
+            plan.left_alone.append(f"{host}:{port} discovered by the monitor")
+        if found.draining:
+            plan.left_alone.append(f"{table}: {found.draining} rows OFFLINE_HARD, draining")
+    for module in plan.modules:
+        if module.name == "MYSQL SERVERS" and module.load:
+            plan.warnings.extend(_unshunned(module))
+    for change in (c for m in plan.modules for c in m.changes):
+        if change.key and change.key[0] in RESTART_TO_TAKE_EFFECT:
+            plan.restart_required.append(str(change.key[0]))
+
+
+def _unshunned(module: ModulePlan) -> Iterator[str]:
+    """A LOAD sets servers that the proxy itself has SHUNNED back ONLINE: say which."""
+    found = module.surveys["mysql_servers"]
+    image = module.images[0].get("mysql_servers", {}) if module.images else {}
+    status = found.layout.index["status"]
+    for key, row in (found.runtime or {}).items():
+        loaded = image.get(key)
+        if str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE":
+            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
