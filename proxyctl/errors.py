@@ -139,5 +139,11 @@ class ApplyError(ProxyctlError):
         return [self.message, *(f"  {layer}" for layer in self.layers), *hint]
 
 
+class InterruptedApplyError(ApplyError):
+    """An apply was interrupted from the keyboard; what the layers hold is listed the same way."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 class InternalError(ProxyctlError):
     """A broken invariant. Never caught below the command line: it is a bug, and says so."""

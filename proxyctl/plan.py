@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
 from proxyctl.compare import Difference
-from proxyctl.families import placed_rows
+from proxyctl.families import Family, placed_rows
 from proxyctl.sql import Statement, is_secret, transition
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Where
 from proxyctl.survey import Surroundings, TableSurvey, value_of
@@ -120,6 +120,10 @@ class Plan:
     left_alone: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     restart_required: list[str] = field(default_factory=list)
+    families: tuple[Family, ...] = ()
+    """The families that the monitor will place once everything is loaded."""
+    families_before: tuple[Family, ...] = ()
+    """The families of the MEMORY rows before, which the monitor places now."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
     @property

@@ -27,8 +27,8 @@ class TableSurvey:
     Shape: `memory` and `target` are MEMORY now and after staging, as stored (users in halves stay
     halves); they are the same object where nothing is staged. `changes` lists per layer where it
     differs from the files. `unpublished` and `unsaved` list where RUNTIME and DISK differ from
-    MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` is kept only
-    where a restore or a placement needs it.
+    MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` and `disk` are
+    kept only where a restore or a placement needs them.
     """
 
     layout: Layout
@@ -39,6 +39,7 @@ class TableSurvey:
     unpublished: list[Difference] = field(default_factory=list)
     unsaved: list[Difference] = field(default_factory=list)
     runtime: Rows | None = None
+    disk: Rows | None = None
     runtime_count: int = 0
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
     drained: list[Node] = field(default_factory=list)
@@ -103,6 +104,9 @@ def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:
 def _removals(
     desired: DesiredTable, current: Rows, wanted: Mapping[Key, object]
 ) -> Iterable[Difference]:
+    """Yield the rows that should not be there. Variables cannot be removed."""
+    if desired.layout.table.prefix is not None:
+        return
     for key, row in current.items():
         if key not in wanted and desired.owns(key):
             yield Difference(key, row, None)
@@ -178,6 +182,8 @@ def _against_disk(
     rows = _folded(survey.layout, disk)
     survey.changes[Layer.DISK] = _compare(survey, rows, Layer.DISK, surroundings)
     survey.unsaved = _both_ways(survey.layout, rows, folded)
+    if survey.unsaved:
+        survey.disk = disk
 
 
 def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) -> list[Difference]:

@@ -101,7 +101,8 @@ def make_plan(
         hostgroup_names=desired.hostgroup_names,
         warnings=list(desired.warnings),
     )
-    _survey_families(survey)
+    plan.families = _survey_families(survey)
+    plan.families_before = survey.surroundings.memory_families
     plan.modules = list(_module_plans(survey))
     mistakes = [*_new_users_without_password(survey), *_unknown_variables(survey, client)]
     if mistakes:
@@ -134,12 +135,15 @@ def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[st
     return result
 
 
-def _survey_families(survey: _Survey) -> None:
-    """Find out which hostgroup families the monitor places now, before servers are compared."""
+def _survey_families(survey: _Survey) -> tuple[Family, ...]:
+    """Find out which hostgroup families the monitor places now, before servers are compared.
+
+    Returns the desired families, whether the monitor knows them already or not.
+    """
     servers = ADMIN_MODULES["MYSQL SERVERS"]
     managed = {table.name for table in servers.tables} & set(survey.tables)
     if not managed:
-        return
+        return ()
     wanted: dict[str, list[Row]] = {}
     memory: dict[str, list[Row]] = {}
     runtime: dict[str, list[Row]] = {}
@@ -153,17 +157,18 @@ def _survey_families(survey: _Survey) -> None:
         runtime[name] = list(survey.reader.read(layout, Layer.RUNTIME).values())
     if not survey.facts.monitor_enabled:
         survey.surroundings = Surroundings(is_cluster_member=survey.facts.is_cluster_member)
-        return
+        return ()
 
     def families(rows: dict[str, list[Row]]) -> list[Family]:
         return families_in(survey.layouts, rows, rds_discovery=survey.facts.rds_discovery)
 
-    running = families(runtime)
+    running, coming = families(runtime), families(wanted)
     survey.surroundings = Surroundings(
-        families=tuple(monitored(families(wanted), running)),
+        families=tuple(monitored(coming, running)),
         memory_families=tuple(monitored(families(memory), running)),
         is_cluster_member=survey.facts.is_cluster_member,
     )
+    return tuple(coming)
 
 
 def _module_plans(survey: _Survey) -> Iterator[ModulePlan]:
@@ -277,11 +282,9 @@ def _add_refusals(
 def _add_remarks(plan: Plan, survey: _Survey) -> None:
     for found in survey.done.values():
         table = found.layout.name
-        if found.desired is not None and found.desired.scope and not found.layout.table.prefix:
-            if found.unowned:
-                plan.left_alone.append(
-                    f"{table}: {found.unowned} rows outside {found.desired.scope.text}"
-                )
+        scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
+        if scope and found.unowned:
+            plan.left_alone.append(f"{table}: {found.unowned} rows outside {scope.text}")
         for host, port in found.drained:
             plan.left_alone.append(f"{host}:{port} drained (max_connections 0 at RUNTIME)")
         for host, port in found.discovered:

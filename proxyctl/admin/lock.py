@@ -40,6 +40,7 @@ class Holder:
     purpose: str
     stage: str
     modules: tuple[str, ...]
+    expires: int
     left_s: int
 
     def is_dead(self) -> bool:
@@ -138,7 +139,10 @@ class Lock:
             f"{name}={value}" for name, value in zip(names, self._values("", modules), strict=True)
         )
         count = self.client.execute(
-            Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE owner={literal(holder.owner)}")
+            Statement.plain(
+                f"UPDATE {_TABLE} SET {sets}"
+                f" WHERE owner={literal(holder.owner)} AND expires={holder.expires}"
+            )
         )
         return count == 1 and self._taken()
 
@@ -182,7 +186,8 @@ def read_holder(client: AdminClient) -> Holder | None:
     """Return who holds the lock, or None. The table need not exist."""
     try:
         rows = client.query(
-            f"SELECT owner, host, pid, purpose, stage, modules, expires-{_NOW} FROM {_TABLE}"
+            "SELECT owner, host, pid, purpose, stage, modules, expires,"
+            f" expires-{_NOW} FROM {_TABLE}"
         )
     except StatementError as error:
         if "no such table" in error.message:
@@ -190,10 +195,9 @@ def read_holder(client: AdminClient) -> Holder | None:
         raise
     if not rows:
         return None
-    owner, host, pid, purpose, stage, modules, left = (cell or "" for cell in rows[0])
-    return Holder(
-        owner, host, int(pid), purpose, stage, tuple(json.loads(modules or "[]")), int(left)
-    )
+    owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
+    named = tuple(json.loads(modules or "[]"))
+    return Holder(owner, host, int(pid), purpose, stage, named, int(expires), int(left))
 
 
 def break_lock(client: AdminClient) -> Holder | None:

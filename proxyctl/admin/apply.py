@@ -1,0 +1,383 @@
+"""Carry out a plan: stage, LOAD, read back, SAVE, read back. Nothing is believed before it is read.
+
+    stage every module in MEMORY -> read MEMORY back
+    for each module in order:  LOAD -> read RUNTIME back
+    MEMORY gets the files' rows -> SAVE -> read DISK back
+
+SAVE comes last: a value that RUNTIME refused must not come back with a restart. If anything goes
+wrong after the first LOAD, every module is restored in reverse order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.read import TableReader
+from proxyctl.admin.verify import Shortfall, runtime_shortfalls, stored_shortfalls
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    ExitCode,
+    InstanceError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+)
+from proxyctl.families import Family, placed_rows
+from proxyctl.plan import ModulePlan, Plan
+from proxyctl.sql import Statement
+from proxyctl.state import Layer, Rows
+from proxyctl.survey import TableSurvey
+
+RECONNECT_S = 15
+SETTLE_S = 2.0
+"""A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
+
+OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
+
+
+@dataclass
+class ModuleResult:
+    """What the three layers of one admin module hold after an apply, in words."""
+
+    name: str
+    memory: str = OLD
+    runtime: str = OLD
+    disk: str = OLD
+
+    def text(self) -> str:
+        """Return one line for people."""
+        return f"{self.name}: MEMORY {self.memory}, RUNTIME {self.runtime}, DISK {self.disk}"
+
+
+@dataclass
+class ApplyResult:
+    """What an apply did. `exit_code` follows from it; an apply that failed raises instead."""
+
+    modules: list[ModuleResult] = field(default_factory=list)
+    statements: int = 0
+    loads: int = 0
+    saves: int = 0
+    notes: list[str] = field(default_factory=list)
+    snapshot: Path | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """DONE: an apply that did not finish is an ApplyError."""
+        return ExitCode.DONE
+
+
+@dataclass(frozen=True)
+class ApplyOptions:
+    """`save` False leaves DISK as it is: a restart takes the change back."""
+
+    save: bool = True
+    progress: Callable[[str], None] = lambda _text: None
+
+
+class ReadBackError(ProxyctlError):
+    """A layer does not hold what was written to it. Becomes an ApplyError or InstanceError."""
+
+
+def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
+    """Apply the plan, whose rows were read under the lock.
+
+    Raises: RefusedError when the plan has refusals; InstanceError when staging failed and MEMORY
+    was put back (nothing was loaded); ApplyError when layers may have changed.
+    """
+    if plan.refusals:
+        raise RefusedError(
+            f"{plan.name}: not applied",
+            reasons=[
+                f"{refusal.message}" + (f" (allow with {refusal.allow})" if refusal.allow else "")
+                for refusal in plan.refusals
+            ],
+        )
+    return _Run(client, plan, lock, options).go()
+
+
+class _Run:
+    """One apply under way: what MEMORY holds now, and what was loaded and saved."""
+
+    def __init__(self, client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> None:
+        self.client = client
+        self.plan = plan
+        self.lock = lock
+        self.options = options
+        self.modules = [module for module in plan.modules if module.does_something]
+        self.names = tuple(module.name for module in self.modules)
+        self.memory = {module.name: _before(module) for module in self.modules}
+        self.results = {module.name: ModuleResult(module.name) for module in self.modules}
+        self.result = ApplyResult(list(self.results.values()))
+
+    def go(self) -> ApplyResult:
+        """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
+        try:
+            self._stage()
+        except (Exception, KeyboardInterrupt) as error:
+            raise self._unstage(error) from error
+        try:
+            self._load_all()
+            self._finish_memory()
+            if self.options.save:
+                self._save_all()
+        except (Exception, KeyboardInterrupt) as error:
+            raise self._restore(error) from error
+        return self.result
+
+    # -- writing MEMORY ---------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        self.options.progress(text)
+
+    def _write(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Turn MEMORY of a module into these rows and read it back.
+
+        Raises: ReadBackError when MEMORY holds something else afterwards.
+        """
+        before = self.memory[module.name]
+        changed = [name for name, rows in wanted.items() if rows is not before[name]]
+        statements = module.transition(before, {name: wanted[name] for name in changed})
+        if not statements:
+            self.memory[module.name] = {**before, **wanted}
+            return
+        self.results[module.name].memory = UNKNOWN
+        for statement in statements:
+            self.lock.renew()
+            self.client.execute(statement)
+            self.result.statements += 1
+        for name in changed:
+            rows = self._read(module, name, Layer.MEMORY)
+            layout = module.surveys[name].layout
+            self._demand(stored_shortfalls(layout, rows, wanted[name]), Layer.MEMORY)
+            before = {**before, name: wanted[name]}
+        self.memory[module.name] = {**before, **wanted}
+
+    def _read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
+        return TableReader(self.client).read(module.surveys[table].layout, layer)
+
+    def _demand(self, shortfalls: Iterable[Shortfall], layer: Layer) -> None:
+        found = [shortfall.text() for shortfall in shortfalls]
+        if found:
+            shown = found[:20] + ([f"... and {len(found) - 20} more"] if len(found) > 20 else [])
+            raise ReadBackError(
+                f"{layer.name} does not hold what was written:\n  " + "\n  ".join(shown)
+            )
+
+    # -- the steps --------------------------------------------------------------------------
+
+    def _stage(self) -> None:
+        self.lock.mark("staging MEMORY", self.names)
+        for module in self.modules:
+            if module.stages or module.images:
+                self._say(f"{module.name}: write MEMORY")
+                self._write(module, module.first)
+
+    def _load_all(self) -> None:
+        later: list[ModulePlan] = []
+        for module in self.modules:
+            if module.images:
+                self._load(module, module.images[0])
+                if len(module.images) > 1:
+                    later.append(module)
+            if module.name == "MYSQL USERS":
+                self._load_rest(later)
+        self._load_rest(later)
+
+    def _load_rest(self, later: list[ModulePlan]) -> None:
+        """The second LOAD of servers: nothing routes to the rows that leave any more."""
+        while later:
+            module = later.pop()
+            self._say(f"{module.name}: write MEMORY without the servers that leave")
+            self._write(module, module.images[1])
+            self._load(module, module.images[1])
+
+    def _load(self, module: ModulePlan, image: Mapping[str, Rows]) -> None:
+        self.lock.mark(module.module.load, self.names)
+        self._say(module.module.load)
+        self.results[module.name].runtime = UNKNOWN
+        self._command(module.module.load)
+        self.result.loads += 1
+        self._verify_runtime(module, image, self.plan.families)
+        self.results[module.name].runtime = NEW
+        if module.name.endswith("VARIABLES"):
+            # A LOAD rewrites MEMORY: refused and restart-only values are put back.
+            for name in module.surveys:
+                self.memory[module.name][name] = self._read(module, name, Layer.MEMORY)
+
+    def _verify_runtime(
+        self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
+    ) -> None:
+        for name, survey in module.surveys.items():
+            rows = self._read(module, name, Layer.RUNTIME)
+            expected = image.get(name, survey.memory)
+            found = runtime_shortfalls(survey.layout, rows, expected, families)
+            self._demand(found, Layer.RUNTIME)
+            if survey.layout.name == "mysql_servers":
+                self._look_again(survey, rows, expected)
+
+    def _look_again(self, survey: TableSurvey, runtime: Rows, loaded: Rows) -> None:
+        """Report servers that RUNTIME shows SHUNNED although ONLINE was loaded, if it lasts."""
+        status = survey.layout.index["status"]
+
+        def shunned(rows: Rows) -> set[str]:
+            return {
+                f"{row[1]}:{row[2]} in hostgroup {row[0]}"
+                for key, row in rows.items()
+                if str(row[status]).startswith("SHUNNED")
+                and str(loaded.get(key, row)[status]).upper() == "ONLINE"
+            }
+
+        if not shunned(runtime):
+            return
+        time.sleep(SETTLE_S)
+        again = TableReader(self.client).read(survey.layout, Layer.RUNTIME)
+        self.result.notes += [
+            f"{place} is SHUNNED at RUNTIME although it was loaded ONLINE"
+            for place in sorted(shunned(again))
+        ]
+
+    def _finish_memory(self) -> None:
+        """MEMORY gets the rows of the files, without another LOAD: those are what is SAVEd."""
+        for module in self.modules:
+            self._write(module, module.final)
+            self.results[module.name].memory = NEW
+
+    def _save_all(self) -> None:
+        for module in self.modules:
+            if not module.save:
+                continue
+            self.lock.mark(module.module.save, self.names)
+            self._say(module.module.save)
+            self.results[module.name].disk = UNKNOWN
+            self._command(module.module.save)
+            self.result.saves += 1
+            for name, survey in module.surveys.items():
+                rows = self._read(module, name, Layer.DISK)
+                expected = module.final.get(name, survey.memory)
+                self._demand(stored_shortfalls(survey.layout, rows, expected), Layer.DISK)
+            self.results[module.name].disk = NEW
+
+    def _command(self, sql: str) -> None:
+        """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
+
+        It is never sent twice: whether the first one ran is not known.
+        """
+        try:
+            self.client.execute(Statement.plain(sql))
+        except ConnectionLostError as error:
+            self._reconnect(error)
+
+    def _reconnect(self, cause: ConnectionLostError) -> None:
+        end = time.monotonic() + RECONNECT_S
+        while True:
+            try:
+                self.client.connect()
+            except InstanceError:
+                if time.monotonic() >= end:
+                    raise cause from None
+                time.sleep(0.5)
+            else:
+                return
+
+    # -- when something goes wrong ----------------------------------------------------------
+
+    def _unstage(self, error: BaseException) -> ProxyctlError:
+        """Put MEMORY back after a failed staging. Nothing was loaded."""
+        if isinstance(error, RefusedError):
+            return self._failure(error, "MEMORY is left to the apply that holds the lock now")
+        try:
+            self._revive(error)
+            for module in reversed(self.modules):
+                self._write_back(module, _before(module))
+                self.results[module.name].memory = OLD
+        except ProxyctlError as second:
+            return self._failure(error, f"MEMORY could not be put back: {second.message}")
+        if isinstance(error, KeyboardInterrupt):
+            return self._failure(error, "nothing was loaded; MEMORY was put back")
+        return InstanceError(
+            f"{_message(error)}\nnothing was loaded; MEMORY was put back",
+            hint=getattr(error, "hint", None),
+        )
+
+    def _revive(self, error: BaseException) -> None:
+        if isinstance(error, ConnectionLostError):
+            self._reconnect(error)
+
+    def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Turn MEMORY into these rows, whatever it holds now."""
+        self.memory[module.name] = {
+            name: self._read(module, name, Layer.MEMORY) for name in module.surveys
+        }
+        self._write(module, wanted)
+
+    def _restore(self, error: BaseException) -> ProxyctlError:
+        """Put RUNTIME, DISK and MEMORY of every module back, in reverse order of the LOADs."""
+        if isinstance(error, RefusedError):
+            return self._failure(error, "left to the apply that holds the lock now")
+        try:
+            self._revive(error)
+            for module in reversed(self.modules):
+                self._restore_module(module)
+        except ProxyctlError as second:
+            return self._failure(error, f"restoring failed: {second.message}")
+        return self._failure(error, "everything was restored")
+
+    def _restore_module(self, module: ModulePlan) -> None:
+        result = self.results[module.name]
+        if result.runtime != OLD:
+            self._say(f"{module.name}: restore RUNTIME")
+            image = self._old_image(module)
+            self._write_back(module, image)
+            self._command(module.module.load)
+            self._verify_runtime(module, image, self.plan.families_before)
+            result.runtime = OLD
+        if result.disk != OLD:
+            self._say(f"{module.name}: restore DISK")
+            self._write_back(
+                module,
+                {n: s.memory if s.disk is None else s.disk for n, s in module.surveys.items()},
+            )
+            self._command(module.module.save)
+            result.disk = OLD
+        self._write_back(module, _before(module))
+        result.memory = OLD
+
+    def _old_image(self, module: ModulePlan) -> dict[str, Rows]:
+        """Return the MEMORY rows whose LOAD gives back the RUNTIME from before."""
+        image: dict[str, Rows] = {}
+        for name, survey in module.surveys.items():
+            rows = survey.memory
+            if survey.unpublished and survey.runtime is not None:
+                rows = survey.runtime
+            if name == "mysql_servers":
+                now = self._read(module, name, Layer.RUNTIME)
+                rows = placed_rows(survey.layout, rows, now, self.plan.families_before)
+            image[name] = rows
+        return image
+
+    def _failure(self, error: BaseException, what: str) -> ApplyError:
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        return kind(
+            f"{_message(error)}\n{what}",
+            hint="a plain second run of apply finishes or says what stands in the way",
+            layers=[result.text() for result in self.results.values()],
+        )
+
+
+def _before(module: ModulePlan) -> dict[str, Rows]:
+    """Return what MEMORY held when the plan was made."""
+    return {name: survey.memory for name, survey in module.surveys.items()}
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, ProxyctlError):
+        return error.message
+    return f"internal error, a bug in proxyctl: {type(error).__name__}: {error}"

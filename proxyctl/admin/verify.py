@@ -1,0 +1,79 @@
+"""Whether a layer holds what was written to it, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from proxyctl.catalog import Layout
+from proxyctl.compare import Difference, differences, fold_users
+from proxyctl.families import Family, compare_servers
+from proxyctl.runtime_image import runtime_image
+from proxyctl.sql import MASK, is_secret
+from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
+from proxyctl.survey import NOT_PUBLISHED
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """One row that a layer does not hold as it was written."""
+
+    layout: Layout
+    difference: Difference
+
+    def text(self) -> str:
+        """Return what was asked and what is there, secrets masked."""
+        layout, difference = self.layout, self.difference
+        key = ":".join(str(part) for part in difference.key)
+        if difference.current is None:
+            return f"{layout.table.sql_name} {key}: the row is missing"
+        if difference.desired is None:
+            return f"{layout.table.sql_name} {key}: the row should not be there"
+        fields = (self._field(difference, position) for position in difference.columns)
+        return f"{layout.table.sql_name} {key}: {', '.join(fields)}"
+
+    def _field(self, difference: Difference, position: int) -> str:
+        current, desired = difference.current or (), difference.desired or ()
+        plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
+        name = self.layout.names[position]
+        if is_secret(self.layout, position, plain) or is_secret(self.layout, position, current):
+            return f"{name} asked {MASK}, holds something else"
+        return f"{name} asked {plain[position]!r}, holds {current[position]!r}"
+
+
+def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[Shortfall]:
+    """Yield the rows of MEMORY or DISK that are not exactly what was written."""
+    if found == expected:
+        return
+    yield from _both_ways(layout, found, expected)
+
+
+def runtime_shortfalls(
+    layout: Layout, found: Rows, loaded: Rows, families: Iterable[Family]
+) -> Iterator[Shortfall]:
+    """Yield the rows that RUNTIME dropped, kept or changed, compared with what a LOAD should give.
+
+    Nodes of monitored families may have moved since the LOAD: there, membership and attributes
+    count.
+    """
+    image = runtime_image(layout, loaded)
+    if layout.name in ("mysql_servers", "pgsql_servers"):
+        status = layout.index["status"]
+        live = {k: r for k, r in found.items() if str(r[status]).upper() != "OFFLINE_HARD"}
+        verdict = compare_servers(layout, live, image, families)
+        yield from (Shortfall(layout, difference) for difference in verdict.differences)
+        return
+    rows = fold_users(layout, found) if "frontend" in layout.index else found
+    yield from _both_ways(layout, rows, image)
+
+
+def _both_ways(
+    layout: Layout, found: Rows, expected: Mapping[Key, DesiredRow] | Rows
+) -> Iterator[Shortfall]:
+    is_variables = layout.table.prefix is not None
+    for difference in differences(layout, found, expected.items()):
+        if not (is_variables and difference.key[0] in NOT_PUBLISHED):
+            yield Shortfall(layout, difference)
+    for key, row in found.items():
+        if key not in expected and not is_variables:
+            yield Shortfall(layout, Difference(key, row, None))

@@ -1,0 +1,54 @@
+"""Drift for people: what differs, in which layer, and who could have moved it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.plan import Change, Plan
+from proxyctl.render.rows import MARKS, detail, field_text, subject
+from proxyctl.render.style import PLAIN, Style, counted, printable
+from proxyctl.state import Layer
+
+_CAUSES = {
+    frozenset({Layer.MEMORY}): "edited in MEMORY and not loaded",
+    frozenset({Layer.RUNTIME}): "RUNTIME alone: loaded from rows that are no longer in MEMORY",
+    frozenset({Layer.DISK}): "DISK alone: never saved, or saved from other rows",
+    frozenset({Layer.MEMORY, Layer.RUNTIME}): "changed and loaded by hand, not saved:"
+    " a restart takes it back",
+    frozenset({Layer.MEMORY, Layer.DISK}): "saved and not loaded: a restart brings it",
+    frozenset({Layer.RUNTIME, Layer.DISK}): "MEMORY already holds what the files say",
+    frozenset(Layer): "changed, loaded and saved by hand, or the files are newer",
+}
+
+
+def cause(change: Change) -> str:
+    """Return who or what could have moved the row, judged by the layers in which it differs."""
+    return _CAUSES[frozenset(change.layers)]
+
+
+def drift_text(plan: Plan, style: Style = PLAIN) -> str:
+    """Return the drift of one instance; one line when there is none."""
+    return "\n".join(_lines(plan, style)) + "\n"
+
+
+def _lines(plan: Plan, style: Style) -> Iterator[str]:
+    name = f"{printable(plan.name)} " if plan.name != plan.address else ""
+    changes = [change for module in plan.modules for change in module.changes]
+    if not changes:
+        yield f"{name}{plan.address}: no drift"
+        return
+    yield style("bold", f"{name}{plan.address}: {counted(len(changes), 'row')} differ")
+    names = plan.hostgroup_names
+    for module in plan.modules:
+        if not module.changes:
+            continue
+        yield module.name
+        for change in module.changes:
+            words = (subject(change, names), detail(change, names))
+            text = "   ".join(word for word in words if word)
+            yield f"  {style(change.action, f'{MARKS[change.action]} {text}')}"
+            for field in change.fields:
+                yield f"        {field.column:<24}{field_text(change, field, names)}"
+            yield f"        {style('dim', cause(change))}"
+    for note in plan.left_alone:
+        yield f"left alone   {printable(note)}"

@@ -1,0 +1,110 @@
+"""How one changed row reads: a subject, and what is worth saying beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxyctl.catalog import TABLES, Value
+from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.render.style import hostgroup, shown
+from proxyctl.state import Layer
+
+MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
+_HOSTGROUPS = frozenset(
+    (table.name, column.name)
+    for table in TABLES.values()
+    for column in table.columns
+    if column.hostgroup
+)
+_SUBJECTS = {
+    "query_rules": "rule",
+    "query_rules_fast_routing": "route",
+    "servers": "server",
+    "users": "user",
+    "replication_hostgroups": "replication hostgroups",
+    "galera_hostgroups": "galera hostgroups",
+    "group_replication_hostgroups": "group replication hostgroups",
+    "aws_aurora_hostgroups": "aurora hostgroups",
+    "hostgroup_attributes": "hostgroup attributes",
+    "servers_ssl_params": "ssl params",
+    "firewall_whitelist_users": "firewall user",
+    "firewall_whitelist_rules": "firewall rule",
+    "firewall_whitelist_sqli_fingerprints": "firewall fingerprint",
+    "scheduler": "scheduler",
+    "restapi_routes": "restapi route",
+}
+
+
+def subject(change: Change, names: Mapping[int, str]) -> str:
+    """Return what the row is: `rule 5010`, `server 10 (writer) pxc1:3306`, `user app`."""
+    short = change.table.removeprefix("mysql_").removeprefix("pgsql_")
+    key = change.key
+    if change.table.endswith("_variables"):
+        return shown(key[0])
+    if change.table == "proxysql_servers":
+        return f"proxysql server {shown(key[0])}:{key[1]}"
+    noun = _SUBJECTS.get(short, change.table)
+    if short == "servers":
+        return f"{noun} {hostgroup(key[0], names)} {shown(key[1])}:{key[2]}"
+    if short == "users":
+        half = _half(change.row)
+        return f"{noun} {shown(key[0])}{half}"
+    if short == "query_rules_fast_routing":
+        flag = f" flagIN {key[2]}" if key[2] else ""
+        return f"{noun} {shown(key[0])}@{shown(key[1])}{flag}"
+    if (change.table, TABLES[change.table].key[0]) in _HOSTGROUPS:
+        return f"{noun} {hostgroup(key[0], names)}"
+    return f"{noun} {':'.join(shown(part) for part in key)}"
+
+
+def _half(row: Mapping[str, Value]) -> str:
+    if row.get("frontend") == 1 and row.get("backend") == 0:
+        return " (frontend)"
+    if row.get("frontend") == 0 and row.get("backend") == 1:
+        return " (backend)"
+    return ""
+
+
+def detail(change: Change, names: Mapping[int, str]) -> str:
+    """Return what a reader needs to know a rule or route by, or ''."""
+    row = change.row
+    if "destination_hostgroup" not in row:
+        return ""
+    parts = []
+    if "match_digest" in row:
+        matcher = row.get("match_digest") or row.get("match_pattern") or row.get("digest")
+        generated = change.where is not None and change.where.origin
+        if generated and row.get("comment"):
+            matcher = _after_colon(str(row["comment"]))
+        if matcher is not None:
+            parts.append(shown(matcher, limit=70))
+    if row["destination_hostgroup"] is not None and change.action != CHANGE:
+        parts.append(f"-> {hostgroup(row['destination_hostgroup'], names)}")
+    return " ".join(parts)
+
+
+def _after_colon(comment: str) -> str:
+    return comment.split(": ", 1)[-1]
+
+
+def field_text(change: Change, field: FieldChange, names: Mapping[int, str]) -> str:
+    """Return `old -> new` of one field; a secret only says that it is one."""
+    if field.is_secret:
+        return "(sensitive)"
+
+    def text(value: Value) -> str:
+        if (change.table, field.column) in _HOSTGROUPS and value is not None:
+            return hostgroup(value, names)
+        return shown(value)
+
+    if change.action == ADD:
+        return text(field.desired)
+    return f"{text(field.current)} -> {text(field.desired)}"
+
+
+def layer_note(change: Change) -> str:
+    """Return in which layers the row differs, where that is not all three."""
+    if len(change.layers) == len(Layer):
+        return ""
+    names = " and ".join(layer.name for layer in Layer if layer in change.layers)
+    return f"{names} only"
