@@ -37,7 +37,7 @@ class Pending:
 
 
 def pending_edits(module: ModulePlan) -> list[Pending]:
-    """Return the pending edits that the LOAD and SAVE of this module would touch.
+    """Return the pending edits that this module's steps would publish, persist or overwrite.
 
     Shape: sorted by table, in the order of the rows; a row is listed once, for the first layer.
     """
@@ -45,8 +45,11 @@ def pending_edits(module: ModulePlan) -> list[Pending]:
     for name in sorted(module.surveys):
         survey = module.surveys[name]
         edits: list[Pending] = []
-        if module.load:
+        if module.load or module.stages:
             edits += [e for d in survey.unpublished for e in _edits(survey, d, Layer.RUNTIME)]
+        if not module.load:
+            # Writing MEMORY loses an edit of our rows; without a LOAD it publishes nothing.
+            edits = [edit for edit in edits if edit.is_ours]
         if module.save:
             edits += [e for d in survey.unsaved for e in _edits(survey, d, Layer.DISK)]
         for edit in edits:

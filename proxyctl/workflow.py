@@ -285,6 +285,7 @@ def _add_remarks(plan: Plan, survey: _Survey) -> None:
         scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
         if scope and found.unowned:
             plan.left_alone.append(f"{table}: {found.unowned} rows outside {scope.text}")
+        plan.left_alone.extend(_held(found))
         for host, port in found.drained:
             plan.left_alone.append(f"{host}:{port} drained (max_connections 0 at RUNTIME)")
         for host, port in found.discovered:
@@ -297,6 +298,17 @@ def _add_remarks(plan: Plan, survey: _Survey) -> None:
     for change in (c for m in plan.modules for c in m.changes):
         if change.key and change.key[0] in RESTART_TO_TAKE_EFFECT:
             plan.restart_required.append(str(change.key[0]))
+
+
+def _held(found: TableSurvey) -> Iterator[str]:
+    """Servers that an operator took out, where the files do not say otherwise."""
+    if found.layout.name != "mysql_servers" or found.desired is None:
+        return
+    status = found.layout.index["status"]
+    for key, row in (found.runtime or {}).items():
+        wanted = found.desired.rows.get(key)
+        if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
+            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
 
 
 def _unshunned(module: ModulePlan) -> Iterator[str]:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
@@ -22,7 +21,6 @@ from proxyctl.admin.verify import Shortfall, runtime_shortfalls, stored_shortfal
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
-    ExitCode,
     InstanceError,
     InterruptedApplyError,
     ProxyctlError,
@@ -30,6 +28,7 @@ from proxyctl.errors import (
 )
 from proxyctl.families import Family, placed_rows
 from proxyctl.plan import ModulePlan, Plan
+from proxyctl.result import NEW, OLD, UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.sql import Statement
 from proxyctl.state import Layer, Rows
 from proxyctl.survey import TableSurvey
@@ -37,39 +36,6 @@ from proxyctl.survey import TableSurvey
 RECONNECT_S = 15
 SETTLE_S = 2.0
 """A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
-
-OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
-
-
-@dataclass
-class ModuleResult:
-    """What the three layers of one admin module hold after an apply, in words."""
-
-    name: str
-    memory: str = OLD
-    runtime: str = OLD
-    disk: str = OLD
-
-    def text(self) -> str:
-        """Return one line for people."""
-        return f"{self.name}: MEMORY {self.memory}, RUNTIME {self.runtime}, DISK {self.disk}"
-
-
-@dataclass
-class ApplyResult:
-    """What an apply did. `exit_code` follows from it; an apply that failed raises instead."""
-
-    modules: list[ModuleResult] = field(default_factory=list)
-    statements: int = 0
-    loads: int = 0
-    saves: int = 0
-    notes: list[str] = field(default_factory=list)
-    snapshot: Path | None = None
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """DONE: an apply that did not finish is an ApplyError."""
-        return ExitCode.DONE
 
 
 @dataclass(frozen=True)

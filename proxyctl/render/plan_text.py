@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
 from proxyctl.render.rows import MARKS, detail, field_text, layer_note, subject
@@ -100,19 +100,29 @@ def _change_lines(plan: Plan, change: Change, style: Style) -> Iterator[str]:
     yield f"{line:<72}  {style('dim', note)}".rstrip() if note else line
     if change.table.endswith("_variables"):
         return
-    hidden = (
-        "match_digest",
-        "match_pattern",
-        "destination_hostgroup",
-        "active",
-        "apply",
-        "comment",
-    )
+    if change.action == ADD:
+        yield from _new_fields(change, names)
+        return
     for field in change.fields:
-        if change.action == ADD and field.column in hidden and "match_digest" in change.row:
-            if field.column != "match_pattern" or change.row.get("match_digest") is None:
-                continue
         yield f"        {field.column:<24}{field_text(change, field, names)}"
+
+
+def _new_fields(change: Change, names: Mapping[int, str]) -> Iterator[str]:
+    """Yield the fields of a new row that its own line does not show, several a line."""
+    shown_above = {"destination_hostgroup"} if detail(change, names) else set()
+    if change.row.get("match_digest") is not None:
+        shown_above.add("match_digest")
+    elif change.row.get("match_pattern") is not None:
+        shown_above.add("match_pattern")
+    fields = [
+        f"{field.column} {field_text(change, field, names)}"
+        for field in change.fields
+        if field.column not in shown_above
+        and not (field.column == "active" and field.desired == 1)
+        and not (field.column == "comment" and change.where and change.where.origin)
+    ]
+    if fields:
+        yield f"        {', '.join(fields)}"
 
 
 def _remarks(plan: Plan, style: Style) -> Iterator[str]:

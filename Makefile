@@ -1,0 +1,50 @@
+# Every target does its own set-up. Start with `make demo` or `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-real check bench docs golden clean
+
+help:
+	@echo "demo       the main job on an embedded sandbox, each command shown"
+	@echo "test       every test that needs no ProxySQL binary"
+	@echo "test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
+	@echo "check      format, lint, types, import contracts"
+	@echo "bench      speed on a real ProxySQL, as ratios"
+	@echo "docs       write the generated reference pages again"
+	@echo "golden     record expected outputs again; then read the difference"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "proxyctl needs Python 3.11 or newer; set PYTHON="; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/proxyctl demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -m "not real"
+
+test-real: $(READY)
+	$(BIN)/python -m pytest -q -m real
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench
+
+docs: $(READY)
+	$(BIN)/python -m docs.generate
+
+golden: $(READY)
+	$(BIN)/python -m pytest -q tests/golden tests/conformance --update-golden
+	@echo "recorded; now read: git diff tests"
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

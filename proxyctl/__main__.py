@@ -1,0 +1,21 @@
+"""The command `proxyctl`. `--version` is answered before the command line library is imported."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        from proxyctl import __version__
+
+        sys.stdout.write(f"proxyctl {__version__}\n")
+        sys.exit(0)
+    from proxyctl.cli.main import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""The Typer application: which commands there are, and in which order help lists them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from proxyctl import __version__
+
+
+def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between its versions
+    """Return the command line, ready to be called with a list of arguments."""
+    from proxyctl.cli import files, instances, sandbox
+
+    app = typer.Typer(
+        name="proxyctl",
+        help="ProxySQL configuration as code: describe it in YAML, plan, apply, read it back.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+    @app.callback()
+    def _root(
+        version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
+    ) -> None:
+        if version:
+            typer.echo(f"proxyctl {__version__}")
+            raise typer.Exit
+
+    files.register(app)
+    instances.register(app)
+    sandbox.register(app)
+    return typer.main.get_command(app)

@@ -1,0 +1,113 @@
+"""From options, environment and files to a login: option before environment before file."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.cli.options import ConnectionOptions
+from proxyctl.cli.output import say
+from proxyctl.errors import ProxyctlError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.config.load import Instance
+
+
+def connect(options: ConnectionOptions, instances: tuple[Instance, ...] = ()) -> AdminClient:
+    """Open the connection that the options ask for.
+
+    Raises: InstanceError, UsageError.
+    """
+    trace = (lambda text: say(f"debug: {text}")) if options.debug else None
+    return AdminClient(login(options, instances), trace=trace)
+
+
+def login(options: ConnectionOptions, instances: tuple[Instance, ...] = ()) -> Login:
+    """Return who we are and where. Asks for a password on a terminal when none is known."""
+    chosen = _instance(options, instances)
+    file = _option_file(options)
+    host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
+    port = options.port or (chosen and chosen.port) or int(file.get("port") or 6032)
+    user = options.user or (chosen and chosen.user) or file.get("user") or "admin"
+    socket = options.socket or (None if options.host else chosen and chosen.socket)
+    address = socket or f"{host}:{port}"
+    return Login(
+        host=host,
+        port=port,
+        user=user,
+        password=_password(options, chosen, file, f"{user}@{address}"),
+        name=chosen.name if chosen else "",
+        socket=socket or file.get("socket"),
+        tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
+        tls_required=options.tls_required or bool(chosen and chosen.tls_required),
+    )
+
+
+def _instance(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:
+    names = ", ".join(instance.name for instance in instances)
+    if options.instance:
+        for instance in instances:
+            if instance.name == options.instance:
+                return instance
+        raise UsageError(
+            f"--instance {options.instance}: no such instance in the files",
+            hint=f"instances: {names}" if names else "the files have no `instances` section",
+        )
+    if options.host or options.socket or not instances:
+        return None
+    if len(instances) > 1:
+        raise UsageError("the files name several instances", hint=f"--instance one of: {names}")
+    return instances[0]
+
+
+def _option_file(options: ConnectionOptions) -> dict[str, str]:
+    """Return the [client] group of --defaults-file, or user and password of ~/.my.cnf.
+
+    The host of ~/.my.cnf is that of a MySQL server, not of a ProxySQL admin interface.
+    """
+    from pymysql.optionfile import Parser
+
+    path = Path(options.defaults_file) if options.defaults_file else Path.home() / ".my.cnf"
+    if not path.is_file():
+        if options.defaults_file:
+            raise ProxyctlError(f"--defaults-file {path}: no such file")
+        return {}
+    wanted = ("user", "password")
+    if options.defaults_file:
+        wanted += ("host", "port", "socket")
+    parser = Parser()
+    try:
+        parser.read(path)
+        if not parser.has_section("client"):
+            return {}
+        return {n: parser.get("client", n) for n in wanted if parser.has_option("client", n)}
+    except Exception as error:
+        # The parser's own message repeats the line, which may hold the password.
+        raise ProxyctlError(f"{path}: not an option file: {type(error).__name__}") from None
+
+
+def _password(
+    options: ConnectionOptions, chosen: Instance | None, file: dict[str, str], who: str
+) -> str:
+    if options.password_file:
+        try:
+            return Path(options.password_file).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise ProxyctlError(f"--password-file {options.password_file}: {reason}") from None
+    from_environment = os.environ.get("PROXYCTL_PASSWORD")
+    if from_environment is not None:
+        return from_environment
+    if chosen is not None:
+        from_files = chosen.password()
+        if from_files is not None:
+            return from_files
+    if "password" in file:
+        return file["password"]
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return getpass.getpass(f"Password for {who}: ", stream=sys.stderr)
+    return ""

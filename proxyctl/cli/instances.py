@@ -1,0 +1,431 @@
+"""Commands that connect to an instance: plan, apply, drift, export, unlock."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import (
+    ConnectionOptions,
+    FileOptions,
+    PlanFormat,
+    TextFormat,
+    command,
+)
+from proxyctl.cli.output import say, style, write, write_file
+from proxyctl.errors import ExitCode, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.config.load import Project
+    from proxyctl.plan import Plan
+    from proxyctl.result import ApplyResult
+    from proxyctl.workflow import PlanOptions
+
+
+class ExportLayer(StrEnum):
+    """The layer to export."""
+
+    RUNTIME = "runtime"
+    MEMORY = "memory"
+    DISK = "disk"
+
+
+class ExportFormat(StrEnum):
+    """How an export is written."""
+
+    YAML = "yaml"
+    SQL = "sql"
+    CNF = "cnf"
+
+
+class Secrets(StrEnum):
+    """What an export does with passwords."""
+
+    HASH = "hash"
+    OMIT = "omit"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True)
+class Allowances:
+    """Options of plan and apply that let something through, or leave something out."""
+
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Only this admin module (MYSQL USERS) or table (mysql_users); many times.",
+        ),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Let guards pass.")] = False
+    discard_pending: Annotated[
+        bool,
+        typer.Option(
+            "--discard-pending", help="Overwrite rows of ours that were edited in MEMORY."
+        ),
+    ] = False
+    include_pending: Annotated[
+        bool,
+        typer.Option(
+            "--include-pending",
+            help="Load and save other people's edits in MEMORY together with ours.",
+        ),
+    ] = False
+
+    def names(self) -> list[str]:
+        """Return the options as they stood on the command line, for a saved plan."""
+        flags = ("force", "discard_pending", "include_pending")
+        given = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self, flag)]
+        return [*given, *(f"--only={name}" for name in self.only or ())]
+
+
+OutOption = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    command(app, "plan")(plan)
+    command(app, "apply")(apply)
+    command(app, "drift")(drift)
+    command(app, "export")(export)
+    command(app, "unlock")(unlock)
+
+
+def plan(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    allowances: Allowances,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `apply FILE`."),
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 when there are differences.")
+    ] = False,
+    format: Annotated[PlanFormat, typer.Option("--format", help="How to write.")] = PlanFormat.TEXT,
+) -> int:
+    """Show what apply would change. Sends nothing but SELECTs."""
+    from proxyctl.saved_plan import save
+
+    with _open(files, connection) as (client, project):
+        found = _make_plan(client, project, _plan_options(allowances))
+    write(_plan_output(found, format))
+    if out:
+        write_file(
+            Path(out),
+            save(found, paths=_paths(files), variables=_names(files), options=allowances.names()),
+            mode=0o600,
+        )
+        say(f"saved to {out}; apply it with: proxyctl apply {out}")
+    if detailed_exitcode and not found.is_in_sync:
+        return ExitCode.DIFFERENCES
+    return ExitCode.DONE
+
+
+def apply(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    allowances: Allowances,
+    plan_file: Annotated[
+        str | None, typer.Argument(metavar="[PLANFILE]", help="A plan saved with plan --out.")
+    ] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
+    no_save: Annotated[
+        bool, typer.Option("--no-save", help="Leave DISK alone: a restart takes it back.")
+    ] = False,
+    lock_timeout: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply."),
+    ] = 30.0,
+    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
+) -> int:
+    """Make the instance hold what the files say, and read it back."""
+    from proxyctl.saved_plan import SavedPlan
+
+    saved = SavedPlan.read(Path(plan_file)) if plan_file else None
+    if saved is not None:
+        files, allowances = _as_saved(saved, files, allowances)
+    with _open(files, connection) as (client, project):
+        if saved is not None:
+            saved.check_address(client.address)
+        approved = saved.fingerprint if saved else None
+        options = _plan_options(allowances)
+        if approved is None and not auto_approve:
+            shown = _make_plan(client, project, options)
+            write(_plan_output(shown, PlanFormat.TEXT))
+            if shown.is_in_sync:
+                return ExitCode.DONE
+            _refuse(shown)
+            _ask(shown)
+            approved = shown.fingerprint
+        request = _Request(options, approved, save=not no_save, lock_timeout_s=lock_timeout)
+        found, result = _apply_locked(client, project, request)
+    is_new = auto_approve or saved is not None
+    write(_result_output(found, result, format, shows_plan=is_new))
+    return result.exit_code if result else ExitCode.DONE
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One apply: what is allowed, and the fingerprint that a person approved."""
+
+    options: PlanOptions
+    approved: str | None
+    save: bool
+    lock_timeout_s: float
+
+
+def _apply_locked(
+    client: AdminClient, project: Project, request: _Request
+) -> tuple[Plan, ApplyResult | None]:
+    """Take the lock, read everything again under it, and apply if it still is what was approved."""
+    from dataclasses import replace
+
+    from proxyctl.admin.apply import ApplyOptions, apply_plan
+    from proxyctl.admin.lock import Lock
+    from proxyctl.admin.read import TableReader
+    from proxyctl.admin.snapshot import SnapshotWriter
+
+    lock = Lock(client, "apply")
+    lock.take(timeout_s=request.lock_timeout_s, waiting=say)
+    snapshot = SnapshotWriter(client)
+    try:
+        reader = TableReader(client, tee=snapshot.add)
+        options = replace(request.options, leftovers=lock.leftovers)
+        found = _make_plan(client, project, options, reader)
+        if request.approved is not None and found.fingerprint != request.approved:
+            raise RefusedError(
+                f"{found.name}: the plan is stale: the instance or the files changed since it was"
+                " made",
+                hint="run plan again and look at what is different now",
+            )
+        if found.is_in_sync:
+            return found, None
+        _refuse(found)
+        kept = snapshot.keep()
+        progress = _progress()
+        result = apply_plan(client, found, lock, ApplyOptions(request.save, progress))
+        result.snapshot = str(kept)
+        return found, result
+    finally:
+        snapshot.discard()
+        _release(lock)
+
+
+def _release(lock) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    from proxyctl.errors import InstanceError
+
+    try:
+        lock.release()
+    except InstanceError as error:
+        say(f"the lock could not be given back ({error.message}); it expires by itself")
+
+
+def _progress() -> Callable[[str], None]:
+    return say
+
+
+def drift(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="As for plan.")
+    ] = None,
+    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
+) -> int:
+    """Say what differs from the files, in which layer, and who could have moved it (exit 2)."""
+    from proxyctl.render.drift_text import drift_text
+    from proxyctl.render.plan_machine import plan_json
+    from proxyctl.workflow import PlanOptions
+
+    with _open(files, connection) as (client, project):
+        found = _make_plan(client, project, PlanOptions(only=tuple(only or ())))
+    write(plan_json([found]) if format is TextFormat.JSON else drift_text(found, style()))
+    return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
+
+
+def export(
+    connection: ConnectionOptions,
+    layer: Annotated[
+        ExportLayer, typer.Option("--layer", help="Which layer.")
+    ] = ExportLayer.RUNTIME,
+    format: Annotated[
+        ExportFormat, typer.Option("--format", help="How to write.")
+    ] = ExportFormat.YAML,
+    secrets: Annotated[
+        Secrets,
+        typer.Option("--secrets", help="Passwords as hashes, left out, or (with -o) in clear."),
+    ] = Secrets.HASH,
+    out: OutOption = None,
+) -> int:
+    """Write the configuration that an instance holds as our files."""
+    from proxyctl.admin.export import export_layer
+    from proxyctl.cli.connection import connect
+    from proxyctl.formats.exported import exported_text
+    from proxyctl.state import Layer
+
+    if secrets is Secrets.CLEAR and not out:
+        raise UsageError(
+            "--secrets clear writes passwords in clear text",
+            hint="it needs -o FILE, which is made readable by its owner only",
+        )
+    with connect(connection) as client:
+        exported = export_layer(client, Layer(layer.value), secrets.value)
+    text = exported_text(exported, format.value, secrets.value)
+    for warning in exported.warnings:
+        say(f"warning: {warning}")
+    if out:
+        write_file(Path(out), text, mode=0o600 if secrets is Secrets.CLEAR else 0o644)
+        say(f"written to {out}")
+    else:
+        write(text)
+    return ExitCode.DONE
+
+
+def unlock(connection: ConnectionOptions) -> int:
+    """Remove the lock of another apply, whoever holds it."""
+    from proxyctl.admin.lock import break_lock
+    from proxyctl.cli.connection import connect
+
+    with connect(connection) as client:
+        holder = break_lock(client)
+    say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
+    return ExitCode.DONE
+
+
+# -- shared by the commands above -----------------------------------------------------------------
+
+
+class _open:  # noqa: N801  # reads as the function it stands for
+    """Connect and load the files for the version found; a context manager of both."""
+
+    def __init__(self, files: FileOptions, connection: ConnectionOptions) -> None:
+        self._files, self._connection = files, connection
+
+    def __enter__(self) -> tuple[AdminClient, Project]:
+        from proxyctl.catalog import REFERENCE
+        from proxyctl.cli.connection import connect
+        from proxyctl.cli.files import sources
+        from proxyctl.config.load import load_project
+
+        given = sources(self._files)
+        project = load_project(given)
+        self._client = connect(self._connection, project.instances)
+        if self._client.version[:3] != REFERENCE[:3]:
+            try:
+                project = load_project(given, version=self._client.version)
+            except BaseException:
+                self._client.close()
+                raise
+        return self._client, project
+
+    def __exit__(self, *exc: object) -> None:
+        self._client.close()
+
+
+def _paths(files: FileOptions) -> list[str]:
+    return files.file or ["./proxyctl.yaml"]
+
+
+def _names(files: FileOptions) -> list[str]:
+    return sorted(item.split("=", 1)[0] for item in files.var or ())
+
+
+def _plan_options(allowances: Allowances) -> PlanOptions:
+    from proxyctl.workflow import PlanOptions
+
+    return PlanOptions(
+        only=tuple(allowances.only or ()),
+        force=allowances.force,
+        discard_pending=allowances.discard_pending,
+        include_pending=allowances.include_pending,
+    )
+
+
+def _make_plan(client: AdminClient, project: Project, options: PlanOptions, reader=None) -> Plan:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    from proxyctl.workflow import make_plan
+
+    return make_plan(client, project.desired, options, reader=reader)
+
+
+def _plan_output(found: Plan, format: PlanFormat) -> str:
+    from proxyctl.render import plan_machine
+    from proxyctl.render.plan_text import plan_text
+
+    match format:
+        case PlanFormat.TEXT:
+            return plan_text(found, style())
+        case PlanFormat.JSON:
+            return plan_machine.plan_json([found])
+        case PlanFormat.MARKDOWN:
+            return plan_machine.plan_markdown([found])
+        case PlanFormat.SQL:
+            return plan_machine.plan_sql([found])
+
+
+def _result_output(
+    found: Plan, result: ApplyResult | None, format: TextFormat, *, shows_plan: bool
+) -> str:
+    from proxyctl.render.apply_text import apply_json, apply_text
+    from proxyctl.render.plan_text import plan_text
+
+    if format is TextFormat.JSON:
+        return apply_json(found, result)
+    shown = plan_text(found, style(), is_done=True) if shows_plan else ""
+    return shown + apply_text(found, result)
+
+
+def _refuse(found: Plan) -> None:
+    """Raise RefusedError when the plan has refusals."""
+    if found.refusals:
+        raise RefusedError(
+            f"{found.name}: not applied",
+            reasons=[
+                refusal.message + (f"   allow with {refusal.allow}" if refusal.allow else "")
+                for refusal in found.refusals
+            ],
+        )
+
+
+def _ask(found: Plan) -> None:
+    """Ask on the terminal. Only `yes` goes on."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "apply asks before it acts, and there is no terminal to ask on",
+            hint="--auto-approve applies without asking; plan --out and apply PLANFILE apply what"
+            " was reviewed",
+        )
+    sys.stderr.write(f"Apply this to {found.name}? Only 'yes' is accepted: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip() != "yes":
+        raise RefusedError("not applied: the answer was not 'yes'")
+
+
+def _as_saved(saved, files: FileOptions, allowances: Allowances):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the options that the plan was made with; other ones than those are refused."""
+    from dataclasses import replace
+
+    if allowances.names():
+        raise UsageError("a saved plan carries its own options: " + " ".join(allowances.names()))
+    missing = sorted(set(saved.variables) - set(_names(files)))
+    if missing:
+        raise UsageError(
+            f"the plan was made with --var {', '.join(missing)}",
+            hint="give the same variables again: their values are not saved",
+        )
+    flags = {o.removeprefix("--").replace("-", "_") for o in saved.options if "=" not in o}
+    only = [o.split("=", 1)[1] for o in saved.options if o.startswith("--only=")]
+    return (
+        replace(files, file=files.file or list(saved.paths)),
+        Allowances(only=only or None, **dict.fromkeys(flags, True)),
+    )

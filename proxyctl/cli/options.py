@@ -1,0 +1,213 @@
+"""Options that several commands share, as dataclasses that a command takes whole.
+
+`command` turns a parameter of such a type into the options of its fields, so that every command
+that connects takes the same ones and no list of them is written twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+_FILES = "Files"
+_CONNECTION = "Connection"
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Which files describe the configuration."""
+
+    file: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="PATH",
+            envvar="PROXYCTL_FILE",
+            help="File or folder (*.yaml, *.yml, *.j2); many times. Default: ./proxyctl.yaml.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None
+    var: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--var", metavar="K=V", help="A variable for templates.", rich_help_panel=_FILES
+        ),
+    ] = None
+    var_file: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--var-file",
+            metavar="PATH",
+            help="YAML or JSON file with variables for templates.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None
+    restrict_paths: Annotated[
+        bool,
+        typer.Option(
+            "--restrict-paths",
+            help="Refuse files that {file:}, {csv:} and {jsonl:} name outside the folders of -f.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class ConnectionOptions:
+    """Which instance, and who we are there."""
+
+    host: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROXYCTL_HOST",
+            metavar="HOST",
+            help="Admin interface. Default: 127.0.0.1.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    port: Annotated[
+        int | None,
+        typer.Option(
+            envvar="PROXYCTL_PORT",
+            min=1,
+            max=65535,
+            help="Admin port. Default: 6032.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    socket: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Unix socket.", rich_help_panel=_CONNECTION),
+    ] = None
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            envvar="PROXYCTL_USER",
+            metavar="NAME",
+            help="Admin account. Default: admin.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    password_file: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROXYCTL_PASSWORD_FILE",
+            metavar="PATH",
+            help="File with the password; or set PROXYCTL_PASSWORD. On a terminal it is asked for.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    defaults_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Option file of the mysql client, group [client].",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROXYCTL_INSTANCE",
+            metavar="NAME",
+            help="An instance of the files' `instances` section.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    tls_ca: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Use TLS and verify the instance's certificate with this CA.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    tls_required: Annotated[
+        bool,
+        typer.Option(
+            "--tls-required", help="Refuse to talk without TLS.", rich_help_panel=_CONNECTION
+        ),
+    ] = False
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Show each statement (literals masked) on stderr.",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = False
+
+
+class PlanFormat(StrEnum):
+    """How a plan is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    SQL = "sql"
+
+
+class TextFormat(StrEnum):
+    """For people or for machines."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return a decorator that registers a command whose option dataclasses are spread out."""
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        hints = get_type_hints(function, include_extras=True)
+        groups = {
+            parameter: hint
+            for parameter, hint in hints.items()
+            if isinstance(hint, type) and dataclasses.is_dataclass(hint)
+        }
+
+        @functools.wraps(function)
+        def spread(**given: Any) -> int:  # noqa: ANN401
+            arguments = {}
+            for parameter, kind in groups.items():
+                names = [field.name for field in dataclasses.fields(kind)]
+                arguments[parameter] = kind(**{n: given.pop(n) for n in names})
+            return function(**given, **arguments)
+
+        spread.__signature__ = _spread_signature(function, hints, groups)  # type: ignore[attr-defined]
+        app.command(name)(spread)
+        return function
+
+    return register
+
+
+def _spread_signature(
+    function: Callable[..., int], hints: dict[str, Any], groups: dict[str, Any]
+) -> inspect.Signature:
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in groups:
+            parameters.append(
+                parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+            )
+            continue
+        field_hints = get_type_hints(groups[name], include_extras=True)
+        parameters.extend(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field_hints[field.name],
+            )
+            for field in dataclasses.fields(groups[name])
+        )
+    return inspect.Signature(parameters)

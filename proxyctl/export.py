@@ -1,0 +1,154 @@
+"""A layer of an instance as configuration rows: what `export` writes. Pure.
+
+RUNTIME is not configuration: users stand in halves, inactive rows are missing, the monitor has
+moved nodes, texts are normalised. Where a MEMORY row explains what RUNTIME shows, that row is
+exported; what RUNTIME holds otherwise is exported as RUNTIME has it. So with three equal layers the
+export of any of them plans to nothing, and otherwise exactly the layers that differ show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import Layout, Value, Version
+from proxyctl.catalog.variables import (
+    READ_ONLY,
+    RESTART_ONLY,
+    VARIABLES,
+    is_secret_variable,
+)
+from proxyctl.compare import canonical_variable, differing, fold_users
+from proxyctl.families import Family, ServerColumns
+from proxyctl.passwords import is_hash, native_hash
+from proxyctl.runtime_image import runtime_image
+from proxyctl.state import Key, Row, Rows
+
+_ADDRESSES = frozenset({"mysql-interfaces", "admin-mysql_ifaces", "pgsql-interfaces"})
+
+
+@dataclass
+class Exported:
+    """What one export writes.
+
+    Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` that
+    differ from the defaults; `commented` are variables to be written as comments, with a reason.
+    """
+
+    version: Version
+    layouts: dict[str, Layout] = field(default_factory=dict)
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    commented: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def from_runtime(
+    layout: Layout, runtime: Rows, memory: Rows, families: Iterable[Family] = ()
+) -> Rows:
+    """Return RUNTIME rows folded back into configuration, with MEMORY's help."""
+    is_users = "frontend" in layout.index
+    rows = fold_users(layout, runtime) if is_users else runtime
+    known = fold_users(layout, memory) if is_users else memory
+    if layout.name in ("mysql_servers", "pgsql_servers"):
+        return _servers(layout, rows, known, list(families))
+    image = runtime_image(layout, dict(known))
+    result: Rows = {}
+    for key, row in rows.items():
+        explained = key in image and not differing(layout, row, image[key])
+        result[key] = known[key] if explained else row
+    active = layout.index.get("active")
+    if active is not None:
+        for key, row in known.items():
+            if row[active] == 0 and key not in result:
+                result[key] = row
+    return result
+
+
+def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]) -> Rows:
+    columns = ServerColumns.of(layout)
+    result: Rows = {}
+    family_of = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    standing: dict[tuple[int, Value, Value], Row] = {}
+    for key, row in runtime.items():
+        if str(row[columns.status]).upper() == "OFFLINE_HARD":
+            continue
+        family = family_of.get(row[columns.hostgroup])
+        if family is None:
+            result[key] = _configured(columns, row, memory.get(key))
+        else:
+            standing.setdefault((id(family), *columns.node(row)), row)
+    explained = set()
+    for key, row in memory.items():
+        family = family_of.get(row[columns.hostgroup])
+        place = (id(family), *columns.node(row))
+        if family is not None and place in standing:
+            explained.add(place)
+            placed = runtime.get(key, standing[place])
+            cells = list(placed)
+            cells[columns.hostgroup] = row[columns.hostgroup]
+            cells[columns.status] = row[columns.status]
+            if placed[columns.max_connections] == 0:
+                cells[columns.max_connections] = row[columns.max_connections]
+            result[key] = tuple(cells)
+    for place, row in standing.items():
+        if place not in explained:
+            result[layout.key_of(row)] = _configured(columns, row, None)
+    return result
+
+
+def _configured(columns: ServerColumns, row: Row, memory: Row | None) -> Row:
+    """A SHUNNED server is a configured one that is unwell just now."""
+    status = str(row[columns.status]).upper()
+    if not status.startswith("SHUNNED"):
+        return row
+    configured = "ONLINE"
+    if memory is not None and str(memory[columns.status]).upper() == "SHUNNED":
+        configured = str(memory[columns.status])
+    return (*row[: columns.status], configured, *row[columns.status + 1 :])
+
+
+def sorted_rows(rows: Rows) -> list[Row]:
+    """Return the rows by key: numbers before text, so that a file reads and diffs well."""
+
+    def order(key: Key) -> tuple[tuple[int, float, str], ...]:
+        return tuple((1, 0.0, c) if isinstance(c, str) else (0, c or 0, "") for c in key)
+
+    return [rows[key] for key in sorted(rows, key=order)]
+
+
+def with_secrets(layout: Layout, rows: Iterable[Row], secrets: str) -> list[Row]:
+    """Return user rows with their passwords as `hash` or `clear` asks; others unchanged."""
+    position = layout.index.get("password")
+    if position is None or secrets != "hash":
+        return list(rows)
+    result = []
+    for row in rows:
+        password = row[position]
+        if isinstance(password, str) and password and not is_hash(password):
+            row = (*row[:position], native_hash(password), *row[position + 1 :])
+        result.append(row)
+    return result
+
+
+def export_variables(exported: Exported, rows: Iterable[Row], secrets: str) -> None:
+    """Sort variables into those to write and those to mention as comments."""
+    for name_cell, value_cell in sorted(rows, key=lambda row: str(row[0])):
+        name, value = str(name_cell), canonical_variable(str(name_cell), value_cell)
+        known = VARIABLES.get(name)
+        default = known.default if known else None
+        if name in READ_ONLY or value_cell == "(null)":
+            continue
+        if name in RESTART_ONLY | _ADDRESSES:
+            exported.commented[name] = value
+        elif default is not None and value == canonical_variable(name, default):
+            continue
+        elif is_secret_variable(name) and secrets != "clear":
+            exported.commented[name] = f"{{env: {environment_name(name)}}}"
+        else:
+            exported.variables[name] = value
+
+
+def environment_name(variable: str) -> str:
+    """Return the environment variable that an export proposes for a secret variable."""
+    return variable.upper().replace("-", "_")

@@ -1,0 +1,40 @@
+"""What an apply did to each layer of each admin module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from proxyctl.errors import ExitCode
+
+OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
+
+
+@dataclass
+class ModuleResult:
+    """What the three layers of one admin module hold after an apply, in words."""
+
+    name: str
+    memory: str = OLD
+    runtime: str = OLD
+    disk: str = OLD
+
+    def text(self) -> str:
+        """Return one line for people."""
+        return f"{self.name}: MEMORY {self.memory}, RUNTIME {self.runtime}, DISK {self.disk}"
+
+
+@dataclass
+class ApplyResult:
+    """What an apply did. `exit_code` follows from it; an apply that failed raises instead."""
+
+    modules: list[ModuleResult] = field(default_factory=list)
+    statements: int = 0
+    loads: int = 0
+    saves: int = 0
+    notes: list[str] = field(default_factory=list)
+    snapshot: str | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """DONE: an apply that did not finish is an ApplyError."""
+        return ExitCode.DONE

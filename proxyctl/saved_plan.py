@@ -1,0 +1,89 @@
+"""A saved plan: a receipt of what was reviewed, not a script.
+
+`apply PLANFILE` computes the plan again from the same files and the same instance, and refuses when
+the fingerprint differs. No statement is read from the file and no secret stands in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxyctl import __version__
+from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.plan import Plan
+from proxyctl.render.plan_machine import plan_object
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class SavedPlan:
+    """What an apply needs from the file."""
+
+    address: str
+    fingerprint: str
+    paths: tuple[str, ...]
+    variables: tuple[str, ...]
+    options: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> SavedPlan:
+        """Read a saved plan.
+
+        Raises: ProxyctlError when the file is no saved plan, or of a newer format.
+        """
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ProxyctlError(f"{path}: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:
+            raise ProxyctlError(f"{path}: not a saved plan (no JSON)", hint=_HINT) from error
+        if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":
+            raise ProxyctlError(f"{path}: not a saved plan", hint=_HINT)
+        if document.get("format") != FORMAT:
+            raise ProxyctlError(
+                f"{path}: a saved plan of format {document.get('format')!r}; this proxyctl"
+                f" {__version__} reads format {FORMAT}",
+                hint="make the plan again with this version",
+            )
+        texts = [document.get("address"), document.get("fingerprint")]
+        lists = [document.get(name) for name in ("paths", "variables", "options")]
+        is_sound = all(isinstance(text, str) for text in texts) and all(
+            isinstance(items, list) and all(isinstance(item, str) for item in items)
+            for items in lists
+        )
+        if not is_sound:
+            raise ProxyctlError(f"{path}: the saved plan is damaged", hint=_HINT)
+        return cls(str(texts[0]), str(texts[1]), *(tuple(map(str, items or ())) for items in lists))
+
+    def check_address(self, address: str) -> None:
+        """Refuse an instance other than the one the plan was made for."""
+        if address != self.address:
+            raise RefusedError(
+                f"the plan was made for {self.address}, not for {address}",
+                hint="make a plan for this instance",
+            )
+
+
+_HINT = "make one with: proxyctl plan --out FILE"
+
+
+def save(
+    plan: Plan, *, paths: Sequence[str], variables: Sequence[str], options: Sequence[str]
+) -> str:
+    """Return the text of the file. `variables`: names only, since values may be secrets."""
+    document = {
+        "kind": "proxyctl plan",
+        "format": FORMAT,
+        "proxyctl": __version__,
+        "address": plan.address,
+        "fingerprint": plan.fingerprint,
+        "paths": list(paths),
+        "variables": list(variables),
+        "options": list(options),
+        "plan": plan_object(plan),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"

@@ -1,0 +1,80 @@
+"""Small builders, so that a test shows only what matters to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, layout_of
+from proxyctl.plan import ModulePlan, plan_module
+from proxyctl.state import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
+
+
+def layout(table: str) -> Layout:
+    """The layout of a table in the reference version."""
+    return layout_of(TABLES[table], REFERENCE)
+
+
+def row(table: str, **values: Value) -> Row:
+    """A row with ProxySQL's defaults for what is not given; rules and users are active."""
+    columns = layout(table).columns
+    unknown = set(values) - {column.name for column in columns}
+    assert not unknown, unknown
+    if "active" in layout(table).index:
+        values.setdefault("active", 1)
+    return tuple(
+        values.get(
+            c.name, "" if c.notnull and c.default is None and not c.is_numeric else c.default
+        )
+        for c in columns
+    )
+
+
+def rows(table: str, *given: Mapping[str, Value]) -> Rows:
+    """Rows by key."""
+    made = [row(table, **values) for values in given]
+    return {layout(table).key_of(one): one for one in made}
+
+
+def desired(
+    table: str,
+    *given: Mapping[str, Value],
+    scope: Scope | None = None,
+    keep_on_update: Iterable[str] = (),
+) -> DesiredTable:
+    """A managed table: status and password that are not given are left alone, as in files."""
+    found: dict[tuple[Value, ...], DesiredRow] = {}
+    of = layout(table)
+    for values in given:
+        cells: list[object] = list(row(table, **values))
+        for name in ("status", "password"):
+            if name in of.index and name not in values and not table.endswith("hostgroups"):
+                cells[of.index[name]] = KEEP
+        key = of.key_of(row(table, **values))
+        found[key] = tuple(cells)  # type: ignore[arg-type]
+    return DesiredTable(of, found, keep_on_update=frozenset(keep_on_update), scope=scope)
+
+
+def survey(
+    wanted: DesiredTable | None,
+    memory: Rows,
+    *,
+    runtime: Rows | None = None,
+    disk: Rows | None = None,
+    table: str = "",
+    surroundings: Surroundings | None = None,
+) -> TableSurvey:
+    """Survey a table whose three layers are given; RUNTIME and DISK default to MEMORY's rows."""
+    layers = {
+        Layer.MEMORY: memory,
+        Layer.RUNTIME: dict(memory) if runtime is None else runtime,
+        Layer.DISK: dict(memory) if disk is None else disk,
+    }
+    of = wanted.layout if wanted else layout(table)
+    return survey_table(of, wanted, layers.__getitem__, surroundings or Surroundings())
+
+
+def module_plan(*surveys: TableSurvey) -> ModulePlan:
+    """The plan of the admin module these tables belong to."""
+    name = surveys[0].layout.table.admin_module
+    return plan_module(ADMIN_MODULES[name], {s.layout.name: s for s in surveys})

@@ -1,0 +1,143 @@
+"""Monitored families: what is a difference, and which rows a LOAD must write to move nobody."""
+
+from proxyctl.families import Family, compare_servers, families_in, placed_rows
+from proxyctl.state import Rows
+from tests.build import desired, layout, rows
+
+SERVERS = layout("mysql_servers")
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+REPLICATION = Family("replication", 10, frozenset({10, 30}))
+
+
+def node(hostgroup: int, host: str, status: str = "ONLINE", **values):
+    return {"hostgroup_id": hostgroup, "hostname": host, "status": status, **values}
+
+
+CONFIGURED = [node(10, "n1"), node(10, "n2"), node(10, "n3")]
+PLACED = rows(
+    "mysql_servers",
+    node(10, "n1"),
+    node(10, "n2", "SHUNNED"),
+    node(20, "n2"),
+    node(30, "n2"),
+    node(10, "n3", "SHUNNED"),
+    node(20, "n3"),
+    node(30, "n3"),
+)
+
+
+def statuses(found: Rows) -> dict[tuple, str]:
+    return {(key[0], key[1]): str(row[4]) for key, row in found.items()}
+
+
+def wanted(*nodes):
+    return desired("mysql_servers", *({k: v for k, v in n.items() if k != "status"} for n in nodes))
+
+
+def test_where_the_monitor_put_the_nodes_is_no_difference():
+    verdict = compare_servers(SERVERS, PLACED, wanted(*CONFIGURED).rows, [GALERA])
+    assert verdict.differences == []
+
+
+def test_without_the_monitor_every_row_counts():
+    verdict = compare_servers(SERVERS, PLACED, wanted(*CONFIGURED).rows, [])
+    assert {d.key[:2] for d in verdict.differences} == {
+        (20, "n2"),
+        (30, "n2"),
+        (20, "n3"),
+        (30, "n3"),
+    }
+
+
+def test_a_node_that_is_nowhere_in_its_family_is_a_difference():
+    nodes = [*CONFIGURED, node(10, "n4")]
+    (found,) = compare_servers(SERVERS, PLACED, wanted(*nodes).rows, [GALERA]).differences
+    assert found.key[:2] == (10, "n4")
+    assert found.current is None
+
+
+def test_a_foreign_node_is_a_difference_except_where_the_monitor_discovers():
+    nodes = CONFIGURED[:2]
+    found = compare_servers(SERVERS, PLACED, wanted(*nodes).rows, [GALERA]).differences
+    assert {d.key[1] for d in found} == {"n3"}
+    discovers = Family("group_replication", 10, GALERA.hostgroups, offline=40, discovers=True)
+    verdict = compare_servers(SERVERS, PLACED, wanted(*nodes).rows, [discovers])
+    assert verdict.differences == []
+    assert verdict.discovered == [("n3", 3306)]
+
+
+def test_an_attribute_is_compared_wherever_the_node_stands_and_reported_once():
+    nodes = [node(10, "n1"), node(10, "n2", weight=7), node(10, "n3")]
+    (found,) = compare_servers(SERVERS, PLACED, wanted(*nodes).rows, [GALERA]).differences
+    assert found.key[:2] == (10, "n2")
+    assert [SERVERS.names[p] for p in found.columns] == ["weight"]
+
+
+def test_max_connections_0_at_runtime_is_a_drained_galera_node():
+    drained = dict(PLACED)
+    for key, row in PLACED.items():
+        if key[1] == "n2":
+            position = SERVERS.index["max_connections"]
+            drained[key] = (*row[:position], 0, *row[position + 1 :])
+    verdict = compare_servers(SERVERS, drained, wanted(*CONFIGURED).rows, [GALERA])
+    assert verdict.differences == []
+    assert verdict.drained == [("n2", 3306)]
+
+
+def test_a_placed_load_moves_nobody_and_publishes_the_attributes():
+    configured = rows("mysql_servers", node(10, "n1"), node(10, "n2", weight=7), node(10, "n3"))
+    loaded = placed_rows(SERVERS, configured, PLACED, [GALERA])
+    assert statuses(loaded) == statuses(PLACED)
+    weights = {key[:2]: row[SERVERS.index["weight"]] for key, row in loaded.items()}
+    assert weights[20, "n2"] == weights[30, "n2"] == 7
+    assert weights[10, "n1"] == 1
+
+
+def test_a_new_node_of_a_placed_galera_family_enters_through_the_offline_hostgroup():
+    configured = rows("mysql_servers", *CONFIGURED, node(10, "n4"))
+    loaded = placed_rows(SERVERS, configured, PLACED, [GALERA])
+    assert statuses(loaded)[40, "n4"] == "ONLINE"
+    assert (10, "n4") not in statuses(loaded)
+
+
+def test_the_first_node_of_a_family_enters_where_the_file_says():
+    configured = rows("mysql_servers", *CONFIGURED)
+    assert placed_rows(SERVERS, configured, {}, [GALERA]) == configured
+
+
+def test_a_removed_node_is_not_loaded():
+    configured = rows("mysql_servers", *CONFIGURED[:2])
+    loaded = placed_rows(SERVERS, configured, PLACED, [GALERA])
+    assert {key[1] for key in loaded} == {"n1", "n2"}
+
+
+def test_shunned_is_loaded_only_while_the_galera_node_serves_elsewhere():
+    runtime = rows("mysql_servers", node(10, "n1"), node(10, "n2", "SHUNNED"))
+    configured = rows("mysql_servers", *CONFIGURED[:2])
+    assert statuses(placed_rows(SERVERS, configured, runtime, [GALERA])) == {
+        (10, "n1"): "ONLINE",
+        (10, "n2"): "ONLINE",
+    }
+
+
+def test_a_failed_over_replication_pair_stays_failed_over():
+    runtime = rows("mysql_servers", node(30, "old"), node(10, "new"), node(30, "new", "SHUNNED"))
+    configured = rows("mysql_servers", node(10, "old"), node(30, "new", weight=9))
+    loaded = placed_rows(SERVERS, configured, runtime, [REPLICATION])
+    assert statuses(loaded) == {(30, "old"): "ONLINE", (10, "new"): "ONLINE", (30, "new"): "ONLINE"}
+
+
+def test_families_come_from_active_rows():
+    table = "mysql_galera_hostgroups"
+    groups = {
+        "writer_hostgroup": 10,
+        "backup_writer_hostgroup": 20,
+        "reader_hostgroup": 30,
+        "offline_hostgroup": 40,
+    }
+    active = rows(table, groups)
+    inactive = rows(table, {**groups, "active": 0})
+    layouts = {table: layout(table)}
+    (found,) = families_in(layouts, {table: active.values()}, rds_discovery=False)
+    assert found == GALERA
+    assert families_in(layouts, {table: inactive.values()}, rds_discovery=False) == []

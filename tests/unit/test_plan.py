@@ -1,0 +1,223 @@
+"""From three layers to changes, steps, pending edits and refusals."""
+
+from proxyctl.families import Family
+from proxyctl.guards import guard_refusals
+from proxyctl.pending import pending_edits, refusals
+from proxyctl.plan import ADD, CHANGE, DELETE, Plan, complete_images
+from proxyctl.state import GuardLimits, Layer, Scope
+from proxyctl.survey import Surroundings
+from tests.build import desired, module_plan, rows, survey
+
+RULES = "mysql_query_rules"
+SERVERS = "mysql_servers"
+NOWHERE = Surroundings()
+
+
+def complete(module, surroundings=NOWHERE, used=()):
+    complete_images([module], surroundings, frozenset(used))
+    return module
+
+
+def sql(module):
+    return [statement.sql for statement in module.staging()]
+
+
+def test_equal_layers_need_nothing():
+    found = survey(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}))
+    assert found.is_in_sync
+    assert not complete(module_plan(found)).does_something
+
+
+def test_a_new_row_is_inserted_loaded_and_saved():
+    module = complete(module_plan(survey(desired(RULES, {"rule_id": 1}), {})))
+    assert [change.action for change in module.changes] == [ADD]
+    assert module.changes[0].layers == (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+    assert (module.load, module.save, len(sql(module))) == (True, True, 1)
+
+
+def test_disk_behind_needs_a_save_and_nothing_else():
+    memory = rows(RULES, {"rule_id": 1})
+    module = complete(module_plan(survey(desired(RULES, {"rule_id": 1}), memory, disk={})))
+    assert (module.load, module.save, sql(module)) == (False, True, [])
+    assert module.changes[0].layers == (Layer.DISK,)
+
+
+def test_rows_in_no_file_are_deleted():
+    found = survey(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}, {"rule_id": 2}))
+    module = complete(module_plan(found))
+    assert [(change.action, change.key) for change in module.changes] == [(DELETE, (2,))]
+    assert sql(module) == ["DELETE FROM mysql_query_rules WHERE rule_id IN (2)"]
+
+
+def test_rows_outside_the_managed_scope_are_left_alone():
+    scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
+    found = survey(
+        desired(RULES, {"rule_id": 1}, scope=scope), rows(RULES, {"rule_id": 1}, {"rule_id": 200})
+    )
+    assert found.is_in_sync
+    assert found.unowned == 1
+
+
+def test_an_ignored_column_counts_only_at_insert():
+    memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": 9})
+    wanted = {"hostgroup_id": 1, "hostname": "a", "weight": 1}
+    assert survey(desired(SERVERS, wanted, keep_on_update=["weight"]), memory).is_in_sync
+    assert not survey(desired(SERVERS, wanted), memory).is_in_sync
+
+
+def test_an_inactive_rule_stays_in_memory_and_is_absent_at_runtime():
+    memory = rows(RULES, {"rule_id": 1, "active": 0})
+    wanted = desired(RULES, {"rule_id": 1, "active": 0})
+    assert survey(wanted, memory, runtime={}).is_in_sync
+    still_loaded = rows(RULES, {"rule_id": 1})
+    (change,) = module_plan(survey(wanted, memory, runtime=still_loaded)).changes
+    assert (change.action, change.layers) == (DELETE, (Layer.RUNTIME,))
+
+
+def test_a_user_in_halves_that_changes_becomes_one_row():
+    user = {"username": "u", "password": "x", "default_schema": ""}
+    halves = rows(
+        "mysql_users",
+        {**user, "backend": 1, "frontend": 0},
+        {**user, "backend": 0, "frontend": 1},
+    )
+    assert survey(desired("mysql_users", user), halves).is_in_sync
+    wanted = desired("mysql_users", {**user, "max_connections": 5})
+    module = complete(module_plan(survey(wanted, halves)))
+    assert sql(module) == [
+        "DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('u',0))",
+        "UPDATE mysql_users SET frontend=1, max_connections=5 WHERE username='u' AND backend=1",
+    ]
+
+
+def test_only_restart_only_variables_of_disk_are_compared():
+    def variables(threads):
+        row = ("mysql-threads", threads)
+        return {("mysql-threads",): row}
+
+    wanted = desired("mysql_variables")
+    wanted = type(wanted)(wanted.layout, variables("8"))
+    found = survey(wanted, variables("4"))
+    assert [bool(found.changes[layer]) for layer in Layer] == [False, False, True]
+    module = complete(module_plan(found))
+    assert (module.load, module.save) == (False, True)
+    assert module.final["mysql_variables"] == variables("8")
+
+
+class TestPendingEdits:
+    LIVE = rows(RULES, {"rule_id": 1}, {"rule_id": 2})
+    EDITED = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})
+
+    def plan(self, wanted, memory, **layers):
+        return complete(module_plan(survey(wanted, memory, **layers)))
+
+    def codes(self, module, **allowed):
+        options = {"discard": False, "include": False, "leftovers": frozenset(), **allowed}
+        return [(r.code, r.allow) for r in refusals(module, **options)]
+
+    def test_an_edit_of_our_row_is_refused_until_discarded(self):
+        wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2})
+        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
+        assert self.codes(module) == [("pending_edit", "--discard-pending")]
+        assert self.codes(module, discard=True) == []
+
+    def test_an_edit_of_a_row_that_is_not_ours_is_refused_until_included(self):
+        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
+        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
+        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
+        assert self.codes(module) == [("pending_unmanaged", "--include-pending")]
+        assert self.codes(module, discard=True) == [("pending_unmanaged", "--include-pending")]
+        assert self.codes(module, include=True) == []
+
+    def test_memory_that_already_holds_what_the_files_say_is_no_edit(self):
+        wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})
+        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
+        assert module.load
+        assert self.codes(module) == []
+
+    def test_leftovers_of_a_dead_apply_are_our_own(self):
+        wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2})
+        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
+        assert self.codes(module, leftovers=frozenset({"MYSQL QUERY RULES"})) == []
+
+    def test_a_drained_server_in_memory_only_is_an_edit_that_a_load_would_publish(self):
+        drained = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "status": "OFFLINE_SOFT"})
+        live = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
+        wanted = desired(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": 5})
+        module = self.plan(wanted, drained, runtime=live, disk=live)
+        (edit, *_) = pending_edits(module)
+        assert (edit.columns, edit.is_ours) == (("status",), False)
+
+
+class TestGuards:
+    LIMITS = GuardLimits()
+
+    def codes(self, *modules, used=(), families=()):
+        found = guard_refusals(modules, self.LIMITS, families, frozenset(used), {10: "writer"})
+        return [refusal.code for refusal in found]
+
+    def rules(self, count):
+        return [{"rule_id": number} for number in range(1, count + 1)]
+
+    def test_a_third_of_many_rows_is_too_many_to_delete(self):
+        memory = rows(RULES, *self.rules(20))
+        assert self.codes(module_plan(survey(desired(RULES, *self.rules(13)), memory))) == [
+            "max_deletes"
+        ]
+        assert self.codes(module_plan(survey(desired(RULES, *self.rules(14)), memory))) == []
+
+    def test_few_rows_may_go(self):
+        memory = rows(RULES, *self.rules(10))
+        assert self.codes(module_plan(survey(desired(RULES, *self.rules(1)), memory))) == []
+
+    def test_rules_are_never_all_deleted(self):
+        memory = rows(RULES, *self.rules(2))
+        assert self.codes(module_plan(survey(desired(RULES), memory))) == ["table_emptied"]
+
+    def test_a_used_hostgroup_keeps_an_online_server(self):
+        memory = rows(SERVERS, {"hostgroup_id": 10, "hostname": "a"})
+        moved = desired(SERVERS, {"hostgroup_id": 20, "hostname": "a"})
+        module = module_plan(survey(moved, memory))
+        assert self.codes(module, used=[10]) == ["empty_hostgroup"]
+        assert self.codes(module, used=[30]) == []
+
+    def test_a_family_with_a_node_serves_all_its_hostgroups(self):
+        family = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+        memory = rows(
+            SERVERS, {"hostgroup_id": 10, "hostname": "a"}, {"hostgroup_id": 30, "hostname": "b"}
+        )
+        wanted = desired(SERVERS, {"hostgroup_id": 10, "hostname": "a"})
+        module = module_plan(survey(wanted, memory))
+        assert self.codes(module, used=[30], families=[family]) == []
+
+    def test_servers_that_move_are_not_deleted(self):
+        memory = rows(SERVERS, *({"hostgroup_id": 1, "hostname": f"h{n}"} for n in range(20)))
+        wanted = desired(SERVERS, *({"hostgroup_id": 2, "hostname": f"h{n}"} for n in range(20)))
+        assert self.codes(module_plan(survey(wanted, memory))) == []
+
+
+def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
+    memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
+    servers = module_plan(survey(desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"}), memory))
+    rules = module_plan(survey(desired(RULES, {"rule_id": 1}), {}))
+    complete_images([servers, rules], NOWHERE, frozenset({1}))
+    first, second = servers.images
+    assert {key[0] for key in first[SERVERS]} == {1, 2}
+    assert {key[0] for key in second[SERVERS]} == {2}
+    complete_images([servers], NOWHERE, frozenset({1}))
+    assert len(servers.images) == 1
+
+
+def test_the_fingerprint_follows_changes_and_not_secrets():
+    def plan(weight, password):
+        servers = desired(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": weight})
+        users = desired("mysql_users", {"username": "u", "password": password})
+        modules = [module_plan(survey(servers, {})), module_plan(survey(users, {}))]
+        return Plan("px", "h:6032", "2.7.1", modules=modules)
+
+    assert plan(1, "a").fingerprint == plan(1, "a").fingerprint
+    assert plan(1, "a").fingerprint != plan(2, "a").fingerprint
+    assert plan(1, "a").fingerprint == plan(1, "b").fingerprint
+    fields = [f for m in plan(1, "a").modules for c in m.changes for f in c.fields if f.is_secret]
+    assert [(f.column, f.current, f.desired) for f in fields] == [("password", None, None)]
+    assert CHANGE != ADD
