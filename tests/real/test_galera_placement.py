@@ -1,0 +1,233 @@
+"""A LOAD of MYSQL SERVERS keeps the placement: seen on a real ProxySQL with simulated nodes.
+
+RUNTIME is sampled all the while: never two writers, never an empty reader hostgroup.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proxyctl.admin.apply import ApplyOptions, apply_plan
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.lock import Lock
+from proxyctl.catalog import REFERENCE
+from proxyctl.plan import Plan
+from proxyctl.state import Desired
+from proxyctl.workflow import make_plan
+from tests.build import desired
+from tests.galera_nodes import GaleraCluster
+from tests.servers import NO_BINARY, Instance, ProxySQL, free_port, proxysql_binary
+
+pytestmark = pytest.mark.real
+
+HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
+GROUPS = {
+    "writer_hostgroup": 10,
+    "backup_writer_hostgroup": 20,
+    "reader_hostgroup": 30,
+    "offline_hostgroup": 40,
+    "writer_is_also_reader": 2,
+}
+CHECK_MS = 2000
+
+
+@pytest.fixture
+def cluster() -> Iterator[GaleraCluster]:
+    with GaleraCluster([*HOSTS, "127.0.1.4"], free_port()) as running:
+        yield running
+
+
+@pytest.fixture
+def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    server = ProxySQL(binary, tmp_path / "proxysql", monitor=True)
+    with server:
+        for name, value in {
+            "mysql-monitor_galera_healthcheck_interval": str(CHECK_MS),
+            "mysql-monitor_ping_interval": "1000",
+        }.items():
+            server.instance.execute(
+                f"UPDATE global_variables SET variable_value='{value}' WHERE variable_name='{name}'"
+            )
+        server.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+        server.instance.execute("SAVE MYSQL VARIABLES TO DISK")
+        yield server
+
+
+def files(cluster: GaleraCluster, hosts: list[str], **attributes: dict[str, int]) -> Desired:
+    nodes = [
+        {"hostgroup_id": 10, "hostname": host, "port": cluster.port, **attributes.get(host, {})}
+        for host in hosts
+    ]
+    rule = {"rule_id": 1, "match_digest": "^SELECT", "destination_hostgroup": 30, "apply": 1}
+    return Desired(
+        {
+            "mysql_galera_hostgroups": desired("mysql_galera_hostgroups", GROUPS),
+            "mysql_servers": desired("mysql_servers", *nodes),
+            "mysql_query_rules": desired("mysql_query_rules", rule),
+        },
+        REFERENCE,
+    )
+
+
+def login(server: ProxySQL) -> Login:
+    return Login(port=server.port, user="radmin", password="radmin")
+
+
+def apply(server: ProxySQL, wanted: Desired) -> Plan:
+    with AdminClient(login(server)) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=5)
+        plan = make_plan(client, wanted)
+        apply_plan(client, plan, lock, ApplyOptions())
+        lock.release()
+    return plan
+
+
+def plan(server: ProxySQL, wanted: Desired) -> Plan:
+    with AdminClient(login(server)) as client:
+        return make_plan(client, wanted)
+
+
+def placement(instance: Instance) -> dict[int, set[tuple[str, str]]]:
+    found: dict[int, set[tuple[str, str]]] = {10: set(), 20: set(), 30: set(), 40: set()}
+    for hostgroup, host, status in instance.query(
+        "SELECT hostgroup_id, hostname, status FROM runtime_mysql_servers"
+        " WHERE status<>'OFFLINE_HARD'"
+    ):
+        found.setdefault(int(hostgroup or 0), set()).add((host or "", status or ""))
+    return found
+
+
+def online(found: set[tuple[str, str]]) -> set[str]:
+    return {host for host, status in found if status == "ONLINE"}
+
+
+def settle(instance: Instance, hosts: list[str]) -> None:
+    """Wait until the monitor has one writer and the others are readers."""
+    for _ in range(300):
+        now = placement(instance)
+        if len(online(now[10])) == 1 and len(online(now[30])) == len(hosts) - 1:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"the monitor did not settle: {placement(instance)}")
+
+
+class Sampler:
+    """Reads RUNTIME as fast as it can on a connection of its own."""
+
+    def __init__(self, server: ProxySQL) -> None:
+        self._instance = Instance("127.0.0.1", server.port)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.samples: list[dict[int, set[tuple[str, str]]]] = []
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self.samples.append(placement(self._instance))
+            time.sleep(0.005)
+
+    def __enter__(self) -> Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._instance.close()
+
+    def check(self) -> None:
+        assert len(self.samples) > 20
+        assert max(len(online(sample[10])) for sample in self.samples) == 1
+        assert min(len(online(sample[10])) for sample in self.samples) == 1
+        assert min(len(online(sample[30])) for sample in self.samples) >= 1
+
+
+def test_an_attribute_is_applied_without_a_second_writer_or_an_empty_reader(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
+    before = placement(proxysql.instance)
+
+    changed = files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 77}})
+    assert not plan(proxysql, changed).is_in_sync
+    with Sampler(proxysql) as sampler:
+        apply(proxysql, changed)
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    sampler.check()
+    assert placement(proxysql.instance) == before
+    assert plan(proxysql, changed).is_in_sync
+    saved = proxysql.instance.query(
+        "SELECT hostgroup_id, hostname, max_connections FROM disk.mysql_servers ORDER BY hostname"
+    )
+    assert saved == [("10", HOSTS[0], "77"), ("10", HOSTS[1], "1000"), ("10", HOSTS[2], "1000")]
+
+
+def test_a_new_node_enters_without_being_a_second_writer(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    more = [*HOSTS, "127.0.1.4"]
+    # The higher host name wins among equal weights: give the writer a weight so that it stays.
+    writer = next(iter(online(placement(proxysql.instance)[10])))
+    heavy = files(cluster, HOSTS, **{writer: {"weight": 1000}})
+    apply(proxysql, heavy)
+    with Sampler(proxysql) as sampler:
+        apply(proxysql, files(cluster, more, **{writer: {"weight": 1000}}))
+        settle(proxysql.instance, more)
+    sampler.check()
+    assert plan(proxysql, files(cluster, more, **{writer: {"weight": 1000}})).is_in_sync
+
+
+def test_moves_of_the_monitor_are_no_drift(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
+    wanted = files(cluster, HOSTS)
+    apply(proxysql, wanted)
+    settle(proxysql.instance, HOSTS)
+    writer = next(iter(online(placement(proxysql.instance)[10])))
+    cluster.nodes[writer].wsrep_desync = "ON"
+    for _ in range(100):
+        if writer in online(placement(proxysql.instance)[40]):
+            break
+        time.sleep(0.1)
+    now = placement(proxysql.instance)
+    assert writer in online(now[40])
+    assert writer not in online(now[10])
+    assert plan(proxysql, wanted).is_in_sync
+
+
+def test_a_drained_node_stays_drained_through_an_apply(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+    run = proxysql.instance.execute
+    run("DELETE FROM mysql_servers")
+    run("INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers")
+    run(f"UPDATE mysql_servers SET max_connections=0 WHERE hostname='{reader}'")
+    run("LOAD MYSQL SERVERS TO RUNTIME")
+    run("LOAD MYSQL SERVERS FROM DISK")
+
+    calm = plan(proxysql, files(cluster, HOSTS))
+    assert calm.is_in_sync
+    assert any("drained" in note for note in calm.left_alone)
+    other = next(host for host in HOSTS if host != reader)
+    apply(proxysql, files(cluster, HOSTS, **{other: {"max_connections": 55}}))
+    limits = proxysql.instance.query(
+        f"SELECT DISTINCT max_connections FROM runtime_mysql_servers WHERE hostname='{reader}'"
+    )
+    assert limits == [("0",)]
+    on_disk = proxysql.instance.query(
+        f"SELECT max_connections FROM disk.mysql_servers WHERE hostname='{reader}'"
+    )
+    assert on_disk == [("1000",)]
