@@ -8,8 +8,9 @@ export of any of them plans to nothing, and otherwise exactly the layers that di
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from proxyctl.catalog import Layout, Value, Version
 from proxyctl.catalog.variables import (
@@ -22,7 +23,9 @@ from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import is_hash, native_hash
 from proxyctl.runtime_image import runtime_image
-from proxyctl.state import Key, Row, Rows
+from proxyctl.state import DesiredRow, Key, Row, Rows
+
+AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
 _ADDRESSES = frozenset({"mysql-interfaces", "admin-mysql_ifaces", "pgsql-interfaces"})
 
@@ -37,7 +40,7 @@ class Exported:
 
     version: Version
     layouts: dict[str, Layout] = field(default_factory=dict)
-    tables: dict[str, list[Row]] = field(default_factory=dict)
+    tables: dict[str, list[DesiredRow]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     commented: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -108,7 +111,7 @@ def _configured(columns: ServerColumns, row: Row, memory: Row | None) -> Row:
     return (*row[: columns.status], configured, *row[columns.status + 1 :])
 
 
-def sorted_rows(rows: Rows) -> list[Row]:
+def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:
     """Return the rows by key: numbers before text, so that a file reads and diffs well."""
 
     def order(key: Key) -> tuple[tuple[int, float, str], ...]:
@@ -117,12 +120,12 @@ def sorted_rows(rows: Rows) -> list[Row]:
     return [rows[key] for key in sorted(rows, key=order)]
 
 
-def with_secrets(layout: Layout, rows: Iterable[Row], secrets: str) -> list[Row]:
+def with_secrets(layout: Layout, rows: Iterable[DesiredRow], secrets: str) -> list[DesiredRow]:
     """Return user rows with their passwords as `hash` or `clear` asks; others unchanged."""
     position = layout.index.get("password")
     if position is None or secrets != "hash":
         return list(rows)
-    result = []
+    result: list[DesiredRow] = []
     for row in rows:
         password = row[position]
         if isinstance(password, str) and password and not is_hash(password):
@@ -131,17 +134,30 @@ def with_secrets(layout: Layout, rows: Iterable[Row], secrets: str) -> list[Row]
     return result
 
 
-def export_variables(exported: Exported, rows: Iterable[Row], secrets: str) -> None:
-    """Sort variables into those to write and those to mention as comments."""
+def export_variables(
+    exported: Exported,
+    rows: Iterable[Sequence[object]],
+    secrets: str,
+    *,
+    keeps_defaults: bool = False,
+) -> None:
+    """Sort variables into those to write and those to mention as comments.
+
+    `keeps_defaults`: also write what equals the default (the files said so).
+    """
     for name_cell, value_cell in sorted(rows, key=lambda row: str(row[0])):
         name, value = str(name_cell), canonical_variable(str(name_cell), value_cell)
         known = VARIABLES.get(name)
         default = known.default if known else None
         if name in READ_ONLY or value_cell == "(null)":
             continue
-        if name in RESTART_ONLY | _ADDRESSES:
+        if name in RESTART_ONLY | _ADDRESSES and not keeps_defaults:
             exported.commented[name] = value
-        elif default is not None and value == canonical_variable(name, default):
+        elif (
+            not keeps_defaults
+            and default is not None
+            and value == canonical_variable(name, default)
+        ):
             continue
         elif is_secret_variable(name) and secrets != "clear":
             exported.commented[name] = f"{{env: {environment_name(name)}}}"

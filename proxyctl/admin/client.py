@@ -205,7 +205,7 @@ def _open(login: Login) -> Connection[Any]:
     from pymysql import err
     from pymysql.connections import Connection
 
-    class AnyVersionConnection(Connection):  # type: ignore[type-arg]  # generic in the stubs only
+    class AnyVersionConnection(Connection):
         """A connection that survives a server version which does not begin with a number.
 
         The admin port announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in

@@ -76,9 +76,9 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
         if options.defaults_file:
             raise ProxyctlError(f"--defaults-file {path}: no such file")
         return {}
-    wanted = ("user", "password")
+    wanted = ["user", "password"]
     if options.defaults_file:
-        wanted += ("host", "port", "socket")
+        wanted += ["host", "port", "socket"]
     parser = Parser()
     try:
         parser.read(path)

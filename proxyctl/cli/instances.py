@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.files import OutOption, RowFormat, Secrets, SecretsOption, check_secrets, emit
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -35,22 +36,6 @@ class ExportLayer(StrEnum):
     RUNTIME = "runtime"
     MEMORY = "memory"
     DISK = "disk"
-
-
-class ExportFormat(StrEnum):
-    """How an export is written."""
-
-    YAML = "yaml"
-    SQL = "sql"
-    CNF = "cnf"
-
-
-class Secrets(StrEnum):
-    """What an export does with passwords."""
-
-    HASH = "hash"
-    OMIT = "omit"
-    CLEAR = "clear"
 
 
 @dataclass(frozen=True)
@@ -85,11 +70,6 @@ class Allowances:
         flags = ("force", "discard_pending", "include_pending")
         given = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self, flag)]
         return [*given, *(f"--only={name}" for name in self.only or ())]
-
-
-OutOption = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -259,13 +239,8 @@ def export(
     layer: Annotated[
         ExportLayer, typer.Option("--layer", help="Which layer.")
     ] = ExportLayer.RUNTIME,
-    format: Annotated[
-        ExportFormat, typer.Option("--format", help="How to write.")
-    ] = ExportFormat.YAML,
-    secrets: Annotated[
-        Secrets,
-        typer.Option("--secrets", help="Passwords as hashes, left out, or (with -o) in clear."),
-    ] = Secrets.HASH,
+    format: Annotated[RowFormat, typer.Option("--format", help="How to write.")] = RowFormat.YAML,
+    secrets: SecretsOption = Secrets.HASH,
     out: OutOption = None,
 ) -> int:
     """Write the configuration that an instance holds as our files."""
@@ -274,21 +249,12 @@ def export(
     from proxyctl.formats.exported import exported_text
     from proxyctl.state import Layer
 
-    if secrets is Secrets.CLEAR and not out:
-        raise UsageError(
-            "--secrets clear writes passwords in clear text",
-            hint="it needs -o FILE, which is made readable by its owner only",
-        )
+    check_secrets(secrets, out)
     with connect(connection) as client:
         exported = export_layer(client, Layer(layer.value), secrets.value)
-    text = exported_text(exported, format.value, secrets.value)
-    for warning in exported.warnings:
-        say(f"warning: {warning}")
-    if out:
-        write_file(Path(out), text, mode=0o600 if secrets is Secrets.CLEAR else 0o644)
-        say(f"written to {out}")
-    else:
-        write(text)
+        header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
+    text = exported_text(exported, format.value, secrets.value, header=header)
+    emit(exported, text, secrets, out)
     return ExitCode.DONE
 
 

@@ -12,8 +12,8 @@ import typer
 from proxyctl.cli.output import report_error, say
 from proxyctl.errors import ExitCode, ProxyctlError
 
-_WrongCommandLine = typer.BadParameter.__mro__[1]
-"""Typer's UsageError, under every version's own path."""
+_WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
+"""Typer's UsageError, which has another path in every version of Typer."""
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -1,0 +1,80 @@
+"""The whole tour on a sandbox: every command is shown, then really run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from proxyctl.cli.output import style, write
+from proxyctl.errors import ExitCode, InternalError
+from proxyctl.sandbox import Sandbox
+
+_TEMPLATE = "read-write-split"
+_SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"}
+_EDIT = "UPDATE mysql_servers SET weight=9 WHERE hostname='db2.example.com'"
+
+
+def run_demo() -> int:
+    """Run the tour in a folder that is removed afterwards; exit 1 if a step goes wrong."""
+    with tempfile.TemporaryDirectory(prefix="proxyctl-demo-") as folder, Sandbox() as sandbox:
+        tour = _Tour(Path(folder), sandbox.port)
+        tour.say("A ProxySQL admin interface, embedded for this tour. No ProxySQL is needed.")
+        tour.run("init", "--template", _TEMPLATE, "config", expect=ExitCode.DONE)
+        tour.say("What would change? Nothing is written by plan.")
+        tour.run("plan", "-f", "config", expect=ExitCode.DONE)
+        tour.say("Make it so: write MEMORY, LOAD, read RUNTIME back, SAVE, read DISK back.")
+        tour.run("apply", "-f", "config", "--auto-approve", expect=ExitCode.DONE)
+        tour.run("plan", "-f", "config", expect=ExitCode.DONE)
+        tour.say("Somebody edits by hand and loads it:")
+        for sql in (_EDIT, "LOAD MYSQL SERVERS TO RUNTIME"):
+            write(f"admin> {sql};\n")
+            sandbox.run(sql)
+        write("\n")
+        tour.say("drift says what, where and who (exit code 2):")
+        tour.run("drift", "-f", "config", expect=ExitCode.DIFFERENCES)
+        tour.say("The running configuration as our files:")
+        tour.run("export", expect=ExitCode.DONE)
+    write("Done. Next: docs/tutorial.md\n")
+    return ExitCode.DONE
+
+
+class _Tour:
+    """Runs proxyctl as a person would, in one folder and against one sandbox."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self._folder = folder
+        self._environment = {
+            **os.environ,
+            **_SECRETS,
+            "PROXYCTL_PORT": str(port),
+            "PROXYCTL_PASSWORD": "admin",
+            "PROXYCTL_STATE_DIR": str(folder / "state"),
+        }
+        for name in ("PROXYCTL_HOST", "PROXYCTL_USER", "PROXYCTL_INSTANCE", "PROXYCTL_FILE"):
+            self._environment.pop(name, None)
+        if style().is_coloured:
+            self._environment["FORCE_COLOR"] = "1"
+
+    def say(self, text: str) -> None:
+        """Say what comes next."""
+        write(style()("dim", f"# {text}") + "\n")
+
+    def run(self, *arguments: str, expect: ExitCode) -> None:
+        """Show a command and run it. Raises: InternalError for another exit code."""
+        write(style()("bold", f"$ proxyctl {shlex.join(arguments)}") + "\n")
+        done = subprocess.run(  # noqa: S603  # our own interpreter and our own arguments
+            [sys.executable, "-m", "proxyctl", *arguments],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        write(done.stdout.decode("utf-8", "surrogateescape") + "\n")
+        if done.returncode != expect:
+            raise InternalError(f"the tour expected exit code {int(expect)}, got {done.returncode}")

@@ -1,0 +1,243 @@
+"""Commands that need no server: validate, schema, render, init, import."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import FileOptions, TextFormat, command
+from proxyctl.cli.output import say, write, write_file
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.catalog import Version
+    from proxyctl.config.load import Project, Sources
+    from proxyctl.export import Exported
+
+
+class RowFormat(StrEnum):
+    """How rows are written."""
+
+    YAML = "yaml"
+    SQL = "sql"
+    CNF = "cnf"
+
+
+class Secrets(StrEnum):
+    """What happens to passwords."""
+
+    HASH = "hash"
+    OMIT = "omit"
+    CLEAR = "clear"
+
+
+SecretsOption = Annotated[
+    Secrets,
+    typer.Option("--secrets", help="Passwords as hashes, left out, or (with -o) in clear."),
+]
+OutOption = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
+]
+VersionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--proxysql-version", metavar="X.Y.Z", help="Check against this version's tables."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    command(app, "init")(init)
+    command(app, "validate")(validate)
+    command(app, "render")(render)
+    command(app, "schema")(schema)
+    command(app, "import")(import_)
+
+
+def sources(files: FileOptions) -> Sources:
+    """Return what the options say about the files.
+
+    Raises: UsageError for a --var without `=`.
+    """
+    from proxyctl.config.load import Sources
+
+    variables: dict[str, object] = {}
+    for item in files.var or ():
+        name, separator, value = item.partition("=")
+        if not separator or not name.isidentifier():
+            raise UsageError(f"--var {name}: expected NAME=VALUE")
+        variables[name] = value
+    return Sources(
+        paths=tuple(files.file or ("./proxyctl.yaml",)),
+        variables=variables,
+        var_files=tuple(files.var_file or ()),
+        restrict_paths=files.restrict_paths,
+    )
+
+
+def chosen_version(text: str | None) -> Version:
+    """Return the version an option names, or the reference version.
+
+    Raises: UsageError.
+    """
+    from proxyctl.catalog import REFERENCE, parse_version
+
+    if text is None:
+        return REFERENCE
+    try:
+        return parse_version(text)
+    except ValueError as error:
+        raise UsageError(f"--proxysql-version {text}: expected a version such as 2.7.1") from error
+
+
+def init(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder to write into.")],
+    template: Annotated[
+        str, typer.Option("--template", metavar="NAME", help="Which starter layout.")
+    ] = "minimal",
+) -> int:
+    """Write a starter layout into a folder."""
+    from proxyctl.starters import copy_starter
+
+    for path in copy_starter(template, Path(folder)):
+        say(f"wrote {path}")
+    return ExitCode.DONE
+
+
+def validate(
+    files: FileOptions,
+    proxysql_version: VersionOption = None,
+    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
+) -> int:
+    """Check the files without a server: every mistake at once, with its place."""
+    from proxyctl.config.load import load_project
+
+    project = load_project(sources(files), version=chosen_version(proxysql_version))
+    counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
+    if format is TextFormat.JSON:
+        document = {"format": 1, "valid": True, "tables": counts}
+        write(json.dumps(document, indent=2) + "\n")
+    else:
+        from proxyctl.render.style import counted
+
+        rows = counted(sum(counts.values()), "row")
+        write(f"The files are valid: {rows} in {counted(len(counts), 'table')}.\n")
+    for warning in project.desired.warnings:
+        say(f"warning: {warning}")
+    return ExitCode.DONE
+
+
+def render(
+    files: FileOptions,
+    format: Annotated[RowFormat, typer.Option("--format", help="How to write.")] = RowFormat.YAML,
+    secrets: SecretsOption = Secrets.HASH,
+    proxysql_version: VersionOption = None,
+    numbered: Annotated[
+        bool,
+        typer.Option("--numbered", help="Show the files after templates ran, with line numbers."),
+    ] = False,
+    out: OutOption = None,
+) -> int:
+    """Write the rows that the files compile to."""
+    from proxyctl.config.load import load_project, rendered_texts
+    from proxyctl.formats.exported import exported_text
+
+    if numbered:
+        for text in rendered_texts(sources(files)):
+            write(f"# {text.path}\n")
+            lines = text.text.split("\n")
+            write("".join(f"{n:>5}  {line}\n" for n, line in enumerate(lines, 1)))
+        return ExitCode.DONE
+    check_secrets(secrets, out)
+    project = load_project(sources(files), version=chosen_version(proxysql_version))
+    exported = _compiled(project, secrets)
+    emit(exported, exported_text(exported, format.value, secrets.value), secrets, out)
+    return ExitCode.DONE
+
+
+def _compiled(project: Project, secrets: Secrets) -> Exported:
+    """Return the desired rows as an export."""
+    from proxyctl.export import Exported, export_variables, sorted_rows, with_secrets
+
+    desired = project.desired
+    exported = Exported(desired.version)
+    for name, table in desired.tables.items():
+        exported.layouts[name] = table.layout
+        if table.layout.table.prefix is not None:
+            export_variables(exported, table.rows.values(), secrets.value, keeps_defaults=True)
+        else:
+            rows = sorted_rows(dict(table.rows))
+            exported.tables[name] = with_secrets(table.layout, rows, secrets.value)
+    return exported
+
+
+def check_secrets(secrets: Secrets, out: str | None) -> None:
+    """Refuse to show passwords in clear text on a terminal or in a log."""
+    if secrets is Secrets.CLEAR and not out:
+        raise UsageError(
+            "--secrets clear writes passwords in clear text",
+            hint="it needs -o FILE, which is made readable by its owner only",
+        )
+
+
+def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> None:
+    """Write the text where it was asked for, and the warnings to stderr."""
+    for warning in exported.warnings:
+        say(f"warning: {warning}")
+    if out:
+        write_file(Path(out), text, mode=0o600 if secrets is Secrets.CLEAR else 0o644)
+        say(f"written to {out}")
+    else:
+        write(text)
+
+
+def schema(out: OutOption = None) -> int:
+    """Print the JSON Schema of the file format, for editors."""
+    from proxyctl.config.schema import json_schema
+
+    text = json.dumps(json_schema(), indent=2) + "\n"
+    if out:
+        write_file(Path(out), text)
+    else:
+        write(text)
+    return ExitCode.DONE
+
+
+def import_(
+    cnf: Annotated[str, typer.Argument(metavar="FILE.cnf", help="A proxysql.cnf.")],
+    secrets: SecretsOption = Secrets.HASH,
+    proxysql_version: VersionOption = None,
+    out: OutOption = None,
+) -> int:
+    """Turn a proxysql.cnf into our files, and say what could not be carried over."""
+    from proxyctl.export import Exported, export_variables, with_secrets
+    from proxyctl.formats.cnf_reader import read_cnf
+    from proxyctl.formats.exported import exported_text
+
+    check_secrets(secrets, out)
+    path = Path(cnf)
+    version = chosen_version(proxysql_version)
+
+    def included(name: str) -> str:
+        return _text_of(path.parent / name)
+
+    found = read_cnf(_text_of(path), cnf, version=version, include=included)
+    exported = Exported(version, warnings=[str(note) for note in found.notes])
+    for name, (layout, rows) in found.tables.items():
+        exported.layouts[name] = layout
+        exported.tables[name] = with_secrets(layout, rows, secrets.value)
+    export_variables(exported, found.variables.items(), secrets.value)
+    emit(exported, exported_text(exported, "yaml", secrets.value), secrets, out)
+    return ExitCode.DONE
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise ProxyctlError(f"{path}: {error.strerror}") from error

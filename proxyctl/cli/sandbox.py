@@ -1,0 +1,52 @@
+"""Commands around the embedded admin interface: sandbox, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proxyctl.cli.options import command
+from proxyctl.cli.output import say
+from proxyctl.errors import ExitCode
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    command(app, "sandbox")(sandbox)
+    command(app, "demo")(demo)
+
+
+def sandbox(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 6032,
+    proxysql_version: Annotated[
+        str, typer.Option(metavar="X.Y.Z", help="Which ProxySQL to stand for.")
+    ] = "2.7.1",
+    disk: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keep the DISK layer in this file.")
+    ] = None,
+) -> int:
+    """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
+    from proxyctl.cli.files import chosen_version
+    from proxyctl.sandbox import Sandbox
+
+    chosen_version(proxysql_version)
+
+    def ready(found: int) -> None:
+        say(f"ProxySQL {proxysql_version} sandbox on {host}:{found}; ctrl-c ends it")
+
+    served = Sandbox(proxysql_version, path=Path(disk) if disk else None)
+    try:
+        served.serve_forever(host, port, ready)
+    except KeyboardInterrupt:
+        say("stopped")
+    return ExitCode.DONE
+
+
+def demo() -> int:
+    """Show the main job on a sandbox: init, plan, apply, an edit by hand, drift, export."""
+    from proxyctl.cli.demo import run_demo
+
+    return run_demo()

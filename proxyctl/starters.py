@@ -1,0 +1,49 @@
+"""The starter layouts that `init` copies: the folder templates/ of the project or of the wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from proxyctl.errors import ProxyctlError, RefusedError, UsageError
+
+
+def starters_folder() -> Path:
+    """Return the folder that holds one folder a starter."""
+    package = Path(__file__).parent
+    for folder in (package / "templates", package.parent / "templates"):
+        if folder.is_dir():
+            return folder
+    raise ProxyctlError("the starter layouts are missing from this installation")
+
+
+def starter_names() -> list[str]:
+    """Return the names that `init --template` takes."""
+    return sorted(folder.name for folder in starters_folder().iterdir() if folder.is_dir())
+
+
+def copy_starter(name: str, target: Path) -> list[Path]:
+    """Copy a starter into a folder and return the files written.
+
+    Raises: UsageError for an unknown name, RefusedError when a file is there already.
+    """
+    if name not in starter_names():
+        raise UsageError(f"--template {name}: no such starter", hint=", ".join(starter_names()))
+    source = starters_folder() / name
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    taken = [
+        str(target / f.relative_to(source))
+        for f in files
+        if (target / f.relative_to(source)).exists()
+    ]
+    if taken:
+        raise RefusedError("init overwrites nothing", reasons=[f"{path} exists" for path in taken])
+    written = []
+    for file in files:
+        path = target / file.relative_to(source)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.read_bytes())
+        except OSError as error:
+            raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
+        written.append(path)
+    return written
