@@ -144,6 +144,13 @@ def fold_users(layout: Layout, rows: Rows) -> Rows:
 def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None:
     frontend = layout.index["frontend"]
     backend = layout.index["backend"]
+    first, last = min(frontend, backend), max(frontend, backend)
+    if (
+        backend_half[:first] == frontend_half[:first]
+        and backend_half[last + 1 :] == frontend_half[last + 1 :]
+        and last == first + 1
+    ):
+        return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
     for position, (one, other) in enumerate(zip(backend_half, frontend_half, strict=True)):
         if position in (frontend, backend) or one == other:
             continue

@@ -22,6 +22,7 @@ from proxyctl.catalog.variables import (
 from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import is_hash, native_hash
+from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredRow, Key, Row, Rows
 
@@ -113,11 +114,7 @@ def _configured(columns: ServerColumns, row: Row, memory: Row | None) -> Row:
 
 def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:
     """Return the rows by key: numbers before text, so that a file reads and diffs well."""
-
-    def order(key: Key) -> tuple[tuple[int, float, str], ...]:
-        return tuple((1, 0.0, c) if isinstance(c, str) else (0, c or 0, "") for c in key)
-
-    return [rows[key] for key in sorted(rows, key=order)]
+    return [rows[key] for key in sorted_keys(rows)]
 
 
 def with_secrets(layout: Layout, rows: Iterable[DesiredRow], secrets: str) -> list[DesiredRow]:

@@ -41,6 +41,8 @@ def _too_many_deletes(
     table = survey.layout.name
     present = max(len(survey.memory), survey.runtime_count)
     changes = [change for change in module.changes if change.table == table]
+    if not any(change.action == DELETE for change in changes):
+        return
     added = {_node(survey.layout, change.key) for change in changes if change.action == ADD}
     gone = [
         change

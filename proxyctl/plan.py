@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
 from proxyctl.compare import Difference
@@ -31,22 +33,44 @@ class FieldChange:
     is_secret: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Change:
     """One row that differs from the files in at least one layer.
 
-    Shape: `layers` where it differs; `action` and `fields` are those of the first of RUNTIME,
-    MEMORY, DISK that differs. `row` is the desired row, or the current one of a deletion, with
-    secrets left out.
+    Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
+    DISK. `fields` and `row` are made from it when somebody looks, and the class is not frozen,
+    which would make it four times as slow to build: a first apply has many rows.
     """
 
-    table: str
+    layout: Layout
     key: Key
-    action: str
     layers: tuple[Layer, ...]
-    fields: tuple[FieldChange, ...]
-    row: Mapping[str, Value]
+    shown: Difference
     where: Where | None = None
+
+    action: str = field(init=False)
+    table: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.table = self.layout.name
+        if self.shown.desired is None:
+            self.action = DELETE
+        else:
+            self.action = ADD if self.shown.current is None else CHANGE
+
+    @cached_property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields that differ; of a new row those that are not ProxySQL's defaults."""
+        if self.shown.desired is None:
+            return ()
+        if self.shown.current is None:
+            return tuple(_added_fields(self.layout, self.shown.desired))
+        return tuple(_changed_fields(self.layout, self.shown))
+
+    @cached_property
+    def row(self) -> dict[str, Value]:
+        """The desired row, or the current one of a deletion, with secrets left out."""
+        return _public(self.layout, self.shown.desired or self.shown.current or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +113,10 @@ class ModulePlan:
     def does_something(self) -> bool:
         """Whether an apply has any step for this module."""
         return self.stages or self.load or self.save
+
+    def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
+        """Return how many rows are added, changed and deleted in a layer, by action."""
+        return Counter(change.action for change in self.changes if layer in change.layers)
 
     def staging(self) -> list[Statement]:
         """Return the statements that turn MEMORY into the first image (or the final rows)."""
@@ -133,12 +161,10 @@ class Plan:
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> dict[str, int]:
         """Return how many rows are added, changed and deleted in a layer."""
-        result = {ADD: 0, CHANGE: 0, DELETE: 0}
+        found: Counter[str] = Counter()
         for module in self.modules:
-            for change in module.changes:
-                if layer in change.layers:
-                    result[change.action] += 1
-        return result
+            found += module.counts(layer)
+        return {action: found[action] for action in (ADD, CHANGE, DELETE)}
 
     @property
     def fingerprint(self) -> str:
@@ -192,40 +218,31 @@ def plan_module(
 
 def changes_of(survey: TableSurvey) -> list[Change]:
     """Return the differences of the three layers as one change a row, sorted by key."""
-    order = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
-    by_key: dict[Key, dict[Layer, Difference]] = {}
-    for layer in order:
+    layers: dict[Key, tuple[Layer, ...]] = {}
+    shown: dict[Key, Difference] = {}
+    for layer in (Layer.RUNTIME, Layer.MEMORY, Layer.DISK):
         for difference in survey.changes.get(layer, ()):
-            by_key.setdefault(difference.key, {})[layer] = difference
-    return [_change(survey, key, found) for key, found in sorted(by_key.items(), key=_sortable)]
+            key = difference.key
+            layers[key] = (*layers.get(key, ()), layer)
+            shown.setdefault(key, difference)
+    where = survey.desired.where if survey.desired else {}
+    return [
+        Change(survey.layout, key, layers[key], shown[key], where.get(key))
+        for key in sorted_keys(shown)
+    ]
 
 
-def _sortable(item: tuple[Key, object]) -> tuple[tuple[int, float, str], ...]:
-    return tuple(
-        (1, 0.0, cell) if isinstance(cell, str) else (0, cell or 0, "") for cell in item[0]
-    )
+def sorted_keys(keys: Iterable[Key]) -> list[Key]:
+    """Return keys in order; numbers stand before text where a column holds both."""
+    found = list(keys)
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=_sortable)
 
 
-def _change(survey: TableSurvey, key: Key, found: dict[Layer, Difference]) -> Change:
-    layout = survey.layout
-    shown = next(iter(found.values()))
-    desired = survey.desired
-    fields: tuple[FieldChange, ...]
-    if shown.desired is None:
-        action, fields = DELETE, ()
-    elif shown.current is None:
-        action, fields = ADD, tuple(_added_fields(layout, shown.desired))
-    else:
-        action, fields = CHANGE, tuple(_changed_fields(layout, shown))
-    return Change(
-        table=layout.table.name,
-        key=key,
-        action=action,
-        layers=tuple(found),
-        fields=fields,
-        row=_public(layout, shown.desired or shown.current or ()),
-        where=desired.where.get(key) if desired else None,
-    )
+def _sortable(key: Key) -> tuple[tuple[int, float, str], ...]:
+    return tuple((1, 0.0, cell) if isinstance(cell, str) else (0, cell or 0, "") for cell in key)
 
 
 def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:

@@ -8,7 +8,7 @@ from the instance's own schema; values only through `literal`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Value
@@ -19,19 +19,28 @@ MAX_STATEMENT = 1_000_000
 """Longest statement in characters. Above 16 MB ProxySQL's answer is out of step; 1 MB is plenty."""
 
 MASK = "***"
+NUL = "a NUL character cannot be stored in ProxySQL"
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement and the text that may be shown: secrets are masked when it is made."""
+    """One statement and, beside it, the text that may be shown: secrets are masked by field.
+
+    `mask` makes that text when somebody wants to see it; most statements are never shown.
+    """
 
     sql: str
-    masked: str
+    mask: Callable[[], str]
+
+    @property
+    def masked(self) -> str:
+        """The statement as it may be shown."""
+        return self.mask()
 
     @classmethod
     def plain(cls, sql: str) -> Statement:
         """Return a statement that holds no secret."""
-        return cls(sql, sql)
+        return cls(sql, lambda: sql)
 
 
 def literal(value: Value) -> str:
@@ -43,7 +52,7 @@ def literal(value: Value) -> str:
         return "NULL"
     if isinstance(value, str):
         if "\0" in value:
-            raise ValueError("a NUL character cannot be stored in ProxySQL")
+            raise ValueError(NUL)
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
 
@@ -87,62 +96,82 @@ def _condition(layout: Layout, key: Key) -> str:
     return " AND ".join(parts)
 
 
-def _chunks(
-    head: str, parts: Iterable[tuple[str, str]], joint: str, tail: str
-) -> Iterator[Statement]:
-    """Join parts behind a head into statements that stay below MAX_STATEMENT."""
-    plain: list[str] = []
-    masked: list[str] = []
-    length = len(head)
-    for sql, shown in parts:
-        if plain and length + len(sql) > MAX_STATEMENT:
-            yield Statement(head + joint.join(plain) + tail, head + joint.join(masked) + tail)
-            plain, masked, length = [], [], len(head)
-        plain.append(sql)
-        masked.append(shown)
-        length += len(sql) + len(joint)
-    if plain:
-        yield Statement(head + joint.join(plain) + tail, head + joint.join(masked) + tail)
+def _chunks(parts: Iterable[str], limit: int) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield runs of parts that stay below `limit` characters, and where each begins and ends."""
+    run: list[str] = []
+    length = start = end = 0
+    for part in parts:
+        if run and length + len(part) > limit:
+            yield start, end, run
+            run, length, start = [], 0, end
+        run.append(part)
+        length += len(part) + 1
+        end += 1
+    if run:
+        yield start, end, run
 
 
 def inserts(layout: Layout, rows: Iterable[Row]) -> Iterator[Statement]:
     """Yield multi-row INSERTs. Plain INSERT: a REPLACE would delete other rows without a word."""
-    head = (
-        f"INSERT INTO {layout.table.sql_name} ({', '.join(map(quoted_name, layout.names))}) VALUES "
+    given = list(rows)
+    names = ", ".join(map(quoted_name, layout.names))
+    head = f"INSERT INTO {layout.table.sql_name} ({names}) VALUES "
+
+    def masked(start: int, end: int) -> Callable[[], str]:
+        def text() -> str:
+            return head + ",".join(_shown_row(layout, row) for row in given[start:end])
+
+        return text
+
+    parts = (_row_literal(row) for row in given)
+    for start, end, run in _chunks(parts, MAX_STATEMENT):
+        yield Statement(head + ",".join(run), masked(start, end))
+
+
+def _row_literal(row: Row) -> str:
+    """Return the row as a parenthesis of literals; `literal` written out, since rows are many."""
+    text = ",".join(
+        [
+            "'" + cell.replace("'", "''") + "'" if cell.__class__ is str else literal(cell)
+            for cell in row
+        ]
     )
-    has_secrets = layout.table.prefix is not None or any(c.secret for c in layout.columns)
+    if "\0" in text:
+        raise ValueError(NUL)
+    return "(" + text + ")"
 
-    def parts() -> Iterator[tuple[str, str]]:
-        for row in rows:
-            sql = "(" + ",".join(map(literal, row)) + ")"
-            if not has_secrets:
-                yield sql, sql
-                continue
-            shown = ",".join(_shown(layout, position, row) for position in range(len(row)))
-            yield sql, f"({shown})"
 
-    return _chunks(head, parts(), ",", "")
+def _shown_row(layout: Layout, row: Row) -> str:
+    return "(" + ",".join(_shown(layout, position, row) for position in range(len(row))) + ")"
 
 
 def deletes(layout: Layout, keys: Iterable[Key]) -> Iterator[Statement]:
     """Yield DELETEs of the rows with these keys, many a statement."""
-    key_columns = layout.table.key
+    columns = ", ".join(map(quoted_name, layout.table.key))
     head = f"DELETE FROM {layout.table.sql_name} WHERE "
-    if len(key_columns) == 1:
-        values = ((literal(key[0]), literal(key[0])) for key in keys)
-        return _chunks(f"{head}{quoted_name(key_columns[0])} IN (", values, ",", ")")
-    columns = ", ".join(map(quoted_name, key_columns))
-    tuples = ("(" + ",".join(map(literal, key)) + ")" for key in keys)
-    return _chunks(f"{head}({columns}) IN (VALUES ", ((t, t) for t in tuples), ",", ")")
+    if len(layout.table.key) == 1:
+        head += f"{columns} IN ("
+        parts = (literal(key[0]) for key in keys)
+    else:
+        head += f"({columns}) IN (VALUES "
+        parts = ("(" + ",".join(map(literal, key)) + ")" for key in keys)
+    for _, _, run in _chunks(parts, MAX_STATEMENT):
+        yield Statement.plain(head + ",".join(run) + ")")
 
 
 def update(layout: Layout, key: Key, before: Row, after: Row) -> Statement:
     """Return the UPDATE of the columns in which the two rows differ."""
     changed = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    sets = ", ".join(f"{quoted_name(layout.names[i])}={literal(after[i])}" for i in changed)
-    shown = ", ".join(f"{quoted_name(layout.names[i])}={_shown(layout, i, after)}" for i in changed)
     head, tail = f"UPDATE {layout.table.sql_name} SET ", f" WHERE {_condition(layout, key)}"
-    return Statement(head + sets + tail, head + shown + tail)
+
+    def text(value: Callable[[int], str]) -> str:
+        sets = (f"{quoted_name(layout.names[position])}={value(position)}" for position in changed)
+        return head + ", ".join(sets) + tail
+
+    return Statement(
+        text(lambda position: literal(after[position])),
+        lambda: text(lambda position: _shown(layout, position, after)),
+    )
 
 
 def select_json(layout: Layout, layer: Layer, *, chunk: int) -> str:

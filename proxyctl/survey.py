@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
@@ -105,7 +106,7 @@ def _removals(
     desired: DesiredTable, current: Rows, wanted: Mapping[Key, object]
 ) -> Iterable[Difference]:
     """Yield the rows that should not be there. Variables cannot be removed."""
-    if desired.layout.table.prefix is not None:
+    if desired.layout.table.prefix is not None or current.keys() <= wanted.keys():
         return
     for key, row in current.items():
         if key not in wanted and desired.owns(key):
@@ -123,6 +124,8 @@ def _compare(
     layout = survey.layout
     if _is_servers(layout) and surroundings.is_cluster_member and surroundings.families:
         return _by_family(desired, current, wanted, surroundings).differences
+    if current == wanted:
+        return []
     found = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
     found.extend(_removals(desired, current, wanted))
     return found
@@ -149,7 +152,9 @@ def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Differe
             _remove(result, change.key, memory, folded, is_users=is_users)
         if change.desired is None:
             continue
-        if change.current is None:
+        if change.current is None and KEEP not in change.desired:
+            row = cast("Row", change.desired)
+        elif change.current is None:
             row = tuple(
                 default if cell is KEEP else cell
                 for cell, default in zip(change.desired, layout.defaults, strict=True)
@@ -174,7 +179,7 @@ def _against_disk(
 ) -> None:
     if survey.layout.name == "mysql_variables":
         survey.disk_restart_only = {k: disk[k] for k in disk if k[0] in RESTART_ONLY}
-    if disk is survey.memory:
+    if disk is survey.memory or disk == survey.memory:
         survey.changes[Layer.DISK] = list(survey.changes[Layer.MEMORY])
         if survey.layout.name == "mysql_variables":
             survey.changes[Layer.DISK] = _compare(survey, folded, Layer.DISK, surroundings)
@@ -210,15 +215,17 @@ def _against_runtime(
         return
     rows = _folded(layout, runtime)
     survey.runtime_count = len(rows)
-    if survey.desired is not None:
+    memory_image = runtime_image(layout, folded)
+    survey.unpublished = _both_ways(layout, rows, memory_image)
+    if survey.unpublished:
+        survey.runtime = runtime
+    if survey.desired is None or not (survey.unpublished or survey.changes[Layer.MEMORY]):
+        # RUNTIME shows MEMORY, and MEMORY is what the files say.
+        survey.changes[Layer.RUNTIME] = []
+    else:
         image = runtime_image(layout, dict(_wanted(survey.desired, Layer.RUNTIME)))
         found = differences(layout, rows, image.items(), ignored=survey.desired.keep_on_update)
         survey.changes[Layer.RUNTIME] = [*found, *_removals(survey.desired, rows, image)]
-    else:
-        survey.changes[Layer.RUNTIME] = []
-    survey.unpublished = _both_ways(layout, rows, runtime_image(layout, folded))
-    if survey.unpublished:
-        survey.runtime = runtime
 
 
 def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surroundings) -> None:

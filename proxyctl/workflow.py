@@ -103,6 +103,7 @@ def make_plan(
     )
     plan.families = _survey_families(survey)
     plan.families_before = survey.surroundings.memory_families
+    _survey_managed(survey)
     plan.modules = list(_module_plans(survey))
     mistakes = [*_new_users_without_password(survey), *_unknown_variables(survey, client)]
     if mistakes:
@@ -184,6 +185,26 @@ def _module_plans(survey: _Survey) -> Iterator[ModulePlan]:
             # A LOAD or SAVE moves the whole module: what else stands in it matters now.
             managed = survey.module(module, managed_only=False)
         yield plan_module(module, managed, reload=reload)
+
+
+def _survey_managed(survey: _Survey) -> None:
+    """Survey every managed table, reading ahead.
+
+    Users come first: RUNTIME holds them in halves, which takes the longest to compare, and that
+    can be done while ProxySQL is busy with the next table.
+    """
+    tables = sorted(
+        (name for name in survey.tables if name not in survey.done),
+        key=lambda name: (not name.endswith("_users"), name),
+    )
+    requests = [
+        (survey.layouts[name], layer)
+        for name in tables
+        for layer in (Layer.MEMORY, Layer.DISK, Layer.RUNTIME)
+    ]
+    with survey.reader.reading_ahead(requests):
+        for name in tables:
+            survey.table(name)
 
 
 def _regex_engine_changes(managed: dict[str, TableSurvey]) -> bool:

@@ -234,10 +234,19 @@ def _open(login: Login) -> Connection[Any]:
             use_unicode=False,
             autocommit=None,
             ssl=tls,
+            ssl_disabled=tls is None and _is_local(login),
             cursorclass=pymysql.cursors.Cursor,
         )
     except (TimeoutError, err.Error, OSError, ssl.SSLError) as error:
         raise _refused(login, error) from error
+
+
+def _is_local(login: Login) -> bool:
+    """Return whether nothing between us and the instance can listen in: TLS only costs time then.
+
+    Elsewhere TLS is used as soon as the instance offers it.
+    """
+    return login.socket is not None or login.host in ("127.0.0.1", "::1", "localhost")
 
 
 def _tls(login: Login) -> ssl.SSLContext | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.prefetch import Prefetch, ReadChunks, Request
 from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
 from proxyctl.errors import InternalError, StatementError
 from proxyctl.sql import literal, select_json, select_rows
-from proxyctl.state import Layer, Row, Rows
+from proxyctl.state import Key, Layer, Row, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +97,20 @@ class TableReader:
         self._client = client
         self._tee = tee
         self._has_json = True
+        self._prefetch: Prefetch | None = None
+
+    @contextmanager
+    def reading_ahead(self, requests: Sequence[Request]) -> Iterator[None]:
+        """Read these layers ahead, in this order, while the block runs."""
+        with Prefetch(self._second_reader, requests) as self._prefetch:
+            try:
+                yield
+            finally:
+                self._prefetch = None
+
+    def _second_reader(self) -> tuple[ReadChunks, Callable[[], None]]:
+        client = AdminClient(self._client.login)
+        return TableReader(client)._chunks, client.close
 
     def layers_of(self, layout: Layout) -> Callable[[Layer], Rows]:
         """Return a function that reads this table in a given layer."""
@@ -120,6 +136,9 @@ class TableReader:
 
     def _chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
         """Return the rows as JSON texts without the outer brackets."""
+        ahead = self._prefetch.take(layout, layer) if self._prefetch else None
+        if ahead is not None:
+            return ahead
         if self._has_json:
             try:
                 rows = self._client.raw(select_json(layout, layer, chunk=CHUNK_ROWS))
@@ -150,26 +169,23 @@ def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
     """
     rows: Rows = {}
     count = 0
-    key_of = _key_function(layout)
+    keys_of = _keys_function(layout)
     with paused_gc():
         for chunk in chunks:
-            for cells in _loads(b"[" + chunk + b"]"):
-                row = tuple(cells)
-                rows[key_of(row)] = row
-                count += 1
+            made: list[Row] = list(map(tuple, _loads(b"[" + chunk + b"]")))
+            rows.update(zip(keys_of(made), made, strict=True))
+            count += len(made)
     if count != len(rows):
         raise InternalError(f"{layout.name}: two rows with one primary key")
     return rows
 
 
-def _key_function(layout: Layout) -> Callable[[Row], tuple[Value, ...]]:
-    positions = layout.key_index
-    if len(positions) == 1:
-        only = positions[0]
-        return lambda row: (row[only],)
-    from operator import itemgetter
-
-    return itemgetter(*positions)
+def _keys_function(layout: Layout) -> Callable[[list[Row]], Iterable[Key]]:
+    """Return a function from rows to their keys, without a Python step a row."""
+    get = itemgetter(*layout.key_index)
+    if len(layout.key_index) == 1:
+        return lambda rows: zip(map(get, rows), strict=True)
+    return lambda rows: map(get, rows)
 
 
 def _loads(text: bytes) -> list[list[Value]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proxyctl.catalog import Layout
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, compare_servers
-from proxyctl.runtime_image import runtime_image
+from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.sql import MASK, is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
 from proxyctl.survey import NOT_PUBLISHED
@@ -56,6 +56,8 @@ def runtime_shortfalls(
     Nodes of monitored families may have moved since the LOAD: there, membership and attributes
     count.
     """
+    if is_copied(layout) and found == loaded:
+        return
     image = runtime_image(layout, loaded)
     if layout.name in ("mysql_servers", "pgsql_servers"):
         status = layout.index["status"]
@@ -70,6 +72,8 @@ def runtime_shortfalls(
 def _both_ways(
     layout: Layout, found: Rows, expected: Mapping[Key, DesiredRow] | Rows
 ) -> Iterator[Shortfall]:
+    if found == expected:
+        return
     is_variables = layout.table.prefix is not None
     for difference in differences(layout, found, expected.items()):
         if not (is_variables and difference.key[0] in NOT_PUBLISHED):

@@ -20,9 +20,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command and return the exit code. Everything is written when it returns."""
     from proxyctl.cli.app import build
 
-    # Commands build large tables that form no cycles, and then end: collecting only costs time.
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+    # A command builds large tables that form no cycles, and then ends: collecting costs time only.
+    gc.disable()
     as_json = _asks_for_json(arguments)
     try:
         code = build()(list(arguments), standalone_mode=False, prog_name="proxyctl")

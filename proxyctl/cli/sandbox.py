@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def sandbox(
     from proxyctl.sandbox import Sandbox
 
     chosen_version(proxysql_version)
+    gc.enable()  # it lives long, unlike other commands
 
     def ready(found: int) -> None:
         say(f"ProxySQL {proxysql_version} sandbox on {host}:{found}; ctrl-c ends it")

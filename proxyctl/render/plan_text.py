@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
 from proxyctl.render.rows import MARKS, detail, field_text, layer_note, subject
 from proxyctl.render.style import PLAIN, Style, counted, printable
-from proxyctl.state import Layer
 
 MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
@@ -68,7 +67,7 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 
 def _module_summary(module: ModulePlan) -> str:
-    counts = Counter(c.action for c in module.changes if Layer.RUNTIME in c.layers)
+    counts = module.counts()
     words = [
         f"{counts[action]} to {verb}"
         for action, verb in ((ADD, "add"), (CHANGE, "change"), (DELETE, "delete"))

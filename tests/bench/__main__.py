@@ -1,0 +1,210 @@
+"""`make bench`: prints one table; exit 1 when a bar is missed.
+
+The yardsticks are measured in the same run: the mariadb client that reads or writes the same rows,
+PyYAML's pure Python loader, and an empty Python program.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from proxyctl.catalog import REFERENCE, TABLES, layout_of
+from proxyctl.config.load import Sources, load_project
+from proxyctl.sql import inserts
+from tests.bench import data
+from tests.bench.measure import Run, best, run
+from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+
+TABLES_USED = ("mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table: what was measured, against what, and the bar."""
+
+    name: str
+    value: float
+    yardstick: float
+    bar: float
+    unit: str = "s"
+
+    @property
+    def ratio(self) -> float:
+        return self.value / self.yardstick if self.yardstick else 0.0
+
+    @property
+    def holds(self) -> bool:
+        return self.ratio <= self.bar
+
+    def text(self) -> str:
+        verdict = "ok" if self.holds else "MISSED"
+        return (
+            f"{self.name:<52} {self.value:>9.3f} {self.unit:<2} {self.yardstick:>9.3f}"
+            f" {self.ratio:>7.2f} {self.bar:>7.2f}  {verdict}"
+        )
+
+
+class Bench:
+    """One ProxySQL, one large configuration, and the commands run against them."""
+
+    def __init__(self, server: ProxySQL, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.files = data.write_files(folder / "files")
+        self.env = {
+            "PROXYCTL_PORT": str(server.port),
+            "PROXYCTL_USER": "radmin",
+            "PROXYCTL_PASSWORD": "radmin",
+            "PROXYCTL_STATE_DIR": str(folder / "state"),
+        }
+        client = shutil.which("mariadb") or shutil.which("mysql")
+        assert client is not None
+        self.client = [
+            client, "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-uradmin", "-pradmin",
+        ]  # fmt: skip
+
+    def proxyctl(self, *arguments: str) -> Run:
+        command = [sys.executable, "-m", "proxyctl", *arguments, "-f", str(self.files)]
+        found = run(command, env=self.env)
+        if found.code:
+            raise SystemExit(f"{' '.join(arguments)} gave {found.code}:\n{found.output[-2000:]}")
+        return found
+
+    def pipe(self, name: str, statements: list[str]) -> Run:
+        path = self.folder / f"{name}.sql"
+        path.write_text(";\n".join(statements) + ";\n")
+        found = run(self.client, stdin=path, discard=True)
+        assert found.code == 0, name
+        return found
+
+    def dump(self) -> Run:
+        """The client reads all three layers of the tables."""
+        return self.pipe(
+            "dump",
+            [
+                f"SELECT * FROM {prefix}{table}"
+                for table in TABLES_USED
+                for prefix in ("main.", "runtime_", "disk.")
+            ],
+        )
+
+    def lines(self) -> list[Line]:
+        rows = self._rows()
+        piped = best(2, lambda: self._client_writes(rows))
+        self._empty()
+        first = self.proxyctl("apply", "--auto-approve")
+        dump = best(3, self.dump)
+        plan = best(3, lambda: self.proxyctl("plan", "--detailed-exitcode"))
+        data.change_one_rule(self.files)
+        change = self.proxyctl("apply", "--auto-approve")
+        assert "1 statement, 1 LOAD, 1 SAVE" in change.output, change.output
+        load = self.pipe("load", ["LOAD MYSQL QUERY RULES TO RUNTIME"])
+        read = self._read_rules()
+        return [
+            Line("plan without a change / client reads 3 layers", plan.seconds, dump.seconds, 1.5),
+            Line("plan without a change: peak memory", plan.megabytes, 600, 1.0, "MB"),
+            Line(
+                "first apply / client writes, loads, saves, reads",
+                first.seconds,
+                piped.seconds + dump.seconds,
+                1.8,
+            ),
+            Line(
+                "one changed rule / 1.2 plan + LOAD + read of module",
+                change.seconds,
+                plan.seconds * 1.2 + load.seconds + read.seconds,
+                1.0,
+            ),
+            *_file_lines(self.files, self.folder),
+        ]
+
+    def _rows(self) -> list[str]:
+        tables = load_project(Sources((str(self.files),))).desired.tables
+        statements = [f"DELETE FROM {table}" for table in TABLES_USED]
+        for name in TABLES_USED:
+            rows = [
+                tuple("x" if cell is None and False else cell for cell in row)
+                for row in tables[name].rows.values()
+            ]
+            statements += [s.sql for s in inserts(layout_of(TABLES[name], REFERENCE), rows)]
+        for module in ("QUERY RULES", "USERS"):
+            statements += [f"LOAD MYSQL {module} TO RUNTIME", f"SAVE MYSQL {module} TO DISK"]
+        return statements
+
+    def _client_writes(self, statements: list[str]) -> Run:
+        self._empty()
+        return self.pipe("write", statements)
+
+    def _empty(self) -> None:
+        for table in TABLES_USED:
+            self.server.instance.execute(f"DELETE FROM {table}")
+        for module in ("QUERY RULES", "USERS"):
+            self.server.instance.execute(f"LOAD MYSQL {module} TO RUNTIME")
+            self.server.instance.execute(f"SAVE MYSQL {module} TO DISK")
+
+    def _read_rules(self) -> Run:
+        return self.pipe(
+            "read",
+            [
+                f"SELECT * FROM {prefix}{table}"
+                for table in TABLES_USED[:2]
+                for prefix in ("main.", "runtime_", "disk.")
+            ],
+        )
+
+
+def _file_lines(files: Path, folder: Path) -> list[Line]:
+    rules_only = folder / "rules"
+    rules_only.mkdir(exist_ok=True)
+    text = "\n".join(
+        line for line in (files / "proxyctl.yaml").read_text().splitlines() if "csv" not in line
+    )
+    (rules_only / "proxyctl.yaml").write_text(text)
+    start = time.process_time()
+    yaml.load(text, yaml.SafeLoader)  # noqa: S506
+    pure = time.process_time() - start
+    load_project(Sources((str(rules_only),)))
+    start = time.process_time()
+    load_project(Sources((str(rules_only),)))
+    ours = time.process_time() - start
+    five = folder / "five"
+    five.mkdir(exist_ok=True)
+    (five / "proxyctl.yaml").write_text(
+        "version: 1\nmysql_query_rules:\n"
+        + "\n".join(data.rule_line(number) for number in range(1, 6))
+    )
+    nothing = best(9, lambda: run([sys.executable, "-c", "pass"]))
+    version = best(9, lambda: run([sys.executable, "-m", "proxyctl", "--version"]))
+    validate = best(
+        5, lambda: run([sys.executable, "-m", "proxyctl", "validate", "-f", str(five)])
+    )
+    return [
+        Line("10,000 rules: parse, validate, compile / pure PyYAML", ours, pure, 0.25),
+        Line("proxyctl --version over python -c pass", version.seconds - nothing.seconds, 0.04, 1),
+        Line("validate of five rules", validate.seconds, 0.4, 1.0),
+    ]
+
+
+def main() -> int:
+    binary = proxysql_binary()
+    if binary is None or not (shutil.which("mariadb") or shutil.which("mysql")):
+        print(f"SKIPPED: {NO_BINARY}" if binary is None else "SKIPPED: no mariadb client")  # noqa: T201
+        return 0
+    with tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as folder:
+        with ProxySQL(binary, Path(folder) / "proxysql") as server:
+            lines = Bench(server, Path(folder)).lines()
+    print(f"{'':<52} {'measured':>12} {'yardstick':>9} {'ratio':>7} {'bar':>7}")  # noqa: T201
+    for line in lines:
+        print(line.text())  # noqa: T201
+    return 0 if all(line.holds for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
