@@ -43,7 +43,8 @@ docs: $(READY)
 	$(BIN)/python -m docs.generate
 
 golden: $(READY)
-	$(BIN)/python -m pytest -q tests/golden tests/conformance --update-golden
+	$(BIN)/python -m pytest -q tests/golden --update-golden
+	$(BIN)/python -m tests.conformance.record
 	@echo "recorded; now read: git diff tests"
 
 clean:

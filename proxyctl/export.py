@@ -145,7 +145,7 @@ def export_variables(
     for name_cell, value_cell in sorted(rows, key=lambda row: str(row[0])):
         name, value = str(name_cell), canonical_variable(str(name_cell), value_cell)
         known = VARIABLES.get(name)
-        default = known.default if known else None
+        default = known.default_in(exported.version) if known else None
         if name in READ_ONLY or value_cell == "(null)":
             continue
         if name in RESTART_ONLY | _ADDRESSES and not keeps_defaults:

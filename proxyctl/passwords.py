@@ -51,11 +51,11 @@ def _verifies(clear: str, stored: str) -> bool:
     if found is None:
         return False
     rounds = int(found[1], 16) * 1000
-    digest = _sha256_crypt(_bytes(clear), _bytes(found[2]), rounds)
+    digest = sha256_crypt(_bytes(clear), _bytes(found[2]), rounds)
     return hmac.compare_digest(digest, found[3].encode())
 
 
-def _sha256_crypt(password: bytes, salt: bytes, rounds: int) -> bytes:
+def sha256_crypt(password: bytes, salt: bytes, rounds: int) -> bytes:
     """Return the 43 characters of SHA-256-crypt.
 
     Source: the SHA-crypt specification, section "Algorithm for crypt using SHA-256/SHA-512". MySQL

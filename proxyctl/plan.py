@@ -318,7 +318,7 @@ def _server_images(
     }
     if not (reroutes and leaving):
         return [image]
-    return [{**image, "mysql_servers": {**leaving, **placed}}, {"mysql_servers": placed}]
+    return [{**image, "mysql_servers": {**leaving, **placed}}, image]
 
 
 def _add_restart_only(plan: ModulePlan) -> None:

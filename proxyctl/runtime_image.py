@@ -9,7 +9,7 @@ families are not handled here but in `families`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.compare import canonical_variable, fold_users
@@ -17,6 +17,11 @@ from proxyctl.state import KEEP, DesiredRow, Key
 
 MAX_CLIENT_ADDR = 45
 """INET6_ADDRSTRLEN - 1: ProxySQL skips a rule whose client_addr is longer."""
+
+UNSET_NUMBER = -1
+"""How ProxySQL holds NULL in a number of a rule; other negative numbers stay as they are."""
+
+_LARGEST = 2**64 - 1
 
 _UNCHANGED = frozenset(
     {
@@ -31,7 +36,6 @@ _UNCHANGED = frozenset(
         "pgsql_firewall_whitelist_users",
         "pgsql_firewall_whitelist_rules",
         "pgsql_firewall_whitelist_sqli_fingerprints",
-        "scheduler",
         "restapi_routes",
         "proxysql_servers",
     }
@@ -65,6 +69,8 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
         yield from _users(layout, rows)
     elif name.endswith("_query_rules"):
         yield from _rules(layout, rows)
+    elif name == "scheduler":
+        yield from ((key, _schedule(layout, row)) for key, row in rows.items())
     else:
         yield from _hostgroups(layout, rows)
 
@@ -126,7 +132,7 @@ def _rules(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
         if row[modifiers] != "CASELESS":
             changes[modifiers] = normal_modifiers(row[modifiers])
         for position in numbers:
-            if _negative(row[position]):
+            if row[position] == UNSET_NUMBER:
                 changes[position] = None
         if changes:
             cells = list(row)
@@ -146,18 +152,18 @@ def valid_client_addr(value: object) -> bool:
 def normal_digest(value: object) -> str | None:
     """Return how RUNTIME prints a digest, or None where ProxySQL drops the criterion.
 
-    Source: strtoull with base auto-detection; 0 and text that is no number mean "no criterion".
+    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number mean
+    that it could not be read.
     """
-    found = re.match(r"\s*(?:0[xX]([0-9A-Fa-f]+)|(\d+))", str(value))
+    found = re.match(r"\s*([+-]?)(0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*)", str(value or ""))
     if found is None:
         return None
-    if found[1] is not None:
-        number = int(found[1], 16)
-    else:
-        octal = re.match(r"0[0-7]*", found[2])
-        number = int(octal[0], 8) if found[2].startswith("0") and octal else int(found[2])
-    number = min(number, 0xFFFFFFFFFFFFFFFF)
-    return f"0x{number:016X}" if number else None
+    digits = found[2].lower()
+    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
+    number = min(int(digits, base), _LARGEST)
+    if found[1] == "-" and number != _LARGEST:
+        number = -number % (_LARGEST + 1)
+    return None if number in (0, _LARGEST) else f"0x{number:016X}"
 
 
 def normal_modifiers(value: object) -> str:
@@ -167,13 +173,32 @@ def normal_modifiers(value: object) -> str:
     return ",".join(kept)
 
 
+def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
+    """Arguments end at the first NULL."""
+    positions = [layout.index[f"arg{number}"] for number in range(1, 6)]
+    ends = next((n for n, position in enumerate(positions) if row[position] is None), 5)
+    cells = list(row)
+    for position in positions[ends:]:
+        cells[position] = None
+    return tuple(cells)
+
+
 def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Rows of one table that claim a hostgroup of an earlier row are ignored at LOAD."""
-    columns = [layout.index[c.name] for c in layout.columns if c.hostgroup]
-    taken: set[object] = set()
-    for key, row in rows.items():
-        claimed = {row[position] for position in columns}
-        if claimed & taken:
-            continue
-        taken |= claimed
-        yield key, row
+    """Yield the rows of a family table without those that ProxySQL ignores at LOAD."""
+    taken = clashing_writers(layout, rows.values())
+    writer = layout.index["writer_hostgroup"]
+    yield from ((key, row) for key, row in rows.items() if row[writer] not in taken)
+
+
+def clashing_writers(layout: Layout, rows: Iterable[Sequence[object]]) -> set[object]:
+    """Return the hostgroups that have another role than writer in any row of a family table.
+
+    A row whose writer hostgroup is one of them is ignored at LOAD, whichever comes first: of (1,2)
+    and (2,1) nothing is left. Other clashes are not looked for.
+    """
+    roles = [
+        position
+        for position, column in enumerate(layout.columns)
+        if column.hostgroup and column.name != "writer_hostgroup"
+    ]
+    return {row[position] for row in rows for position in roles}

@@ -196,9 +196,11 @@ def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) ->
     if layer == memory:
         return []
     found = list(differences(layout, layer, memory.items()))
-    found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     if layout.table.prefix is not None:
-        found = [difference for difference in found if difference.key[0] not in NOT_PUBLISHED]
+        # A variable that only DISK has is one this ProxySQL does not know: LOAD removed it from
+        # MEMORY, and no SAVE ever removes it from DISK.
+        return [difference for difference in found if difference.key[0] not in NOT_PUBLISHED]
+    found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     return found
 
 

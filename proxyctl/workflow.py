@@ -21,6 +21,7 @@ from proxyctl.admin.read import (
 )
 from proxyctl.catalog import ADMIN_MODULES, TABLES, AdminModule, Layout, Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
 from proxyctl.errors import ConfigError, Mistake, UsageError
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.plan import ModulePlan, Plan, complete_images, plan_module
@@ -89,6 +90,7 @@ def make_plan(
     mistakes = [
         *fitting.misfits(tables, layouts, client.version),
         *fitting.mistakes_at_instance(tables, facts.admin_names),
+        *_patterns_at_instance(desired, facts),
     ]
     if mistakes:
         raise ConfigError(mistakes)
@@ -113,6 +115,16 @@ def make_plan(
     _add_refusals(plan, survey, desired, options, used)
     _add_remarks(plan, survey)
     return plan
+
+
+def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake]:
+    """Check the patterns with the engine in force at RUNTIME, where the files do not set one."""
+    variables = desired.tables.get("mysql_variables")
+    is_set = variables is not None and ("mysql-query_processor_regex",) in variables.rows
+    engine = engine_of(facts.regex_engine)
+    if is_set or engine is engine_in_files(desired):
+        return []
+    return check_patterns(desired, engine)
 
 
 def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[str, DesiredTable]:

@@ -5,6 +5,7 @@ Variables that are not listed are text without a range: a newer ProxySQL may hav
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +32,65 @@ READ_ONLY = frozenset({"admin-version"})
 """Never compared and never written."""
 
 
+NEVER_EMPTY = frozenset(
+    {
+        "admin-admin_credentials",
+        "admin-cluster_password",
+        "admin-cluster_username",
+        "admin-mysql_ifaces",
+        "admin-stats_credentials",
+        "admin-telnet_admin_ifaces",
+        "admin-telnet_stats_ifaces",
+        "mysql-default_authentication_plugin",
+        "mysql-default_charset",
+        "mysql-default_collation_connection",
+        "mysql-default_schema",
+        "mysql-default_session_track_gtids",
+        "mysql-keep_multiplexing_variables",
+        "mysql-monitor_username",
+        "mysql-server_version",
+    }
+)
+"""Text variables that keep their old value when they are set to ''. Source: ProxySQL 2.7.1, run."""
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "mysql-default_authentication_plugin": ("mysql_native_password", "caching_sha2_password"),
+}
+"""Text variables that take only one of these."""
+
+_STEPS = (0, 1, 5, 10, 30, 60, 120, 300, 600)
+STEPS: Mapping[str, tuple[int, ...]] = {
+    "admin-stats_mysql_connection_pool": _STEPS[:-1],
+    "admin-stats_mysql_connections": _STEPS[:-1],
+    "admin-stats_mysql_query_cache": _STEPS[:-1],
+    "admin-stats_system_cpu": _STEPS,
+    "admin-stats_system_memory": _STEPS,
+}
+"""Integer variables that are rounded up to one of these. Source: ProxySQL 2.7.1, run."""
+
+
+_DEFAULTS_BEFORE_2_6: Mapping[str, str] = {
+    "mysql-have_ssl": "false",
+    "mysql-monitor_history": "600000",
+    "mysql-query_digests_groups_grouping_limit": "0",
+    "mysql-server_version": "5.5.30",
+    "mysql-set_parser_algorithm": "1",
+    "mysql-tcp_keepalive_time": "0",
+    "mysql-use_tcp_keepalive": "false",
+}
+_DEFAULTS_ELSEWHERE: Mapping[str, str] = {
+    "admin-hash_passwords": "true",
+    "admin-pgsql_ifaces": "0.0.0.0:6132",
+    "mysql-client_found_rows": "true",
+    "mysql-client_multi_statements": "true",
+    "mysql-default_sql_mode": "",
+    "mysql-default_time_zone": "SYSTEM",
+    "mysql-default_tx_isolation": "READ-COMMITTED",
+    "mysql-forward_autocommit": "false",
+}
+"""Defaults of variables that 2.7.1 does not have."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """One variable. `default` is what a fresh ProxySQL 2.7.1 has; None where that version lacks it."""
@@ -43,6 +103,12 @@ class Variable:
     since: str = "2.0.1"
     until: str | None = None
     secret: bool = False
+
+    def default_in(self, version: Version) -> str | None:
+        """Return what a fresh ProxySQL of this version has; None where that is not known."""
+        if version < parse_version("2.6.0") and self.name in _DEFAULTS_BEFORE_2_6:
+            return _DEFAULTS_BEFORE_2_6[self.name]
+        return _DEFAULTS_ELSEWHERE.get(self.name) if self.default is None else self.default
 
     def exists_in(self, version: Version) -> bool:
         """Return whether this ProxySQL version has the variable."""
@@ -85,7 +151,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("admin-hash_passwords", TEXT, None, until="2.5.5"),
         Variable("admin-mysql_ifaces", TEXT, "0.0.0.0:6032"),
         Variable("admin-pgsql_ifaces", TEXT, None, since="3.0.0-alpha"),
-        Variable("admin-prometheus_memory_metrics_interval", INT, "61", minimum=0, since="2.0.18"),
+        Variable("admin-prometheus_memory_metrics_interval", INT, "61", minimum=1, maximum=604799, since="2.0.18"),
         Variable("admin-read_only", BOOL, "false"),
         Variable("admin-refresh_interval", INT, "2000", minimum=101, maximum=99999),
         Variable("admin-restapi_enabled", BOOL, "false", since="2.0.9"),
@@ -114,7 +180,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-autocommit_false_is_transaction", BOOL, "false"),
         Variable("mysql-autocommit_false_not_reusable", BOOL, "false"),
         Variable("mysql-automatic_detect_sqli", BOOL, "false", since="2.0.9"),
-        Variable("mysql-binlog_reader_connect_retry_msec", INT, "3000"),
+        Variable("mysql-binlog_reader_connect_retry_msec", INT, "3000", minimum=200, maximum=120000),
         Variable("mysql-client_found_rows", TEXT, None, until="2.3.2"),
         Variable("mysql-client_host_cache_size", INT, "0", minimum=0, maximum=1048576, since="2.3.0"),
         Variable("mysql-client_host_error_counts", INT, "0", minimum=0, maximum=1048576, since="2.3.0"),
@@ -130,7 +196,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-connection_max_age_ms", INT, "0", minimum=0, maximum=86400000),
         Variable("mysql-connection_warming", BOOL, "false", since="2.0.11"),
         Variable("mysql-connpoll_reset_queue_length", INT, "50", minimum=0, maximum=10000),
-        Variable("mysql-data_packets_history_size", INT, "0", minimum=0, since="2.5.3"),
+        Variable("mysql-data_packets_history_size", INT, "0", minimum=0, maximum=2147483646, since="2.5.3"),
         Variable("mysql-default_authentication_plugin", TEXT, "mysql_native_password", since="2.6.0"),
         Variable("mysql-default_character_set_results", TEXT, None, since="2.0.7", until="2.0.10"),
         Variable("mysql-default_charset", TEXT, "utf8"),
@@ -164,7 +230,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-firewall_whitelist_errormsg", TEXT, "Firewall blocked this query", since="2.0.9"),
         Variable("mysql-forward_autocommit", TEXT, None, until="2.1.0"),
         Variable("mysql-free_connections_pct", INT, "10", minimum=0, maximum=100),
-        Variable("mysql-handle_unknown_charset", INT, "1", minimum=0, maximum=2, since="2.0.8"),
+        Variable("mysql-handle_unknown_charset", INT, "1", minimum=0, maximum=3, since="2.0.8"),
         Variable("mysql-handle_warnings", INT, "1", minimum=0, maximum=1, since="2.6.0"),
         Variable("mysql-have_compress", BOOL, "true"),
         Variable("mysql-have_ssl", BOOL, "true"),
@@ -268,7 +334,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-ssl_p2s_crl", TEXT, "", since="2.3.0"),
         Variable("mysql-ssl_p2s_crlpath", TEXT, "", since="2.3.0"),
         Variable("mysql-ssl_p2s_key", TEXT, ""),
-        Variable("mysql-stacksize", INT, "1048576"),
+        Variable("mysql-stacksize", INT, "1048576", minimum=262144, maximum=4194304),
         Variable("mysql-stats_time_backend_query", BOOL, "false"),
         Variable("mysql-stats_time_query_processor", BOOL, "false"),
         Variable("mysql-tcp_keepalive_time", INT, "120", minimum=0, maximum=7200, since="2.0.7"),

@@ -17,18 +17,17 @@ if TYPE_CHECKING:
     from proxyctl.config.load import Instance
 
 
-def connect(options: ConnectionOptions, instances: tuple[Instance, ...] = ()) -> AdminClient:
+def connect(options: ConnectionOptions, chosen: Instance | None = None) -> AdminClient:
     """Open the connection that the options ask for.
 
     Raises: InstanceError, UsageError.
     """
     trace = (lambda text: say(f"debug: {text}")) if options.debug else None
-    return AdminClient(login(options, instances), trace=trace)
+    return AdminClient(login(options, chosen), trace=trace)
 
 
-def login(options: ConnectionOptions, instances: tuple[Instance, ...] = ()) -> Login:
+def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
     """Return who we are and where. Asks for a password on a terminal when none is known."""
-    chosen = _instance(options, instances)
     file = _option_file(options)
     host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
     port = options.port or (chosen and chosen.port) or int(file.get("port") or 6032)
@@ -47,7 +46,11 @@ def login(options: ConnectionOptions, instances: tuple[Instance, ...] = ()) -> L
     )
 
 
-def _instance(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:
+def choose_instance(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:
+    """Return the instance of the files that the options mean; None for one they do not name.
+
+    Raises: UsageError.
+    """
     names = ", ".join(instance.name for instance in instances)
     if options.instance:
         for instance in instances:

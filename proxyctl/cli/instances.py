@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -24,9 +25,12 @@ from proxyctl.errors import ExitCode, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
+    from proxyctl.admin.lock import Lock
+    from proxyctl.admin.read import TableReader
     from proxyctl.config.load import Project
     from proxyctl.plan import Plan
     from proxyctl.result import ApplyResult
+    from proxyctl.saved_plan import SavedPlan
     from proxyctl.workflow import PlanOptions
 
 
@@ -202,7 +206,7 @@ def _apply_locked(
         _release(lock)
 
 
-def _release(lock) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _release(lock: Lock) -> None:
     from proxyctl.errors import InstanceError
 
     try:
@@ -272,31 +276,24 @@ def unlock(connection: ConnectionOptions) -> int:
 # -- shared by the commands above -----------------------------------------------------------------
 
 
-class _open:  # noqa: N801  # reads as the function it stands for
-    """Connect and load the files for the version found; a context manager of both."""
+@contextmanager
+def _open(
+    files: FileOptions, connection: ConnectionOptions
+) -> Iterator[tuple[AdminClient, Project]]:
+    """Connect to the instance, and compile the files for its version."""
+    from dataclasses import replace
 
-    def __init__(self, files: FileOptions, connection: ConnectionOptions) -> None:
-        self._files, self._connection = files, connection
+    from proxyctl.cli.connection import choose_instance, connect
+    from proxyctl.cli.files import sources
+    from proxyctl.config.load import ParsedFiles
 
-    def __enter__(self) -> tuple[AdminClient, Project]:
-        from proxyctl.catalog import REFERENCE
-        from proxyctl.cli.connection import connect
-        from proxyctl.cli.files import sources
-        from proxyctl.config.load import load_project
-
-        given = sources(self._files)
-        project = load_project(given)
-        self._client = connect(self._connection, project.instances)
-        if self._client.version[:3] != REFERENCE[:3]:
-            try:
-                project = load_project(given, version=self._client.version)
-            except BaseException:
-                self._client.close()
-                raise
-        return self._client, project
-
-    def __exit__(self, *exc: object) -> None:
-        self._client.close()
+    given = sources(files)
+    parsed = ParsedFiles(given)
+    chosen = choose_instance(connection, parsed.instances())
+    if chosen is not None and chosen.vars:
+        parsed = ParsedFiles(replace(given, variables={**chosen.vars, **given.variables}))
+    with connect(connection, chosen) as client:
+        yield client, parsed.project(client.version)
 
 
 def _paths(files: FileOptions) -> list[str]:
@@ -318,7 +315,12 @@ def _plan_options(allowances: Allowances) -> PlanOptions:
     )
 
 
-def _make_plan(client: AdminClient, project: Project, options: PlanOptions, reader=None) -> Plan:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _make_plan(
+    client: AdminClient,
+    project: Project,
+    options: PlanOptions,
+    reader: TableReader | None = None,
+) -> Plan:
     from proxyctl.workflow import make_plan
 
     return make_plan(client, project.desired, options, reader=reader)
@@ -377,7 +379,9 @@ def _ask(found: Plan) -> None:
         raise RefusedError("not applied: the answer was not 'yes'")
 
 
-def _as_saved(saved, files: FileOptions, allowances: Allowances):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _as_saved(
+    saved: SavedPlan, files: FileOptions, allowances: Allowances
+) -> tuple[FileOptions, Allowances]:
     """Return the options that the plan was made with; other ones than those are refused."""
     from dataclasses import replace
 

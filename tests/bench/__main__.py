@@ -129,10 +129,7 @@ class Bench:
         tables = load_project(Sources((str(self.files),))).desired.tables
         statements = [f"DELETE FROM {table}" for table in TABLES_USED]
         for name in TABLES_USED:
-            rows = [
-                tuple("x" if cell is None and False else cell for cell in row)
-                for row in tables[name].rows.values()
-            ]
+            rows = tables[name].rows.values()
             statements += [s.sql for s in inserts(layout_of(TABLES[name], REFERENCE), rows)]
         for module in ("QUERY RULES", "USERS"):
             statements += [f"LOAD MYSQL {module} TO RUNTIME", f"SAVE MYSQL {module} TO DISK"]
@@ -168,7 +165,7 @@ def _file_lines(files: Path, folder: Path) -> list[Line]:
     )
     (rules_only / "proxyctl.yaml").write_text(text)
     start = time.process_time()
-    yaml.load(text, yaml.SafeLoader)  # noqa: S506
+    yaml.load(text, yaml.SafeLoader)
     pure = time.process_time() - start
     load_project(Sources((str(rules_only),)))
     start = time.process_time()
@@ -182,9 +179,7 @@ def _file_lines(files: Path, folder: Path) -> list[Line]:
     )
     nothing = best(9, lambda: run([sys.executable, "-c", "pass"]))
     version = best(9, lambda: run([sys.executable, "-m", "proxyctl", "--version"]))
-    validate = best(
-        5, lambda: run([sys.executable, "-m", "proxyctl", "validate", "-f", str(five)])
-    )
+    validate = best(5, lambda: run([sys.executable, "-m", "proxyctl", "validate", "-f", str(five)]))
     return [
         Line("10,000 rules: parse, validate, compile / pure PyYAML", ours, pure, 0.25),
         Line("proxyctl --version over python -c pass", version.seconds - nothing.seconds, 0.04, 1),
@@ -197,9 +192,11 @@ def main() -> int:
     if binary is None or not (shutil.which("mariadb") or shutil.which("mysql")):
         print(f"SKIPPED: {NO_BINARY}" if binary is None else "SKIPPED: no mariadb client")  # noqa: T201
         return 0
-    with tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as folder:
-        with ProxySQL(binary, Path(folder) / "proxysql") as server:
-            lines = Bench(server, Path(folder)).lines()
+    with (
+        tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as folder,
+        ProxySQL(binary, Path(folder) / "proxysql") as server,
+    ):
+        lines = Bench(server, Path(folder)).lines()
     print(f"{'':<52} {'measured':>12} {'yardstick':>9} {'ratio':>7} {'bar':>7}")  # noqa: T201
     for line in lines:
         print(line.text())  # noqa: T201

@@ -34,6 +34,8 @@ def test_a_rule_with_a_wildcard_inside_client_addr_is_dropped():
         ("abc", None),
         ("0", None),
         ("", None),
+        ("-5", "0xFFFFFFFFFFFFFFFB"),
+        ("0xFFFFFFFFFFFFFFFF", None),
     ],
 )
 def test_a_digest_is_printed_as_16_hex_digits(given, shown):
@@ -55,7 +57,7 @@ def test_modifiers_keep_the_words_that_proxysql_knows(given, shown):
     assert normal_modifiers(given) == shown
 
 
-def test_negative_numbers_of_a_rule_become_null():
+def test_minus_one_in_a_number_of_a_rule_becomes_null():
     (shown,) = image("mysql_query_rules", {"rule_id": 1, "destination_hostgroup": -1}).values()
     assert shown[layout("mysql_query_rules").index["destination_hostgroup"]] is None
 
@@ -82,13 +84,18 @@ def test_a_server_that_is_offline_hard_is_absent_and_others_print_in_capitals():
     assert [row[4] for row in shown.values()] == ["ONLINE"]
 
 
-def test_a_hostgroup_row_that_reuses_a_hostgroup_is_ignored():
-    shown = image(
-        "mysql_replication_hostgroups",
-        {"writer_hostgroup": 1, "reader_hostgroup": 2},
-        {"writer_hostgroup": 2, "reader_hostgroup": 3},
-    )
-    assert list(shown) == [(1,)]
+def test_a_hostgroup_row_whose_writer_has_another_role_is_ignored():
+    table = "mysql_replication_hostgroups"
+    chain = [{"writer_hostgroup": w, "reader_hostgroup": r} for w, r in ((1, 2), (2, 3))]
+    assert list(image(table, *chain)) == [(1,)]
+    circle = [{"writer_hostgroup": w, "reader_hostgroup": r} for w, r in ((1, 2), (2, 1))]
+    assert image(table, *circle) == {}
+
+
+def test_the_arguments_of_a_job_end_at_the_first_null():
+    job = {"id": 1, "interval_ms": 1000, "filename": "/x", "arg1": "a", "arg3": "c"}
+    (shown,) = image("scheduler", job).values()
+    assert shown[4:9] == ("a", None, None, None, None)
 
 
 def test_client_addr_may_be_any_or_short_text():

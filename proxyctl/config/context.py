@@ -1,0 +1,59 @@
+"""What one run over the files shares: the mistakes so far, the names, the version."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import TABLES, Layout, Version, layout_of
+from proxyctl.config.files import Fence
+from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
+from proxyctl.config.references import References, UnresolvedError
+from proxyctl.config.yaml_reader import Unusable
+from proxyctl.state import Where
+
+
+@dataclass
+class Context:
+    """One run over the files.
+
+    Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `layouts` of the
+    tables that the version has, by name.
+    """
+
+    version: Version
+    fence: Fence = field(default_factory=Fence)
+    mistakes: Mistakes = field(default_factory=Mistakes)
+    warnings: list[str] = field(default_factory=list)
+    hostgroups: dict[str, int] = field(default_factory=dict)
+    layouts: dict[str, Layout] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.layouts = {
+            name: layout_of(table, self.version)
+            for name, table in TABLES.items()
+            if table.exists_in(self.version)
+        }
+
+    def text(self, reference: Mapping[str, str], where: Where, label: str) -> str | None:
+        """Return the text that a reference stands for; None after a mistake."""
+        try:
+            return References(os.path.dirname(where.path), self.fence).resolve(reference)
+        except UnresolvedError as error:
+            self.mistakes.add(where, label, error.message, error.hint)
+            return None
+
+    def hostgroup(self, value: int | str, where: Where, label: str) -> int | None:
+        """Return the number of a hostgroup; None after a mistake."""
+        if isinstance(value, int):
+            return value
+        number = self.hostgroups.get(value)
+        if number is None and not isinstance(value, Unusable):
+            self.add_unknown_hostgroup(value, where, label)
+        return number
+
+    def add_unknown_hostgroup(self, name: str, where: Where, label: str) -> None:
+        """Note that no hostgroup has this name. Changes: self.mistakes."""
+        hint = did_you_mean(name, self.hostgroups) or "name it under `hostgroups`"
+        self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", hint)

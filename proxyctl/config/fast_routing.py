@@ -1,0 +1,66 @@
+"""The rule that keeps fast routing alive.
+
+ProxySQL looks at fast routing only if the last rule it evaluated has apply=0. Where the last active
+rule has apply=1, a query that no rule matched would never get there.
+Source: ProxySQL 2.7.1, run: dead with such a last rule, alive with one more that never matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.row_limits import MAX_INT
+from proxyctl.config.rows import Batch, PlacedRow, RowPlaces, default_row
+from proxyctl.errors import InternalError
+from proxyctl.state import DesiredTable, Key
+
+ORIGIN = "kept alive for fast routing"
+COMMENT = "proxyctl: keeps fast routing alive, matches nothing"
+NEVER = MAX_INT
+"""A flagIN that no rule leads to."""
+
+
+def keep_alive(
+    rules: DesiredTable | None, routing: DesiredTable | None, mistakes: Mistakes
+) -> DesiredTable | None:
+    """Return the table of rules with one more rule, where fast routing needs it; else None.
+
+    Changes: mistakes.
+    """
+    if rules is None or routing is None or not routing.rows:
+        return None
+    if not isinstance(rules.where, RowPlaces):
+        raise InternalError("a table of rules without the places of its rows")
+    index = rules.layout.index
+    active = [key for key, row in rules.rows.items() if row[index["active"]] == 1]
+    if not active:
+        return None
+    last = max(active, key=_rule_id)
+    if rules.rows[last][index["apply"]] != 1:
+        return None
+    rule_id = max(map(_rule_id, rules.rows)) + 1
+    where = rules.where[last]._replace(origin=ORIGIN)
+    key: Key = (rule_id,)
+    if rule_id > MAX_INT or not rules.owns(key):
+        limit = rules.scope.text if rules.scope else f"rule_id up to {MAX_INT}"
+        mistakes.add(
+            where,
+            rules.layout.name,
+            f"rule {last[0]} is the last one and has apply 1, so fast routing needs one more rule"
+            f" behind it; {rule_id} is outside {limit}",
+            "leave one id free at the end of the range",
+        )
+        return None
+    values: list[Any] = default_row(rules.layout)
+    values[index["rule_id"]] = rule_id
+    values[index["flagIN"]] = NEVER
+    values[index["comment"]] = COMMENT
+    batch = Batch([tuple(values)], PlacedRow(where, rules.layout.name), (0,), {})
+    places = RowPlaces(rules.layout, [*rules.where.batches, batch])
+    return replace(rules, rows={**rules.rows, key: tuple(values)}, where=places)
+
+
+def _rule_id(key: Key) -> int:
+    return cast(int, key[0])

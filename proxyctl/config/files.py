@@ -1,0 +1,205 @@
+"""Which files there are, and their text. Templates are rendered here, nothing is parsed yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
+from proxyctl.config.yaml_reader import Document, YamlMap, read_yaml
+from proxyctl.state import Where
+
+MAX_FILE = 64 * 1024 * 1024
+"""Largest YAML file or template. Units: bytes."""
+
+_IN_FOLDER = (".yaml", ".yml", ".j2")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the command line says about the files.
+
+    `restrict_paths` keeps `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders
+    of `paths`.
+    """
+
+    paths: tuple[str, ...] = ("./proxyctl.yaml",)
+    variables: Mapping[str, object] = field(default_factory=dict)
+    var_files: tuple[str, ...] = ()
+    restrict_paths: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of one file; of a template, what it renders to."""
+
+    path: str
+    text: str
+    is_rendered: bool = False
+
+
+class UnreadableError(Exception):
+    """A file cannot be read. The message names the reason, not the file."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The folders that files named inside the files must stand in; None means anywhere."""
+
+    folders: tuple[str, ...] | None = None
+
+    @classmethod
+    def around(cls, sources: Sources) -> Fence:
+        """Return the fence that the command line asks for."""
+        if not sources.restrict_paths:
+            return cls()
+        folders = (p if os.path.isdir(p) else os.path.dirname(p) or "." for p in sources.paths)
+        return cls(tuple(dict.fromkeys(map(os.path.realpath, folders))))
+
+    def path(self, name: str, folder: str) -> str:
+        """Return the path of `name` as seen from `folder`.
+
+        Raises: UnreadableError when it lies outside, also through a symbolic link.
+        """
+        path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
+        if self.folders is not None:
+            real = os.path.realpath(path)
+            if not any(real.startswith(os.path.join(inside, "")) for inside in self.folders):
+                raise UnreadableError("the path leads out of the folders of the -f paths")
+        return path
+
+
+def read_bytes(path: str, *, limit: int) -> bytes:
+    """Return the content of a file.
+
+    Raises: UnreadableError, also for a file larger than `limit` bytes.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        raise UnreadableError((error.strerror or "it cannot be read").lower()) from error
+    except ValueError as error:
+        raise UnreadableError("the path holds a NUL character") from error
+    if len(content) > limit:
+        raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
+    return content
+
+
+def read_text(path: str, *, limit: int = MAX_FILE) -> str:
+    """Return the text of a UTF-8 file, without a byte order mark.
+
+    Raises: UnreadableError.
+    """
+    content = read_bytes(path, limit=limit)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(
+            f"not UTF-8: byte 0x{content[error.start]:02X} fits no character", line
+        ) from None
+
+
+def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
+    """Return the files that `-f` names, a folder's in order of their names.
+
+    Shape: every file once. Changes: mistakes.
+    """
+    found: dict[str, str] = {}
+    for given in paths:
+        path = os.path.normpath(given)
+        if not os.path.isdir(path):
+            found.setdefault(os.path.realpath(path), path)
+            continue
+        names = sorted(n for n in os.listdir(path) if n.endswith(_IN_FOLDER) and n[0] != ".")
+        files = [os.path.normpath(os.path.join(path, name)) for name in names]
+        files = [file for file in files if os.path.isfile(file)]
+        if not files:
+            mistakes.add(file_place(path), "", "no *.yaml, *.yml or *.j2 file in this folder")
+        for file in files:
+            found.setdefault(os.path.realpath(file), file)
+    return list(found.values())
+
+
+def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
+    """Return the text of every file, templates rendered. Changes: mistakes."""
+    texts = []
+    variables: dict[str, Any] | None = None
+    for path in find_files(sources.paths, mistakes):
+        try:
+            text = read_text(path)
+        except UnreadableError as error:
+            _add_unreadable(mistakes, path, error)
+            continue
+        if not path.endswith(".j2"):
+            texts.append(Text(path, text))
+            continue
+        from proxyctl.config.templates import render
+
+        if variables is None:
+            variables = template_variables(sources, mistakes)
+        rendered = render(
+            text, path=path, variables=variables, fence=Fence.around(sources), mistakes=mistakes
+        )
+        if rendered is not None:
+            texts.append(Text(path, rendered, is_rendered=True))
+    return texts
+
+
+def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
+    hint = None
+    if not os.path.exists(path):
+        folder = os.path.dirname(path) or "."
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        hint = did_you_mean(os.path.basename(path), names)
+        hint = hint or "name the files with -f, or start with `proxyctl init`"
+    mistakes.add(Where(path, error.line, 1 if error.line else 0), "", error.message, hint)
+
+
+def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
+    """Return what templates see: the var files in order, then `--var`. Changes: mistakes."""
+    variables: dict[str, Any] = {}
+    for given in sources.var_files:
+        path = os.path.normpath(given)
+        try:
+            document = read_yaml(read_text(path), path, mistakes)
+        except UnreadableError as error:
+            mistakes.add(Where(path, error.line, 0), "", error.message)
+            continue
+        if document is None or document.root is None:
+            continue
+        if not isinstance(document.root, YamlMap):
+            mistakes.add(document.where(()), "", "a var file is a mapping of names to values")
+            continue
+        variables.update(without_marks(document.root))
+    variables.update(sources.variables)
+    return variables
+
+
+def without_marks(value: Any) -> Any:  # noqa: ANN401 - any YAML value
+    """Return plain dicts and lists: a template must not see the marks."""
+    if isinstance(value, dict):
+        return {key: without_marks(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_marks(item) for item in value]
+    return value
+
+
+def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
+    """Return every file, parsed. Changes: mistakes."""
+    documents = []
+    for text in read_texts(sources, mistakes):
+        if text.is_rendered:
+            mistakes.mark_rendered(text.path)
+        document = read_yaml(text.text, text.path, mistakes)
+        if document is not None:
+            documents.append(document)
+    return documents

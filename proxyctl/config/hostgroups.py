@@ -1,0 +1,79 @@
+"""The `hostgroups` section: names for numbers, and rows of mysql_hostgroup_attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from proxyctl.catalog import TABLES
+from proxyctl.config.context import Context
+from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
+from proxyctl.config.sections import Part, check, other_versions
+
+ATTRIBUTES = "mysql_hostgroup_attributes"
+
+
+@dataclass
+class Hostgroups:
+    """All hostgroup names, with the numbers in the context.
+
+    Shape: `names` by number; `first` where each name was first given; `attributes` has a row, and
+    where it stands, for each hostgroup with an attribute.
+    """
+
+    names: dict[int, str] = field(default_factory=dict)
+    first: dict[str, Part] = field(default_factory=dict)
+    attributes: list[tuple[dict[str, Any], Item]] = field(default_factory=list)
+
+
+def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
+    """Return the names and attributes of all files. Changes: context, the numbers and mistakes."""
+    result = Hostgroups()
+    table = TABLES[ATTRIBUTES]
+    columns = {column.name: column for column in table.columns}
+    for part in parts:
+        unknown = other_versions(table, context.version)
+        _, bad = check(part, context, columns=columns, unknown=unknown)
+        for name in part.value:
+            earlier = result.first.setdefault(name, part)
+            if earlier is not part:
+                place = earlier.where(name, of_key=True)
+                here = part.where(name, of_key=True)
+                message = f"the name is taken; first at {place}"
+                context.mistakes.add(here, f"hostgroups.{name}", message)
+            elif name in bad:
+                # The name is known all the same: one mistake must not make a second one.
+                context.hostgroups[name] = 0
+            else:
+                _add(result, part, name, context)
+    return result
+
+
+def _add(result: Hostgroups, part: Part, name: str, context: Context) -> None:
+    """Read one hostgroup. Changes: result, context."""
+    value: dict[str, Any] = part.value[name]
+    number: int = value["id"]
+    context.hostgroups[name] = number
+    key = f"hostgroups.{name}"
+    if name.lstrip("-").isdigit() or not name.strip():
+        message = "a name that is a number could not be told from one"
+        context.mistakes.add(part.where(name, of_key=True), key, message)
+    other = result.names.setdefault(number, name)
+    if other != name:
+        place = result.first[other].where(other, "id")
+        message = f"hostgroup {number} has the name {other!r} already, at {place}"
+        context.mistakes.add(part.where(name, "id"), f"{key}.id", message)
+    if len(value) > 1:
+        row = {key: item for key, item in value.items() if key != "id"}
+        renamed = {"hostgroup_id": "id"}
+        item = Item(part.document, (("hostgroups", name),), f"hostgroups {name}", renamed)
+        result.attributes.append(({"hostgroup_id": number, **row}, item))
+
+
+def attribute_rows(hostgroups: Hostgroups, context: Context) -> Batch | None:
+    """Return the rows of mysql_hostgroup_attributes; None where there are none to manage."""
+    layout = context.layouts.get(ATTRIBUTES)
+    if layout is None or not hostgroups.attributes:
+        return None
+    source = ItemRows([item for _, item in hostgroups.attributes])
+    return RowCompiler(layout, source, context).compile([row for row, _ in hostgroups.attributes])

@@ -1,0 +1,98 @@
+"""The `instances` section: which ProxySQL there are, and how to reach them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proxyctl.config.context import Context
+from proxyctl.config.files import without_marks
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.references import References, UnresolvedError
+from proxyctl.config.sections import Part, check
+from proxyctl.errors import ConfigError, Mistake
+from proxyctl.state import Where
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One ProxySQL. Only `password()` gives the password: it is resolved when it is needed."""
+
+    name: str
+    host: str | None = None
+    port: int = 6032
+    user: str | None = None
+    socket: str | None = None
+    tls_ca: str | None = None
+    tls_required: bool = False
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    where: Where = field(default=Where("", 0, 0))
+    _secret: str | Mapping[str, str] | None = field(default=None, repr=False)
+    _references: References | None = field(default=None, repr=False)
+
+    def password(self) -> str | None:
+        """Return the password; None when the files have none.
+
+        Raises: ConfigError when it stands in a variable or a file that does not exist.
+        """
+        if self._secret is None or isinstance(self._secret, str) or self._references is None:
+            return self._secret if isinstance(self._secret, str) else None
+        try:
+            return self._references.resolve(self._secret)
+        except UnresolvedError as error:
+            path, line, column, _ = self.where
+            key = f"instances.{self.name}.password"
+            raise ConfigError(
+                [Mistake(path, line, column, key, error.message, error.hint)]
+            ) from None
+
+
+def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
+    """Return the instances of all files. Changes: context.mistakes."""
+    instances: dict[str, Instance] = {}
+    for part in parts:
+        _, bad = check(part, context)
+        for position, value in enumerate(part.value):
+            if position in bad:
+                continue
+            instance = _instance(part, position, value, context)
+            earlier = instances.setdefault(instance.name, instance)
+            if earlier is not instance:
+                message = f"the name is taken; first at {earlier.where}"
+                where = part.where(position, "name")
+                context.mistakes.add(where, f"instances[{position}].name", message)
+    return tuple(instances.values())
+
+
+def _instance(part: Part, position: int, value: Mapping[str, Any], context: Context) -> Instance:
+    """Return one instance. Changes: context.mistakes."""
+
+    def text(key: str) -> str | None:
+        found = value.get(key)
+        if not isinstance(found, dict):
+            return found
+        label = f"instances[{position}].{key}"
+        return context.text(found, part.where(position, key), label)
+
+    _check(part, position, value, context.mistakes)
+    return Instance(
+        name=value["name"],
+        host=text("host"),
+        port=value.get("port", 6032),
+        user=text("user"),
+        socket=text("socket"),
+        tls_ca=text("tls_ca"),
+        tls_required=value.get("tls_required", False),
+        vars=without_marks(value.get("vars", {})),
+        where=part.where(position),
+        _secret=value.get("password"),
+        _references=References(os.path.dirname(part.document.path), context.fence),
+    )
+
+
+def _check(part: Part, position: int, value: Mapping[str, Any], mistakes: Mistakes) -> None:
+    label = f"instances[{position}]"
+    if value.get("host") is None and value.get("socket") is None:
+        mistakes.add(part.where(position), label, "neither a host nor a socket")

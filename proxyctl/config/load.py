@@ -1,0 +1,252 @@
+"""The way in: files -> `Project`. Everything wrong with the files is raised at once."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxyctl.catalog import REFERENCE, Version
+from proxyctl.config import drops
+from proxyctl.config.constraints import check_constraints
+from proxyctl.config.context import Context
+from proxyctl.config.fast_routing import keep_alive
+from proxyctl.config.files import Fence, Sources, Text, read_documents, read_texts
+from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
+from proxyctl.config.instances import Instance, compile_instances
+from proxyctl.config.mistakes import Mistakes, described
+from proxyctl.config.patterns import RULE_TABLES, check_patterns, engine_in_files
+from proxyctl.config.pxc import Clusters, check_nodes, compile_clusters
+from proxyctl.config.routing_tests import RoutingTest, compile_routing_tests
+from proxyctl.config.rows import Batch
+from proxyctl.config.scopes import apply_manage, compile_manage
+from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
+from proxyctl.config.shards import Shards, check_digests, compile_shards
+from proxyctl.config.tables import compile_part, join, missing_table
+from proxyctl.config.variables import compile_variables
+from proxyctl.state import Desired, DesiredTable, GuardLimits
+
+if TYPE_CHECKING:
+    from proxyctl.config.models import Guards
+
+__all__ = [
+    "Instance",
+    "ParsedFiles",
+    "Project",
+    "RoutingTest",
+    "Sources",
+    "load_project",
+    "rendered_texts",
+]
+
+FAMILIES = ("mysql", "pgsql")
+_FAMILY_TABLES = (
+    "mysql_replication_hostgroups",
+    "mysql_group_replication_hostgroups",
+    "mysql_galera_hostgroups",
+    "mysql_aws_aurora_hostgroups",
+    "pgsql_replication_hostgroups",
+)
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files, parsed, validated and compiled."""
+
+    desired: Desired
+    instances: tuple[Instance, ...] = ()
+    routing_tests: tuple[RoutingTest, ...] = ()
+
+
+class ParsedFiles:
+    """The files, read and parsed once; compiled when the version of the instance is known.
+
+    Nothing is raised while they are read: `instances` and `project` raise what concerns them.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self._fence = Fence.around(sources)
+        self._mistakes = Mistakes()
+        with _collector_paused():
+            documents = read_documents(sources, self._mistakes)
+            self._parts = split(documents, self._mistakes)
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Return the `instances` of the files, before anything else of them is looked at.
+
+        Their `vars` feed the templates, so a template that cannot be rendered without them is left
+        out here.
+
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Context(REFERENCE, self._fence)
+        instances = compile_instances(self._parts.get("instances", []), context)
+        context.mistakes.raise_if_any()
+        return instances
+
+    def project(self, version: Version = REFERENCE) -> Project:
+        """Return what the files say, in the layouts of `version`.
+
+        Raises: ConfigError with all mistakes.
+        """
+        context = Context(version, self._fence, self._mistakes.copy())
+        with _collector_paused():
+            project = _Compiler(self._parts, context).project()
+        context.mistakes.raise_if_any()
+        return project
+
+
+def load_project(sources: Sources, *, version: Version = REFERENCE) -> Project:
+    """Return what the files say, in the layouts of `version`.
+
+    Raises: ConfigError with all mistakes.
+    """
+    return ParsedFiles(sources).project(version)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the cycle collector: it would walk every row again and again, half of the time.
+
+    Rows hold no cycles; what else is made meanwhile is collected afterwards.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def rendered_texts(sources: Sources) -> list[Text]:
+    """Return the text of every file, templates rendered: what line numbers count.
+
+    Raises: ConfigError.
+    """
+    mistakes = Mistakes()
+    texts = read_texts(sources, mistakes)
+    mistakes.raise_if_any()
+    return texts
+
+
+class _Compiler:
+    """One run over the sections. Each step leaves its mistakes and the next goes on."""
+
+    def __init__(self, parts: dict[str, list[Part]], context: Context) -> None:
+        self._parts = parts
+        self._context = context
+        self._mistakes = context.mistakes
+        self._hostgroups = compile_hostgroups(self._of("hostgroups"), context)
+
+    def _of(self, name: str) -> list[Part]:
+        return self._parts.get(name, [])
+
+    def project(self) -> Project:
+        """Return everything; mistakes are noted, not raised."""
+        context = self._context
+        for part in self._of("version"):
+            if type(part.value) is not int or part.value != 1:
+                message = f"expected 1, got {described(part.value)}"
+                self._mistakes.add(part.where(), "version", message)
+        instances = compile_instances(self._of("instances"), context)
+        tests = compile_routing_tests(self._of("routing_tests"), context)
+        desired = Desired(
+            tables=self._tables(),
+            version=context.version,
+            hostgroup_names=self._hostgroups.names,
+            guards=self._guards(),
+            warnings=tuple(context.warnings),
+        )
+        self._mistakes.add_all(check_patterns(desired, engine_in_files(desired)))
+        return Project(desired, instances, tests)
+
+    def _tables(self) -> dict[str, DesiredTable]:
+        """Return all managed tables, checked."""
+        context = self._context
+        clusters = compile_clusters(self._of("pxc_clusters"), context)
+        shards = compile_shards(self._of("sharding"), context)
+        tables = {
+            name: join(context.layouts[name], batches, self._mistakes)
+            for name, batches in self._batches(clusters, shards).items()
+        }
+        management = compile_manage(self._of("manage"), context)
+        tables = apply_manage(tables, management, context)
+        variables = compile_variables(self._of("variables"), context)
+        self._check(tables, variables, clusters, shards)
+        for family in FAMILIES:
+            name = f"{family}_query_rules"
+            routing = tables.get(f"{family}_query_rules_fast_routing")
+            alive = keep_alive(tables.get(name), routing, self._mistakes)
+            if alive is not None:
+                tables[name] = alive
+        return {**tables, **variables}
+
+    def _batches(self, clusters: Clusters, shards: Shards) -> dict[str, list[Batch]]:
+        """Return the rows of every managed table, by table."""
+        batches: dict[str, list[Batch]] = {}
+        for name in TABLE_SECTIONS:
+            for part in self._of(name):
+                missing = missing_table(name, self._context.version)
+                if missing:
+                    self._mistakes.add(part.where(of_key=True), name, missing)
+                    continue
+                batch = compile_part(part, self._context)
+                batches.setdefault(name, []).extend([batch] if batch else [])
+        if self._of("pxc_clusters"):
+            batches.setdefault("mysql_galera_hostgroups", []).extend(clusters.galera)
+            batches.setdefault("mysql_servers", []).extend(clusters.servers)
+        if shards.rules:
+            batches.setdefault("mysql_query_rules", []).extend(shards.rules)
+        if shards.fast_routing:
+            name = "mysql_query_rules_fast_routing"
+            batches.setdefault(name, []).extend(shards.fast_routing)
+        attributes = attribute_rows(self._hostgroups, self._context)
+        if attributes is not None:
+            batches.setdefault("mysql_hostgroup_attributes", []).append(attributes)
+        return batches
+
+    def _check(
+        self,
+        tables: dict[str, DesiredTable],
+        variables: dict[str, DesiredTable],
+        clusters: Clusters,
+        shards: Shards,
+    ) -> None:
+        """Note whatever ProxySQL would refuse, or take and then drop."""
+        mistakes = self._mistakes
+        for name, table in tables.items():
+            # A hostgroup that is taken is said by check_families, in whichever column it is.
+            check_constraints(table, mistakes, with_unique=name not in _FAMILY_TABLES)
+        for table in _present(tables, RULE_TABLES):
+            drops.check_rules(table, mistakes)
+        for table in _present(tables, _FAMILY_TABLES):
+            drops.check_families(table, mistakes)
+        admin = variables.get("admin_variables")
+        drops.check_logins(admin, mistakes)
+        names = drops.admin_names(admin)
+        for table in _present(tables, ("mysql_users", "pgsql_users")):
+            drops.check_users(table, names, mistakes)
+        if "mysql_servers" in tables:
+            check_nodes(clusters, tables["mysql_servers"], mistakes)
+        check_digests(shards, variables.get("mysql_variables"), self._context)
+
+    def _guards(self) -> GuardLimits:
+        parts = self._of("guards")
+        for part in parts[1:]:
+            place = parts[0].where(of_key=True)
+            message = f"the section stands twice; first at {place}"
+            self._mistakes.add(part.where(of_key=True), "guards", message)
+        guards: Guards | None = None
+        for part in parts:
+            guards, _ = check(part, self._context)
+        if guards is None:
+            return GuardLimits()
+        limit = guards.max_deletes
+        return GuardLimits(limit.percent, limit.above_rows, guards.empty_hostgroup)
+
+
+def _present(tables: dict[str, DesiredTable], names: Iterable[str]) -> list[DesiredTable]:
+    return [tables[name] for name in names if name in tables]

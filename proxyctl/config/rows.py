@@ -1,0 +1,337 @@
+"""Rows as they stand in files -> full rows in a table's layout.
+
+Also where each row came from: a batch keeps its source, so that a mistake found by any later check
+still knows the line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.config.context import Context
+from proxyctl.config.mistakes import key_text
+from proxyctl.config.yaml_reader import Document, Unusable, YamlList
+from proxyctl.state import KEEP, DesiredRow, Key, Where
+
+_KEPT = {
+    "mysql_servers": ("status",),
+    "pgsql_servers": ("status",),
+    "mysql_users": ("password",),
+    "pgsql_users": ("password",),
+}
+"""Columns that are nobody's business when a file does not set them."""
+
+_NUL = "a NUL character cannot be stored in ProxySQL"
+
+
+class RowSource(Protocol):
+    """Where the rows of one batch stand in the files. Units: positions count from 0."""
+
+    def place(self, position: int) -> Where:
+        """Return the place of a row."""
+
+    def field(self, position: int, column: str) -> Where:
+        """Return the place of a field; of the row, where it does not set the column."""
+
+    def label(self, position: int, column: str) -> str:
+        """Return how the field is called in a message."""
+
+
+@dataclass(frozen=True)
+class YamlRows:
+    """Rows that stand as a list in a YAML file, under `keys`."""
+
+    document: Document
+    keys: tuple[str | int, ...]
+    rows: YamlList
+
+    def place(self, position: int) -> Where:
+        """Return the place of the row."""
+        return self.document.at(self.rows.marks[position])
+
+    def field(self, position: int, column: str) -> Where:
+        """Return the place of the value."""
+        return self.document.where((*self.keys, position, column))
+
+    def label(self, position: int, column: str) -> str:
+        """Return `mysql_query_rules[5].weight`."""
+        return key_text((*self.keys, position, column))
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """Rows that stand one a line in a CSV or JSONL file. Units: lines count from 1."""
+
+    path: str
+    lines: Sequence[int]
+
+    def place(self, position: int) -> Where:
+        """Return the place of the line."""
+        return Where(self.path, self.lines[position], 1)
+
+    def field(self, position: int, column: str) -> Where:  # noqa: ARG002 - see RowSource
+        """Return the place of the line."""
+        return self.place(position)
+
+    def label(self, position: int, column: str) -> str:  # noqa: ARG002 - see RowSource
+        """Return the name of the column."""
+        return column
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of a special section that stands for rows.
+
+    A field is looked for under each of `prefixes` in turn, by its name there (`renamed`).
+    """
+
+    document: Document
+    prefixes: tuple[tuple[str | int, ...], ...]
+    origin: str
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self) -> Where:
+        """Return the place of the item."""
+        return self.document.where(self.prefixes[0])._replace(origin=self.origin)
+
+    def keys_of(self, column: str) -> tuple[str | int, ...]:
+        """Return the keys that lead to the field, or to the item if it is not set."""
+        name = self.renamed.get(column, column)
+        for prefix in self.prefixes:
+            value: Any = self.document.root
+            for key in prefix:
+                is_there = key in value if isinstance(value, dict) else isinstance(value, list)
+                value = value[key] if is_there else None
+            if isinstance(value, dict) and name in value:
+                return (*prefix, name)
+        return self.prefixes[0]
+
+
+@dataclass(frozen=True)
+class ItemRows:
+    """Rows that items of a special section stand for, one item a row."""
+
+    items: Sequence[Item]
+
+    def place(self, position: int) -> Where:
+        """Return the place of the item."""
+        return self.items[position].place()
+
+    def field(self, position: int, column: str) -> Where:
+        """Return the place of the value in the item."""
+        item = self.items[position]
+        where = item.document.where(item.keys_of(column))
+        return where._replace(origin=item.origin)
+
+    def label(self, position: int, column: str) -> str:
+        """Return `pxc_clusters[0].nodes[1].weight`."""
+        return key_text(self.items[position].keys_of(column))
+
+
+@dataclass(frozen=True)
+class PlacedRow:
+    """A row that no file has, at the place of what asks for it."""
+
+    where: Where
+    name: str
+
+    def place(self, position: int) -> Where:  # noqa: ARG002 - see RowSource
+        """Return the place."""
+        return self.where
+
+    def field(self, position: int, column: str) -> Where:  # noqa: ARG002 - see RowSource
+        """Return the place."""
+        return self.where
+
+    def label(self, position: int, column: str) -> str:  # noqa: ARG002 - see RowSource
+        """Return the name of the table and the column."""
+        return f"{self.name}.{column}"
+
+
+@dataclass
+class Batch:
+    """Rows of one table from one source. `positions`: where each row stands in its source."""
+
+    rows: list[DesiredRow]
+    source: RowSource
+    positions: Sequence[int]
+    used: dict[str, Where]
+
+
+def default_row(layout: Layout) -> list[Any]:
+    """Return the values of a row that sets no column.
+
+    ProxySQL's own defaults, but: a rule that stands in a file is active, a comment without a
+    default is empty, and what belongs to nobody is kept.
+    """
+    values: list[Any] = list(layout.defaults)
+    for position, column in enumerate(layout.columns):
+        if column.name == "active":
+            values[position] = 1
+        elif column.name == "comment" and column.notnull:
+            values[position] = column.default or ""
+        elif column.name in _KEPT.get(layout.name, ()):
+            values[position] = KEEP
+    return values
+
+
+class RowCompiler:
+    """Turns validated rows of one source into full rows."""
+
+    def __init__(self, layout: Layout, source: RowSource, context: Context) -> None:
+        self._layout = layout
+        self._source = source
+        self._context = context
+        self._position = 0
+        self._is_spoilt = False
+        self._columns = {
+            column.name: (index, self._converter(column))
+            for index, column in enumerate(layout.columns)
+        }
+        self._spelled = {
+            column.name: {str(c).upper(): str(c) for c in column.choices}
+            for column in layout.columns
+            if column.choices and column.kind is Kind.TEXT
+        }
+
+    def compile(self, rows: Sequence[Mapping[str, Any]], skip: Collection[int] = ()) -> Batch:
+        """Return the rows, without those at the positions in `skip` and those with a mistake."""
+        base = default_row(self._layout)
+        columns = self._columns
+        positions: list[int] = []
+        used: dict[str, Where] = {}
+        result: list[DesiredRow] = []
+        for position, row in enumerate(rows):
+            if position in skip:
+                continue
+            self._position = position
+            self._is_spoilt = False
+            values = base.copy()
+            for name, value in row.items():
+                index, convert = columns[name]
+                values[index] = value if convert is None else convert(name, value)
+            if not used.keys() >= row.keys():
+                for name in row.keys() - used.keys():
+                    used[name] = self._source.field(position, name)
+            if self._is_spoilt:
+                continue
+            positions.append(position)
+            result.append(tuple(values))
+        return Batch(result, self._source, positions, used)
+
+    def _converter(self, column: Column) -> Callable[[str, Any], Value] | None:
+        match column.kind:
+            case Kind.BOOL:
+                return self._flag
+            case Kind.INT:
+                return self._hostgroup if column.hostgroup else None
+            case Kind.JSON:
+                return self._json
+            case Kind.TEXT:
+                return self._choice if column.choices else self._text
+
+    def _flag(self, _: str, value: bool | int | None) -> int | None:
+        return None if value is None else int(value)
+
+    def _text(self, name: str, value: Any) -> str | None:  # noqa: ANN401 - text or a reference
+        if value is None or (value.__class__ is str and "\0" not in value):
+            return value
+        if isinstance(value, dict):
+            where = self._source.field(self._position, name)
+            value = self._context.text(value, where, self._label(name))
+            self._is_spoilt |= value is None
+        if value is not None and "\0" in value:
+            self._add(name, _NUL)
+        return None if value is None else str(value)
+
+    def _choice(self, name: str, value: str | None) -> str | None:
+        return None if value is None else self._spelled[name][value.upper()]
+
+    def _hostgroup(self, name: str, value: int | str | None) -> int | None:
+        if not isinstance(value, str):
+            return value
+        number = self._context.hostgroups.get(value)
+        if number is None:
+            self._is_spoilt = True
+            if not isinstance(value, Unusable):
+                where = self._source.field(self._position, name)
+                self._context.add_unknown_hostgroup(value, where, self._label(name))
+        return number
+
+    def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
+        if not isinstance(value, str):
+            return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        problem = json_problem(value)
+        if problem:
+            self._add(name, problem)
+        return value
+
+    def _label(self, name: str) -> str:
+        return self._source.label(self._position, name)
+
+    def _add(self, name: str, message: str) -> None:
+        self._is_spoilt = True
+        where = self._source.field(self._position, name)
+        self._context.mistakes.add(where, self._label(name), message)
+
+
+def json_problem(text: str) -> str | None:
+    """Return what keeps a text from being stored in a JSON column; None if nothing does."""
+    if "\0" in text:
+        return _NUL
+    if text == "":
+        return None
+    try:
+        json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg} at character {error.pos + 1}"
+    except (ValueError, RecursionError):
+        return "not JSON: NaN or Infinity, or nested too deep"
+    return None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+class RowPlaces(Mapping[Key, Where]):
+    """The place of each row of a table, by key. Looked up rarely, so found on the first look."""
+
+    def __init__(self, layout: Layout, batches: Sequence[Batch]) -> None:
+        self._layout = layout
+        self.batches = batches
+
+    @cached_property
+    def _index(self) -> dict[Key, tuple[Batch, int]]:
+        index: dict[Key, tuple[Batch, int]] = {}
+        for batch in self.batches:
+            for number, key in enumerate(keys_of(self._layout, batch.rows)):
+                index.setdefault(key, (batch, number))
+        return index
+
+    def __getitem__(self, key: Key) -> Where:
+        batch, number = self._index[key]
+        return batch.source.place(batch.positions[number])
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def field(self, key: Key, column: str) -> tuple[Where, str]:
+        """Return the place of a field, and how it is called in a message."""
+        batch, number = self._index[key]
+        position = batch.positions[number]
+        return batch.source.field(position, column), batch.source.label(position, column)
+
+
+def keys_of(layout: Layout, rows: Sequence[DesiredRow]) -> list[Key]:
+    """Return the primary keys of rows, in their order."""
+    columns = [[row[index] for row in rows] for index in layout.key_index]
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,127 @@
+"""The JSON Schema of the files, for editors, from the same models that validate them.
+
+It covers every table and column of every ProxySQL version: an editor does not know the instance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from proxyctl.catalog import TABLES, Layout, Table
+from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
+from proxyctl.config.models import section_adapter
+from proxyctl.config.row_limits import MAX_INT
+from proxyctl.config.row_models import Text, row_type
+from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_DESCRIPTIONS = {
+    "version": "Version of the file format.",
+    "instances": "The ProxySQL instances, and how to reach their admin interfaces.",
+    "variables": "Variables to set. Those that are not named are left alone.",
+    "hostgroups": "Names for hostgroup numbers, and attributes of hostgroups.",
+    "pxc_clusters": "Percona XtraDB Clusters: mysql_galera_hostgroups and mysql_servers together.",
+    "sharding": "Tables or schemas spread over hostgroups: query rules, or fast routing.",
+    "routing_tests": "Queries, and where they have to go.",
+    "manage": "The part of a table that these files own, and columns that count only at INSERT.",
+    "guards": "What an apply refuses to do without --force.",
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the schema of one file. Shape: what pydantic makes, with all `$defs` at the top."""
+    layouts = {name: _whole_layout(table) for name, table in TABLES.items()}
+    definitions: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    for name in SPECIAL:
+        if name == "variables":
+            section = _variables(definitions)
+        else:
+            section = _hoisted(section_adapter(name, layouts), definitions)
+        properties[name] = {"description": _DESCRIPTIONS[name], **section}
+    for name in TABLE_SECTIONS:
+        properties[name] = _table(layouts[name], definitions)
+    return {
+        "$schema": DIALECT,
+        "title": "proxyctl",
+        "description": "The configuration of a ProxySQL, as proxyctl reads it.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _whole_layout(table: Table) -> Layout:
+    """Return the table with the columns of all versions, each in its newest form."""
+    return Layout(table, tuple({column.name: column for column in table.columns}.values()))
+
+
+def _hoisted(adapter: TypeAdapter[Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type. Changes: definitions, with those that the schema refers to."""
+    schema = adapter.json_schema(mode="validation")
+    definitions.update(_without_titles(schema.pop("$defs", {})))
+    return _without_titles(schema)
+
+
+def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without pydantic's titles, which repeat the names."""
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and isinstance(value, str):
+            continue
+        if isinstance(value, dict):
+            value = _without_titles(value)
+        elif isinstance(value, list):
+            value = [_without_titles(v) if isinstance(v, dict) else v for v in value]
+        result[key] = value
+    return result
+
+
+def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
+    adapter: TypeAdapter[Any] = TypeAdapter(row_type(layout.name, layout.columns))
+    definitions[layout.name] = _hoisted(adapter, definitions)
+    files = [
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "required": [kind],
+            "properties": {kind: {"type": "string", "description": "Relative to this file."}},
+        }
+        for kind in ("csv", "jsonl")
+    ]
+    rows = {"type": "array", "items": {"$ref": f"#/$defs/{layout.name}"}}
+    return {"description": f"Rows of {layout.name}.", "anyOf": [rows, *files]}
+
+
+def _variables(definitions: dict[str, Any]) -> dict[str, Any]:
+    text = _hoisted(TypeAdapter(Text), definitions)
+    names = {name: _variable(v, text) for name, v in VARIABLES.items() if name not in READ_ONLY}
+    return {
+        "type": "object",
+        "properties": names,
+        "patternProperties": {"^pgsql-": {}},
+        "additionalProperties": False,
+    }
+
+
+def _variable(variable: Variable, text: dict[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any]
+    match variable.kind:
+        case VariableKind.BOOL:
+            schema = {"type": "boolean"}
+        case VariableKind.INT:
+            high = MAX_INT if variable.maximum is None else variable.maximum
+            schema = {"type": "integer", "minimum": variable.minimum or 0, "maximum": high}
+            if variable.name in STEPS:
+                schema = {"enum": list(STEPS[variable.name])}
+        case VariableKind.TEXT:
+            schema = dict(text)
+            if variable.name in CHOICES:
+                schema = {"enum": list(CHOICES[variable.name])}
+    if variable.default is not None and not variable.secret:
+        schema["description"] = f"default {variable.default!r}"
+    return schema

@@ -1,0 +1,183 @@
+"""The `manage` section: which part of a table is ours, and which columns count only at INSERT."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from proxyctl.catalog import Column, Value
+from proxyctl.config.context import Context
+from proxyctl.config.mistakes import did_you_mean, key_text, shown
+from proxyctl.config.sections import Part, check
+from proxyctl.config.tables import key_words
+from proxyctl.state import DesiredTable, Key, Scope, Where
+
+Test = Callable[[Value], bool]
+
+_RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
+_GLOB = re.compile(r"[*?\[]")
+
+
+@dataclass
+class Management:
+    """What `manage` says. Shape: all by table name."""
+
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    places: dict[str, Where] = field(default_factory=dict)
+    ignored: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+def compile_manage(parts: list[Part], context: Context) -> Management:
+    """Return the scopes and ignored columns of all files. Changes: context."""
+    result = Management()
+    for part in parts:
+        _, bad = check(part, context)
+        for name in part.value:
+            if name in bad:
+                continue
+            if name == "ignore":
+                _add_ignored(result, part, context)
+            elif name in result.scopes:
+                message = f"the table has a scope; first at {result.places[name]}"
+                context.mistakes.add(part.where(name, of_key=True), f"manage.{name}", message)
+            elif name not in context.layouts:
+                where = part.where(name, of_key=True)
+                context.warnings.append(f"{where}: this ProxySQL has no {name}")
+            else:
+                result.places[name] = part.where(name, of_key=True)
+                scope = _scope(part, name, context)
+                if scope is not None:
+                    result.scopes[name] = scope
+    return result
+
+
+def _add_ignored(result: Management, part: Part, context: Context) -> None:
+    """Read `ignore: {table: [columns]}`. Changes: result, context.mistakes."""
+    mistakes, layouts = context.mistakes, context.layouts
+    value: Mapping[str, list[str]] = part.value["ignore"]
+    for table, columns in value.items():
+        keys = ("ignore", table)
+        if table not in layouts:
+            hint = did_you_mean(table, layouts)
+            where = part.where(*keys, of_key=True)
+            mistakes.add(where, key_text(("manage", *keys)), "no such table", hint)
+            continue
+        layout = layouts[table]
+        for position, column in enumerate(columns):
+            label = key_text(("manage", *keys, position))
+            where = part.where(*keys, position)
+            if column not in layout.index:
+                hint = did_you_mean(column, layout.names)
+                mistakes.add(where, label, f"{table} has no column {shown(column)}", hint)
+            elif column in layout.table.key:
+                mistakes.add(where, label, "a key column tells rows apart and cannot be ignored")
+        result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
+
+
+def _scope(part: Part, table: str, context: Context) -> Scope | None:
+    """Return the scope of a table; None after a mistake, or when it names no column."""
+    value: Mapping[str, Any] = part.value[table]
+    layout = context.layouts[table]
+    tests: list[tuple[int, list[Test]]] = []
+    texts: list[str] = []
+    count = len(context.mistakes)
+    for name, spec in value.items():
+        label = key_text(("manage", table, name))
+        if name not in layout.table.key:
+            message = f"no key column of {table}"
+            hint = f"its key is {', '.join(layout.table.key)}"
+            context.mistakes.add(part.where(table, name, of_key=True), label, message, hint)
+            continue
+        items = spec if isinstance(spec, list) else [spec]
+        where = part.where(table, name)
+        column = layout.column(name)
+        reader = _Reader(column, where, label, context)
+        found = [test for item in items for test in reader.tests(item)]
+        tests.append((layout.table.key.index(name), found))
+        texts.append(f"{name} {', '.join(map(str, items))}")
+    if len(context.mistakes) > count or not tests:
+        return None
+
+    def owns(key: Key) -> bool:
+        return all(any(test(key[index]) for test in found) for index, found in tests)
+
+    return Scope(owns, " and ".join(texts))
+
+
+@dataclass
+class _Reader:
+    """Reads what a scope says about one column."""
+
+    column: Column
+    where: Where
+    label: str
+    context: Context
+
+    def tests(self, item: int | str) -> list[Test]:
+        """Return the tests for one entry, such as `1,5,10-20`, `writer` or `app_*`."""
+        if isinstance(item, int):
+            if self.column.is_numeric:
+                return [_equal_to(item)]
+            self._add("expected text or a pattern, got an integer", "quote it")
+            return []
+        if self.column.is_numeric:
+            return [self._number(word.strip()) for word in item.split(",")]
+        if _GLOB.search(item):
+            return [lambda value: isinstance(value, str) and fnmatchcase(value, item)]
+        return [_equal_to(item)]
+
+    def _number(self, word: str) -> Test:
+        found = _RANGE.match(word)
+        if found:
+            low, high = int(found[1]), int(found[2])
+            if low > high:
+                self._add(f"{word} runs backwards")
+            return _within(low, high)
+        if word.isascii() and word.isdigit():
+            return _equal_to(int(word))
+        if self.column.hostgroup:
+            return _equal_to(self.context.hostgroup(word, self.where, self.label))
+        self._add(
+            f"{shown(word)} is no number and no range", 'write numbers and ranges: "1,5,10-20"'
+        )
+        return _equal_to(None)
+
+    def _add(self, message: str, hint: str | None = None) -> None:
+        self.context.mistakes.add(self.where, self.label, message, hint)
+
+
+def _equal_to(wanted: Value) -> Test:
+    return lambda value: value == wanted
+
+
+def _within(low: int, high: int) -> Test:
+    return lambda value: isinstance(value, int) and low <= value <= high
+
+
+def apply_manage(
+    tables: Mapping[str, DesiredTable], management: Management, context: Context
+) -> dict[str, DesiredTable]:
+    """Return the tables with their scopes. A row outside its scope is a mistake.
+
+    Changes: context.
+    """
+    result = dict(tables)
+    for name in dict.fromkeys((*management.scopes, *management.ignored)):
+        table = result.get(name)
+        if table is None:
+            context.warnings.append(f"manage: {name} is in no section, so nothing of it is managed")
+            continue
+        scope = management.scopes.get(name)
+        ignored = management.ignored.get(name, frozenset())
+        result[name] = replace(table, scope=scope, keep_on_update=ignored)
+        if scope is None:
+            continue
+        for key in table.rows:
+            if not scope.owns(key):
+                message = f"{key_words(table.layout, key)} is outside manage: {scope.text}"
+                hint = f"the scope is set at {management.places[name]}"
+                context.mistakes.add(table.where[key], name, message, hint)
+    return result

@@ -1,0 +1,160 @@
+"""Files -> sections, each validated by its model. What a section means stands in other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proxyctl.catalog import TABLES, Column, Table, Version, parse_version
+from proxyctl.config.context import Context
+from proxyctl.config.mistakes import Mistakes, described, did_you_mean, key_text
+from proxyctl.config.yaml_reader import Document, Unusable, YamlList, YamlMap
+from proxyctl.state import Where
+
+SPECIAL = (
+    "version",
+    "instances",
+    "variables",
+    "hostgroups",
+    "pxc_clusters",
+    "sharding",
+    "routing_tests",
+    "manage",
+    "guards",
+)
+"""The sections that are more than a table."""
+
+TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is None)
+
+_LISTS = frozenset({"instances", "pxc_clusters", "sharding", "routing_tests", *TABLE_SECTIONS})
+
+_NOT_MANAGED = {
+    "coredump_filters": "it is never saved",
+    "mysql_ldap_mapping": "it belongs to the LDAP plugin",
+    "pgsql_ldap_mapping": "it belongs to the LDAP plugin",
+    "clickhouse_users": "it belongs to the ClickHouse build",
+    "global_variables": "write `variables:`, a mapping of names to values",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section, as one file has it."""
+
+    document: Document
+    name: str
+    value: Any
+
+    def where(self, *keys: str | int, of_key: bool = False) -> Where:
+        """Return the place of a value in the section, or of its key."""
+        return self.document.where((self.name, *keys), of_key=of_key)
+
+
+def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[Part]]:
+    """Return the sections by name, one part a file. Changes: mistakes."""
+    parts: dict[str, list[Part]] = {}
+    for document in documents:
+        root = document.root
+        if root is None:
+            continue
+        if not isinstance(root, YamlMap):
+            message = f"expected a mapping of sections, got {described(root)}"
+            mistakes.add(document.where(()), "", message)
+            continue
+        for name, value in root.items():
+            part = Part(document, name, value)
+            if _fits(part, mistakes):
+                parts.setdefault(name, []).append(part)
+    return parts
+
+
+def _fits(part: Part, mistakes: Mistakes) -> bool:
+    """Return whether the section exists and has the right shape. Changes: mistakes."""
+    name, value = part.name, part.value
+    if name not in SPECIAL and name not in TABLE_SECTIONS:
+        reason = _NOT_MANAGED.get(name)
+        message = f"proxyctl does not manage it: {reason}" if reason else "no such section"
+        hint = None if reason else did_you_mean(name, (*SPECIAL, *TABLE_SECTIONS))
+        mistakes.add(part.where(of_key=True), name, message, hint)
+        return False
+    if isinstance(value, Unusable):
+        return False
+    if value is None:
+        hint = "remove the key to leave it alone"
+        if name in TABLE_SECTIONS:
+            hint += ", or write [] for a table without rows"
+        mistakes.add(part.where(of_key=True), name, "the section is empty", hint)
+        return False
+    is_file = name in TABLE_SECTIONS and isinstance(value, YamlMap)
+    shape = "a list" if name in _LISTS else "a mapping"
+    fits = isinstance(value, YamlList if name in _LISTS else YamlMap)
+    if fits or is_file or name == "version":
+        return True
+    mistakes.add(part.where(), name, f"expected {shape}, got {described(value)}")
+    return False
+
+
+def check(
+    part: Part,
+    context: Context,
+    *,
+    columns: Mapping[str, Column] | None = None,
+    unknown: Callable[[str], str | None] = lambda _: None,
+) -> tuple[Any, set[str | int]]:
+    """Validate a special section.
+
+    Return what the model made of it (None after a mistake), and the keys or positions in it that
+    are wrong.
+    Changes: context.mistakes.
+    """
+    from pydantic import ValidationError
+
+    from proxyctl.config.model_errors import Subject, add_mistakes
+    from proxyctl.config.models import section_adapter, section_type
+
+    try:
+        return section_adapter(part.name, context.layouts).validate_python(part.value), set()
+    except ValidationError as error:
+        subject = Subject(
+            value=part.value,
+            annotation=section_type(part.name, context.layouts),
+            place=lambda keys, of_key: part.where(*keys, of_key=of_key),
+            label=lambda keys: key_text((part.name, *keys)),
+            columns=columns,
+            unknown=unknown,
+        )
+        return None, add_mistakes(error, subject, context.mistakes)
+
+
+def check_items(part: Part, context: Context) -> dict[int, Any]:
+    """Validate a special section that is a list. Return the models of its right items, by position.
+
+    Changes: context.mistakes.
+    """
+    from proxyctl.config.models import section_adapter
+
+    models, bad = check(part, context)
+    if models is not None:
+        return dict(enumerate(models))
+    adapter = section_adapter(part.name, context.layouts)
+    return {
+        position: adapter.validate_python([item])[0]
+        for position, item in enumerate(part.value)
+        if position not in bad
+    }
+
+
+def other_versions(table: Table, version: Version) -> Callable[[str], str | None]:
+    """Return what explains a key that is a column of the table, but not in this version."""
+
+    def explain(name: str) -> str | None:
+        found = [column for column in table.columns if column.name == name]
+        if not found:
+            return None
+        since = max(parse_version(found[0].since), parse_version(table.since))
+        if version < since:
+            return f"ProxySQL {version} has no such column; it came with {since}"
+        return f"ProxySQL {version} has no such column; it was last in {found[-1].until}"
+
+    return explain

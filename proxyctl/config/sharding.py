@@ -1,0 +1,368 @@
+"""The `sharding` section: from names and hostgroups to query rules or fast-routing rows.
+
+Pure: no file, no server. Tables become rules that match whole names, schemas become fast routing.
+The models check the types before this; what only the whole section can tell is refused here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import product
+
+from proxyctl.catalog import Value
+from proxyctl.config.alternatives import split
+
+MAX_NAMES = 1_000_000
+"""Most names that one pattern or list may stand for."""
+
+METHODS = ("modulo", "range", "rendezvous", "explicit")
+RULE_FORMS = ("per_hostgroup", "per_table")
+MATCHES = {"digest": "match_digest", "pattern": "match_pattern"}
+
+BEFORE = "(^|[^0-9A-Za-z_$])"
+AFTER = "($|[^0-9A-Za-z_$])"
+"""What stands around the names: a blank, the dot behind a schema, a backtick, a parenthesis are all
+characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
+right beside a name counts as one too."""
+
+
+class ShardingError(ValueError):
+    """The section cannot be generated. `key` names the key of the section that has to change."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.key = key
+
+
+@dataclass(frozen=True)
+class ShardingSpec:
+    """One entry of `sharding`, with hostgroup names resolved.
+
+    Shape: exactly one of `tables` and `schemas`; each is a pattern, a list of patterns, or a
+    mapping of patterns to hostgroup numbers. `hostgroups` are (label, number) in the order of the
+    file; the label is the name, or the number as text. `rule_ids` is the first and the last.
+    """
+
+    name: str
+    hostgroups: Sequence[tuple[str, int]] = ()
+    tables: str | Sequence[str] | Mapping[str, int] | None = None
+    schemas: str | Sequence[str] | Mapping[str, int] | None = None
+    assign: str | None = None
+    """None means explicit for a mapping, else modulo."""
+    rules: str = "per_hostgroup"
+    first_rule_id: int | None = None
+    rule_ids: tuple[int, int] | None = None
+    username: str | None = None
+    schema: str | None = None
+    match: str = "digest"
+    comment: str | None = None
+    flagIN: int = 0  # noqa: N815 - the column's own name
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What a section stands for. A row holds only columns that differ from the default."""
+
+    rules: list[dict[str, Value]] = field(default_factory=list)
+    fast_routing: list[dict[str, Value]] = field(default_factory=list)
+    placement: dict[str, int] = field(default_factory=dict)
+
+
+# Names ------------------------------------------------------------------------------------------
+
+_BRACE = re.compile(r"\{([^{}]*)\}")
+_RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\Z")
+
+
+def expand_names(pattern: str | Sequence[str], *, key: str = "tables") -> list[str]:
+    """Return the names that a pattern, or a list of patterns, stands for, in order.
+
+    `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and
+    `{1..3,7}` list, several braces multiply.
+
+    Shape: no name twice, never empty. Raises: ShardingError, also beyond MAX_NAMES.
+    """
+    patterns = [pattern] if isinstance(pattern, str) else list(pattern)
+    names: dict[str, None] = {}
+    total = 0
+    for one in patterns:
+        pieces, count = _pieces(one, key)
+        total += count
+        if total > MAX_NAMES:
+            raise ShardingError(f"{one!r}: more than {MAX_NAMES:,} names", key)
+        for parts in product(*pieces):
+            name = "".join(parts)
+            if not name:
+                raise ShardingError(f"{one!r} gives an empty name", key)
+            if name in names:
+                raise ShardingError(f"{name!r} is named twice", key)
+            names[name] = None
+    if not names:
+        raise ShardingError("no name at all", key)
+    return list(names)
+
+
+def _pieces(pattern: str, key: str) -> tuple[list[list[str]], int]:
+    """Return the parts of a pattern, each with its choices, and how many names they make.
+
+    Raises: ShardingError before anything beyond MAX_NAMES is written out.
+    """
+    pieces: list[list[str]] = []
+    count = 1
+    for number, text in enumerate(_BRACE.split(pattern)):
+        if number % 2 == 0:
+            if "{" in text or "}" in text:
+                raise ShardingError(f"{pattern!r}: a brace is not closed, or in another", key)
+            pieces.append([text])
+            continue
+        items = [item.strip() for item in text.split(",")]
+        ranges = [_range(item, pattern, key) for item in items]
+        if ranges == [None]:
+            raise ShardingError(
+                f"{pattern!r}: {{{text}}} is neither a range {{1..60}} nor a list {{a,b}}", key
+            )
+        count *= sum(1 if found is None else len(found[0]) for found in ranges)
+        if count > MAX_NAMES:
+            raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", key)
+        choices: list[str] = []
+        for item, found in zip(items, ranges, strict=True):
+            choices += [item] if found is None else (str(n).zfill(found[1]) for n in found[0])
+        pieces.append(choices)
+    return pieces, count
+
+
+def _range(item: str, pattern: str, key: str) -> tuple[range, int] | None:
+    """Return the numbers of `1..60` and their width in digits, or None for any other text."""
+    found = _RANGE.match(item)
+    if found is None:
+        if ".." in item:
+            raise ShardingError(f"{pattern!r}: {item!r} is not a range of numbers", key)
+        return None
+    first, last, step = found[1], found[2], int(found[3] or 1)
+    if int(first) > int(last):
+        raise ShardingError(f"{pattern!r}: {item!r} runs backwards", key)
+    if step == 0:
+        raise ShardingError(f"{pattern!r}: {item!r} has a step of 0", key)
+    is_padded = any(len(text) > 1 and text.startswith("0") for text in (first, last))
+    return range(int(first), int(last) + 1, step), max(len(first), len(last)) if is_padded else 0
+
+
+# Placement --------------------------------------------------------------------------------------
+
+
+def assign(
+    names: Sequence[str],
+    hostgroups: Sequence[tuple[str, int]],
+    method: str,
+    mapping: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Return the hostgroup number of every name, in the order of the names.
+
+    modulo: the last number in the name modulo the count of hostgroups; without a number, the
+    position from 0. range: equal consecutive blocks. rendezvous: the hostgroup whose label hashes
+    highest together with the name, so that a new hostgroup takes its share from all and nothing
+    else moves. explicit: `mapping`.
+
+    Raises: ShardingError.
+    """
+    if method == "explicit":
+        return _explicit(names, hostgroups, mapping)
+    if method not in METHODS:
+        raise ShardingError(f"{method!r} is not one of {', '.join(METHODS)}", "assign")
+    if mapping is not None:
+        raise ShardingError(f"a mapping says where each name is: {method} has no say", "assign")
+    if not hostgroups:
+        raise ShardingError(f"{method} needs hostgroups to choose from", "hostgroups")
+    count = len(hostgroups)
+    if method == "modulo":
+        return {
+            name: hostgroups[_number(name, position) % count][1]
+            for position, name in enumerate(names)
+        }
+    if method == "range":
+        return {
+            name: hostgroups[position * count // len(names)][1]
+            for position, name in enumerate(names)
+        }
+    labels = [label for label, _ in hostgroups]
+    if len(set(labels)) < count:
+        raise ShardingError("a hostgroup twice has no effect with rendezvous", "hostgroups")
+    seeds = [(label.encode("utf-8", "surrogateescape") + b"\0", hg) for label, hg in hostgroups]
+    return {name: _highest(name.encode("utf-8", "surrogateescape"), seeds) for name in names}
+
+
+def _explicit(
+    names: Sequence[str], hostgroups: Sequence[tuple[str, int]], mapping: Mapping[str, int] | None
+) -> dict[str, int]:
+    if mapping is None:
+        raise ShardingError("explicit needs a mapping of names to hostgroups", "assign")
+    known = {hostgroup for _, hostgroup in hostgroups}
+    result: dict[str, int] = {}
+    for name in names:
+        if name not in mapping:
+            raise ShardingError(f"the mapping has no hostgroup for {name!r}", "assign")
+        if known and mapping[name] not in known:
+            raise ShardingError(
+                f"{name!r} is in hostgroup {mapping[name]}, which is not listed", "hostgroups"
+            )
+        result[name] = mapping[name]
+    return result
+
+
+def _number(name: str, position: int) -> int:
+    found = re.findall(r"[0-9]+", name)
+    return int(found[-1]) if found else position
+
+
+def _highest(name: bytes, seeds: Sequence[tuple[bytes, int]]) -> int:
+    """Return the hostgroup with the highest hash. blake2b: the same everywhere, unlike hash()."""
+    return max(seeds, key=lambda seed: blake2b(seed[0] + name, digest_size=8).digest())[1]
+
+
+# Generation -------------------------------------------------------------------------------------
+
+
+def generate(spec: ShardingSpec) -> Generated:
+    """Return the rows that one section stands for.
+
+    Shape: rule ids run on from first_rule_id; per_hostgroup in the order of the hostgroups,
+    per_table in the order of the tables: there a table that moves to another hostgroup changes one
+    field of one rule. Raises: ShardingError.
+    """
+    if (spec.tables is None) == (spec.schemas is None):
+        raise ShardingError("give either tables or schemas", "tables")
+    if spec.schemas is not None:
+        placement = _placement(spec, spec.schemas, "schemas")
+        return Generated(fast_routing=_fast_routing(spec, placement), placement=placement)
+    if spec.match not in MATCHES:
+        raise ShardingError(f"{spec.match!r} is not one of {', '.join(MATCHES)}", "match")
+    if spec.rules not in RULE_FORMS:
+        raise ShardingError(f"{spec.rules!r} is not one of {', '.join(RULE_FORMS)}", "rules")
+    placement = _placement(spec, spec.tables or (), "tables")
+    _check_tables(spec, placement)
+    return Generated(rules=_rules(spec, placement), placement=placement)
+
+
+def _placement(
+    spec: ShardingSpec, source: str | Sequence[str] | Mapping[str, int], key: str
+) -> dict[str, int]:
+    if not isinstance(source, Mapping):
+        names = expand_names(source, key=key)
+        return assign(names, spec.hostgroups, spec.assign or "modulo")
+    mapping: dict[str, int] = {}
+    for pattern, hostgroup in source.items():
+        for name in expand_names(pattern, key=key):
+            if name in mapping:
+                raise ShardingError(f"{name!r} is named twice", key)
+            mapping[name] = hostgroup
+    if not mapping:
+        raise ShardingError("no name at all", key)
+    return assign(list(mapping), spec.hostgroups, spec.assign or "explicit", mapping)
+
+
+_CHANGED_IN_DIGEST = re.compile(
+    r"""[^0-9A-Za-z_$\-\ \x80-\U0010FFFF]|--|\ \ |^\ |\ $|-\ |\ -
+    |(?<![0-9A-Za-z_$])(?:[0-9][0-9eE]*|0[xX][0-9A-Fa-f]*)(?![0-9A-Za-z_$])""",
+    re.VERBOSE,
+)
+"""Names that a digest text does not show as they are: `t-1` reads `t-?` there, `1e5` reads `?`."""
+
+
+def _check_tables(spec: ShardingSpec, names: Iterable[str]) -> None:
+    """Refuse names that a rule could not tell apart, could not see, or that are no table names."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name) or len(name) > 64:
+            raise ShardingError(
+                f"{name!r} is no table name; the session's schema goes into schema:", "tables"
+            )
+        if spec.match == "digest" and _CHANGED_IN_DIGEST.search(name):
+            raise ShardingError(
+                f"{name!r} does not stand in digests as it is; match: pattern finds it", "tables"
+            )
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise ShardingError(
+                f"{other!r} and {name!r}: rules do not tell upper and lower case apart", "tables"
+            )
+
+
+def _rules(spec: ShardingSpec, placement: Mapping[str, int]) -> list[dict[str, Value]]:
+    patterns: list[tuple[int, str, tuple[str, ...]]] = []
+    if spec.rules == "per_table":
+        for name, hostgroup in placement.items():
+            patterns += [(hostgroup, *part) for part in split([name], BEFORE, AFTER)]
+    else:
+        order = [number for _, number in spec.hostgroups] or list(placement.values())
+        groups: dict[int, list[str]] = {number: [] for number in order}
+        for name, hostgroup in placement.items():
+            groups[hostgroup].append(name)
+        for hostgroup, names in groups.items():
+            if names:
+                patterns += [(hostgroup, *part) for part in split(names, BEFORE, AFTER)]
+    first = _first_rule_id(spec, len(patterns))
+    return [_rule(spec, first + position, pattern) for position, pattern in enumerate(patterns)]
+
+
+def _first_rule_id(spec: ShardingSpec, count: int) -> int:
+    """Return the id of the first rule. Raises: ShardingError when `count` rules do not fit."""
+    if spec.rule_ids is None:
+        if spec.first_rule_id is None:
+            raise ShardingError("sharding by table needs the id of its first rule", "first_rule_id")
+        return spec.first_rule_id
+    low, high = spec.rule_ids
+    first = low if spec.first_rule_id is None else spec.first_rule_id
+    if low > high:
+        raise ShardingError(f"{low}-{high} runs backwards", "rule_ids")
+    if not low <= first <= high:
+        raise ShardingError(f"{first} is outside rule_ids {low}-{high}", "first_rule_id")
+    if first + count - 1 > high:
+        raise ShardingError(
+            f"{count} rules from {first} on do not fit into {low}-{high}", "rule_ids"
+        )
+    return first
+
+
+def _rule(
+    spec: ShardingSpec, rule_id: int, pattern: tuple[int, str, tuple[str, ...]]
+) -> dict[str, Value]:
+    hostgroup, expression, names = pattern
+    row: dict[str, Value] = {"rule_id": rule_id, "active": 1}
+    if spec.username is not None:
+        row["username"] = spec.username
+    if spec.schema is not None:
+        row["schemaname"] = spec.schema
+    if spec.flagIN:
+        row["flagIN"] = spec.flagIN
+    row[MATCHES[spec.match]] = expression
+    row["destination_hostgroup"] = hostgroup
+    row["apply"] = 1
+    row["comment"] = _comment(spec, names)
+    return row
+
+
+def _comment(spec: ShardingSpec, names: Sequence[str]) -> str:
+    """Return `sharding sbtest: sbtest2, sbtest4 ... sbtest60 (30 tables)`."""
+    shown = ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} ... {names[-1]}"
+    counted = f" ({len(names)} tables)" if len(names) > 3 else ""
+    own = f"; {spec.comment}" if spec.comment else ""
+    return f"sharding {spec.name}: {shown}{counted}{own}"
+
+
+def _fast_routing(spec: ShardingSpec, placement: Mapping[str, int]) -> list[dict[str, Value]]:
+    comment = f"sharding {spec.name}" + (f"; {spec.comment}" if spec.comment else "")
+    username = spec.username or ""
+    return [
+        {
+            "username": username,
+            "schemaname": name,
+            "flagIN": spec.flagIN,
+            "destination_hostgroup": hostgroup,
+            "comment": comment,
+        }
+        for name, hostgroup in placement.items()
+    ]

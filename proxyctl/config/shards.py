@@ -1,0 +1,131 @@
+"""The `sharding` section: models -> ShardingSpec -> rows. `sharding` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from proxyctl.config.context import Context
+from proxyctl.config.row_limits import MAX_INT
+from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
+from proxyctl.config.sections import Part, check_items
+from proxyctl.state import DesiredTable, Where
+
+if TYPE_CHECKING:
+    from proxyctl.config.models import ShardingModel
+    from proxyctl.config.sharding import ShardingSpec
+
+RULES = "mysql_query_rules"
+FAST_ROUTING = "mysql_query_rules_fast_routing"
+
+_DIGEST_VARIABLES = {
+    ("mysql-query_digests", "false"): "rules on match_digest then match every query",
+    ("mysql-query_digests_no_digits", "true"): "digests then lose the digits of table names",
+}
+
+
+@dataclass
+class Shards:
+    """What the section stands for. `by_digest`: where a scheme needs digests."""
+
+    rules: list[Batch] = field(default_factory=list)
+    fast_routing: list[Batch] = field(default_factory=list)
+    by_digest: list[Where] = field(default_factory=list)
+
+    def add(self, part: Part, position: int, model: ShardingModel, context: Context) -> None:
+        """Generate the rows of one scheme. Changes: self, context.mistakes."""
+        from proxyctl.config.sharding import ShardingError, generate
+
+        count = len(context.mistakes)
+        spec = _spec(part, position, model, context)
+        if len(context.mistakes) > count:
+            return
+        try:
+            generated = generate(spec)
+        except ShardingError as error:
+            key = error.key
+            label = f"sharding[{position}].{key}"
+            context.mistakes.add(part.where(position, key), label, error.message)
+            return
+        if any(rule["rule_id"] > MAX_INT for rule in generated.rules):  # type: ignore[operator]
+            label = f"sharding[{position}].first_rule_id"
+            where = part.where(position, "first_rule_id")
+            context.mistakes.add(where, label, f"rule ids would run on beyond {MAX_INT}")
+            return
+        item = Item(part.document, ((part.name, position),), f"sharding {model.name}")
+        for name, rows, batches in (
+            (RULES, generated.rules, self.rules),
+            (FAST_ROUTING, generated.fast_routing, self.fast_routing),
+        ):
+            if rows:
+                source = ItemRows([item] * len(rows))
+                batches.append(RowCompiler(context.layouts[name], source, context).compile(rows))
+        if generated.rules and model.match == "digest":
+            self.by_digest.append(item.place())
+
+
+def compile_shards(parts: list[Part], context: Context) -> Shards:
+    """Return the rows of all schemes in all files. Changes: context.mistakes."""
+    result = Shards()
+    names: dict[str, Where] = {}
+    for part in parts:
+        for position, model in check_items(part, context).items():
+            place = part.where(position)
+            earlier = names.setdefault(model.name, place)
+            if earlier is not place:
+                key = f"sharding[{position}].name"
+                message = f"the name is taken; first at {earlier}"
+                context.mistakes.add(part.where(position, "name"), key, message)
+            result.add(part, position, model, context)
+    return result
+
+
+def _spec(part: Part, position: int, model: ShardingModel, context: Context) -> ShardingSpec:
+    """Return the spec, hostgroup names resolved. Changes: context.mistakes."""
+    from proxyctl.config.sharding import ShardingSpec
+
+    def number(value: int | str, *keys: str | int) -> int:
+        label = f"sharding[{position}].{keys[0]}"
+        return context.hostgroup(value, part.where(position, *keys), label) or 0
+
+    def names(key: str, value: Any) -> Any:  # noqa: ANN401 - one of the forms of Names
+        if not isinstance(value, Mapping):
+            return value
+        return {name: number(target, key, name) for name, target in value.items()}
+
+    first, _, last = (model.rule_ids or "").partition("-")
+    return ShardingSpec(
+        name=model.name,
+        hostgroups=[
+            (str(value), number(value, "hostgroups", n)) for n, value in enumerate(model.hostgroups)
+        ],
+        tables=names("tables", model.tables),
+        schemas=names("schemas", model.schemas),
+        assign=model.assign,
+        rules=model.rules,
+        first_rule_id=model.first_rule_id,
+        rule_ids=(int(first), int(last)) if model.rule_ids else None,
+        username=model.username,
+        schema=model.schema_,
+        match=model.match,
+        comment=model.comment,
+        flagIN=model.flagIN,
+    )
+
+
+def check_digests(shards: Shards, variables: DesiredTable | None, context: Context) -> None:
+    """Note schemes by table that cannot work with the digests that the files ask for.
+
+    Changes: context.mistakes.
+    """
+    if variables is None or not shards.by_digest:
+        return
+    for (name, value), reason in _DIGEST_VARIABLES.items():
+        row = variables.rows.get((name,))
+        if row is not None and row[1] == value:
+            for where in shards.by_digest:
+                message = f"sharding by table does not work with {name} {value}: {reason}"
+                context.mistakes.add(
+                    where, "sharding", message, f"change {name}, or write match: pattern"
+                )

@@ -1,0 +1,134 @@
+"""The sections that are tables: their rows validated, compiled, and joined over all files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proxyctl.catalog import TABLES, Layout, Version, parse_version
+from proxyctl.config.context import Context
+from proxyctl.config.files import UnreadableError
+from proxyctl.config.mistakes import Mistakes, key_text
+from proxyctl.config.rows import (
+    Batch,
+    FileRows,
+    RowCompiler,
+    RowPlaces,
+    YamlRows,
+    keys_of,
+)
+from proxyctl.config.sections import Part, other_versions
+from proxyctl.config.yaml_reader import YamlList
+from proxyctl.state import DesiredRow, DesiredTable, Key, Where
+
+
+def compile_part(part: Part, context: Context) -> Batch | None:
+    """Return the rows of a table section; None when nothing of it can be used."""
+    if isinstance(part.value, YamlList):
+        source = YamlRows(part.document, (part.name,), part.value)
+        return _compile_rows(part, part.value, source, context)
+    return _compile_file(part, context)
+
+
+def _compile_rows(
+    part: Part,
+    rows: Sequence[Mapping[str, Any]],
+    source: YamlRows | FileRows,
+    context: Context,
+) -> Batch:
+    from pydantic import ValidationError
+
+    from proxyctl.config.model_errors import Subject, add_mistakes
+    from proxyctl.config.row_models import list_of, row_type, rows_adapter
+
+    layout = context.layouts[part.name]
+    adapter = rows_adapter(layout)
+    skip: set[Any] = set()
+    try:
+        adapter.validate_python(rows)
+    except ValidationError as error:
+        is_yaml = isinstance(source, YamlRows)
+        subject = Subject(
+            value=rows,
+            annotation=list_of(row_type(layout.name, layout.columns)),
+            place=lambda keys, of_key: (
+                part.where(*keys, of_key=of_key) if is_yaml else source.place(int(keys[0]))
+            ),
+            label=lambda keys: key_text((part.name, *keys) if is_yaml else keys[1:]),
+            columns={column.name: column for column in layout.columns},
+            unknown=other_versions(layout.table, context.version),
+        )
+        skip = add_mistakes(error, subject, context.mistakes)
+    return RowCompiler(layout, source, context).compile(rows, skip)
+
+
+def _compile_file(part: Part, context: Context) -> Batch | None:
+    """Return the rows of `{csv: FILE}` or `{jsonl: FILE}`."""
+    from proxyctl.config.tabular import CsvTable, read_jsonl
+
+    kind, name = next(iter(part.value.items()), ("", ""))
+    if len(part.value) != 1 or kind not in ("csv", "jsonl") or not isinstance(name, str):
+        hint = "a list of rows, {csv: FILE} or {jsonl: FILE}"
+        context.mistakes.add(part.where(), part.name, "expected a list of rows", f"write {hint}")
+        return None
+    try:
+        path = context.fence.path(name, os.path.dirname(part.document.path))
+        if kind == "csv":
+            return CsvTable(path, context.layouts[part.name], context).read()
+        rows, source = read_jsonl(path, context)
+        return _compile_rows(part, rows, source, context)
+    except UnreadableError as error:
+        message = f"{name}: {error.message}" + (f" (line {error.line})" if error.line else "")
+        context.mistakes.add(part.where(kind), f"{part.name}.{kind}", message)
+        return None
+
+
+def missing_table(name: str, version: Version) -> str | None:
+    """Return what to say when a version does not have the table; None if it has it."""
+    table = TABLES[name]
+    if table.exists_in(version):
+        return None
+    if version < parse_version(table.since):
+        return f"ProxySQL {version} has no table {name}; it came with {table.since}"
+    return f"ProxySQL {version} has no table {name}; it was last in {table.until}"
+
+
+def join(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> DesiredTable:
+    """Return the table that all batches make together. One key twice is a mistake.
+
+    Changes: mistakes.
+    """
+    rows: dict[Key, DesiredRow] = {}
+    used: dict[str, Where] = {}
+    for batch in batches:
+        keys = keys_of(layout, batch.rows)
+        new = dict(zip(keys, batch.rows, strict=True))
+        if len(new) < len(keys) or not new.keys().isdisjoint(rows):
+            _note_equal_keys(layout, batches, mistakes)
+        rows = {**rows, **new} if rows else new
+        for name, where in batch.used.items():
+            used.setdefault(name, where)
+    return DesiredTable(layout, rows, RowPlaces(layout, batches), used)
+
+
+def _note_equal_keys(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> None:
+    """Note every row whose key an earlier row has. Finding the same one again is harmless."""
+    first: dict[Key, Where] = {}
+    for batch in batches:
+        for number, key in enumerate(keys_of(layout, batch.rows)):
+            place = batch.source.place(batch.positions[number])
+            earlier = first.setdefault(key, place)
+            if earlier is not place:
+                mistakes.add(place, layout.name, f"{key_words(layout, key)} {_stands(earlier)}")
+
+
+def _stands(earlier: Where) -> str:
+    origin = f" ({earlier.origin})" if earlier.origin else ""
+    return f"stands twice; first at {earlier}{origin}"
+
+
+def key_words(layout: Layout, key: Key) -> str:
+    """Return a key as people write it: `rule_id 10`, or `hostname db1, port 3306`."""
+    pairs = zip(layout.table.key, key, strict=True)
+    return ", ".join(f"{name} {value}" for name, value in pairs)

@@ -1,0 +1,240 @@
+"""The `variables` section -> rows of global_variables, in ProxySQL's own spelling.
+
+A value that ProxySQL would reset, round or drop without a word is a mistake here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
+from proxyctl.catalog.variables import (
+    CHOICES,
+    NEVER_EMPTY,
+    READ_ONLY,
+    STEPS,
+    VARIABLES,
+    Variable,
+    VariableKind,
+    is_secret_variable,
+)
+from proxyctl.config.context import Context
+from proxyctl.config.mistakes import described, did_you_mean
+from proxyctl.config.row_limits import MAX_INT
+from proxyctl.config.sections import Part
+from proxyctl.config.tables import missing_table
+from proxyctl.config.yaml_reader import Unusable
+from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Where
+
+_OLD_VERSION = re.compile(r"5\.1(?:\.|\Z)")
+_UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
+
+
+@dataclass
+class _Found:
+    """The variables of one table, while they are collected."""
+
+    rows: dict[Key, DesiredRow] = field(default_factory=dict)
+    where: dict[Key, Where] = field(default_factory=dict)
+
+
+def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredTable]:
+    """Return a table for each prefix that the files use, owning just the named variables.
+
+    Changes: context.
+    """
+    found: dict[str, _Found] = {}
+    for part in parts:
+        for name, value in part.value.items():
+            prefix = name.partition("-")[0]
+            table = f"{prefix}_variables"
+            if table not in TABLES or "-" not in name:
+                _add_unknown(part, name, context)
+                continue
+            missing = missing_table(table, context.version)
+            if missing:
+                context.mistakes.add(part.where(name, of_key=True), _label(name), missing)
+                continue
+            text = _Compiler(part, name, context).text(value)
+            collected = found.setdefault(table, _Found())
+            where = part.where(name, of_key=True)
+            earlier = collected.where.setdefault((name,), where)
+            if earlier is not where:
+                message = f"the variable is set twice; first at {earlier}"
+                context.mistakes.add(where, _label(name), message)
+            elif text is not None:
+                collected.rows[(name,)] = (name, text)
+    return {
+        table: _desired(table, collected, context.version)
+        for table, collected in found.items()
+        if collected.rows
+    }
+
+
+def _desired(table: str, found: _Found, version: Version) -> DesiredTable:
+    first = next(iter(found.where.values()))
+    names = frozenset(found.rows)
+    return DesiredTable(
+        layout_of(TABLES[table], version),
+        found.rows,
+        found.where,
+        {"variable_name": first, "variable_value": first},
+        scope=Scope(names.__contains__, "the variables that the files name"),
+    )
+
+
+def _label(name: str) -> str:
+    return f"variables.{name}"
+
+
+def _add_unknown(part: Part, name: str, context: Context) -> None:
+    prefixes = [table.prefix or "" for table in VARIABLE_TABLES]
+    with_prefix = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
+    hint = f"did you mean {with_prefix[0]!r}?" if with_prefix else did_you_mean(name, VARIABLES)
+    message = f"no such variable: a name begins with {' or '.join(prefixes)}"
+    if name.partition("-")[2]:
+        message = "ProxySQL has no such variable, and would drop it without a word"
+    context.mistakes.add(part.where(name, of_key=True), _label(name), message, hint)
+
+
+class _Compiler:
+    """One variable of one file."""
+
+    def __init__(self, part: Part, name: str, context: Context) -> None:
+        self._part = part
+        self._name = name
+        self._version = context.version
+        self._context = context
+
+    def _add(self, message: str, hint: str | None = None, *, of_key: bool = False) -> None:
+        where = self._part.where(self._name, of_key=of_key)
+        self._context.mistakes.add(where, _label(self._name), message, hint)
+
+    def text(self, value: Any) -> str | None:  # noqa: ANN401 - any YAML value
+        """Return the canonical text of a value; None after a mistake."""
+        if isinstance(value, Unusable):
+            return None
+        if self._name in READ_ONLY:
+            self._add("it cannot be set", "remove it", of_key=True)
+            return None
+        variable = VARIABLES.get(self._name)
+        if variable is None or not variable.exists_in(self._version):
+            if not self._is_plausible(variable):
+                return None
+            variable = None
+        if value is None:
+            hint = "remove the key to leave it alone, or write the value that you want"
+            self._add("a variable cannot be NULL", hint)
+            return None
+        if variable is None:
+            return self._any(value)
+        match variable.kind:
+            case VariableKind.BOOL:
+                return self._flag(value)
+            case VariableKind.INT:
+                return self._integer(value, variable)
+            case VariableKind.TEXT:
+                return self._text(value)
+
+    def _is_plausible(self, variable: Variable | None) -> bool:
+        """Note a variable that this version lacks; one newer than the catalogue gets a warning."""
+        if variable is not None:
+            message = f"ProxySQL {self._version} has no such variable, and would drop it"
+            if self._version < parse_version(variable.since):
+                message += f"; it came with {variable.since}"
+            else:
+                message += f"; it was last in {variable.until}"
+            self._add(message, of_key=True)
+            return False
+        hint = did_you_mean(self._name, VARIABLES)
+        if self._is_newer_than_catalogue():
+            where = self._part.where(self._name, of_key=True)
+            tail = f" ({hint})" if hint else ""
+            self._context.warnings.append(
+                f"{where}: {self._name} is not in the catalogue; taken as it is{tail}"
+            )
+            return True
+        self._add(
+            "ProxySQL has no such variable, and would drop it without a word", hint, of_key=True
+        )
+        return False
+
+    def _is_newer_than_catalogue(self) -> bool:
+        from proxyctl.catalog import REFERENCE
+
+        return self._version > REFERENCE
+
+    def _expected(self, words: str, value: object, hint: str | None = None) -> None:
+        got = described(value, is_secret=is_secret_variable(self._name))
+        self._add(f"expected {words}, got {got}", hint)
+
+    def _any(self, value: object) -> str | None:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return str(value) if isinstance(value, int) else self._text(value)
+
+    def _flag(self, value: object) -> str | None:
+        if isinstance(value, int) and value in (0, 1):
+            return "true" if value else "false"
+        hint = "remove the quotes" if value in ("true", "false") else None
+        self._expected("true or false", value, hint)
+        return None
+
+    def _integer(self, value: object, variable: Variable) -> str | None:
+        low = 0 if variable.minimum is None else variable.minimum
+        high = MAX_INT if variable.maximum is None else variable.maximum
+        words = f"an integer from {low} to {high}"
+        if not isinstance(value, int) or isinstance(value, bool):
+            hint = None
+            if isinstance(value, str) and _UNIT.match(value):
+                hint = "write the number out: units are not read (64M would become 64)"
+            elif isinstance(value, str) and value.isdigit():
+                hint = "remove the quotes"
+            self._expected(words, value, hint)
+            return None
+        if not low <= value <= high:
+            self._expected(words, value)
+            return None
+        steps = STEPS.get(self._name)
+        if steps and value not in steps:
+            listed = ", ".join(map(str, steps))
+            self._add(f"ProxySQL would round {value} up", f"write one of {listed}")
+            return None
+        return str(value)
+
+    def _text(self, value: Any) -> str | None:  # noqa: ANN401 - text or a reference
+        if isinstance(value, dict):
+            return self._reference(value)
+        if not isinstance(value, str):
+            hint = "quote it" if isinstance(value, int | float) else None
+            self._expected("text", value, hint)
+            return None
+        return self._checked(value)
+
+    def _reference(self, value: dict[str, Any]) -> str | None:
+        from proxyctl.config.references import KINDS
+
+        kind, argument = next(iter(value.items()), ("", ""))
+        if len(value) != 1 or kind not in KINDS or not isinstance(argument, str):
+            hint = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
+            self._expected("text", value, hint)
+            return None
+        text = self._context.text(value, self._part.where(self._name), _label(self._name))
+        return None if text is None else self._checked(text)
+
+    def _checked(self, text: str) -> str | None:
+        choices = CHOICES.get(self._name)
+        if "\0" in text:
+            self._add("a NUL character cannot be stored in ProxySQL")
+        elif text == "" and self._name in NEVER_EMPTY and VARIABLES[self._name].default:
+            self._add("ProxySQL refuses an empty text here, and keeps its old value")
+        elif choices and text not in choices:
+            # The text is not repeated: it may come from an environment variable by mistake.
+            self._add(f"expected {' or '.join(choices)}")
+        elif self._name == "mysql-server_version" and _OLD_VERSION.match(text):
+            self._add("ProxySQL turns 5.1 versions into 5.5.30", "write a version from 5.5 on")
+        else:
+            return text
+        return None

@@ -1,0 +1,353 @@
+"""YAML text -> Python values that know their places.
+
+A composer of our own over the events of libyaml: PyYAML's loaders lose the positions, keep the last
+of two equal keys without a word, and guess at scalars (see `scalars`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+
+import yaml
+from yaml import events
+from yaml._yaml import CParser
+
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.scalars import DisputedError, plain_value
+from proxyctl.state import Where
+
+MAX_DEPTH = 100
+MAX_ALIASED_NODES = 1_000_000
+"""How many nodes all aliases together may stand for: ten nested ones can stand for billions."""
+
+# Parser events are told apart by identity of their class, the cheapest test there is.
+_ALIAS: type = events.AliasEvent
+_SCALAR: type = events.ScalarEvent
+_LIST_END: type = events.SequenceEndEvent
+_MAP_START: type = events.MappingStartEvent
+_MAP_END: type = events.MappingEndEvent
+_STREAM_END: type = events.StreamEndEvent
+
+_TAG = "tag:yaml.org,2002:"
+_UNKNOWN_TAG = "an unknown tag, or one that does not fit"
+
+
+class Mark(Protocol):
+    """A position in a text, as libyaml has it. Units: both count from 0."""
+
+    @property
+    def line(self) -> int: ...  # noqa: D102
+
+    @property
+    def column(self) -> int: ...  # noqa: D102
+
+
+class _Begin(NamedTuple):
+    line: int = 0
+    column: int = 0
+
+
+_START = _Begin()
+
+
+class YamlMap(dict[str, Any]):
+    """A mapping that knows where it begins, and where its keys and values do.
+
+    Shape: `marks` holds two entries a key, of the key and of the value, in the order of the keys.
+    """
+
+    __slots__ = ("mark", "marks")
+    mark: Mark
+    marks: list[Mark]
+
+
+class YamlList(list[Any]):
+    """A list that knows where it begins, and where its items do. Shape: `marks` has one an item."""
+
+    __slots__ = ("mark", "marks")
+    mark: Mark
+    marks: list[Mark]
+
+
+class Unusable(str):
+    """Stands where a value was refused. Its mistake is noted already: no second one is due."""
+
+    __slots__ = ()
+
+
+UNUSABLE = Unusable()
+
+Node: TypeAlias = YamlMap | YamlList | str | int | float | bool | None
+
+
+class _Event(Protocol):
+    """What all parser events that begin a node have; a value and a style only for scalars."""
+
+    anchor: str | None
+    tag: str | None
+    value: str
+    style: str | None
+    start_mark: Mark
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file, read."""
+
+    path: str
+    root: Node
+
+    def where(self, keys: Sequence[str | int], *, of_key: bool = False) -> Where:
+        """Return the place of the value under `keys`, or of its key.
+
+        The nearest place around it, where a key is not in the file.
+        """
+        value: Node = self.root
+        mark: Mark = getattr(value, "mark", _START)
+        for step, key in enumerate(keys):
+            is_last = step == len(keys) - 1
+            if isinstance(value, YamlMap) and key in value:
+                position = 2 * list(value).index(str(key))
+                mark = value.marks[position if is_last and of_key else position + 1]
+                value = value[str(key)]
+            elif isinstance(value, YamlList) and isinstance(key, int) and key < len(value):
+                mark, value = value.marks[key], value[key]
+            else:
+                break
+        return self.at(mark)
+
+    def at(self, mark: Mark) -> Where:
+        """Return the place of a mark."""
+        return Where(self.path, mark.line + 1, mark.column + 1)
+
+
+def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
+    """Return the document in `text`; None when its syntax is wrong. Changes: mistakes."""
+    try:
+        return Document(path, _Composer(text, path, mistakes).document())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark or _START
+        context = error.context
+        if context and error.context_mark and error.context_mark.line != mark.line:
+            context += f" that begins at line {error.context_mark.line + 1}"
+        words = ", ".join(filter(None, (context, error.problem)))
+        mistakes.add(Where(path, mark.line + 1, mark.column + 1), "", f"not YAML: {words}")
+    except yaml.reader.ReaderError as error:
+        mistakes.add(_place_of_byte(text, path, error.position), "", f"not YAML: {error.reason}")
+    except _FatalError as error:
+        mistakes.add(error.where, "", error.message, error.hint)
+    except UnicodeEncodeError as error:
+        place = _place_of_byte(text[: error.start], path, error.start * 4)
+        mistakes.add(place, "", "not YAML: half a surrogate pair is no character")
+    return None
+
+
+def _place_of_byte(text: str, path: str, position: int) -> Where:
+    """Return the place of a byte of the text's UTF-8 form, which is what libyaml counts."""
+    before = text.encode()[:position].decode(errors="ignore")
+    return Where(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+class _FatalError(Exception):
+    """Reading cannot go on behind this place."""
+
+    def __init__(self, where: Where, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.where = where
+        self.message = message
+        self.hint = hint
+
+
+class _Composer:
+    """Builds the values of one text out of parser events."""
+
+    def __init__(self, text: str, path: str, mistakes: Mistakes) -> None:
+        self._next = cast(Callable[[], _Event], CParser(text).get_event)
+        self._path = path
+        self._mistakes = mistakes
+        self._plain: dict[str, Node] = {}
+        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._open: set[str] = set()
+        self._depth = 0
+        self._nodes = 0
+        self._aliased = 0
+
+    def document(self) -> Node:
+        """Return the value of the only document; None when there is none."""
+        self._next()
+        if self._next().__class__ is _STREAM_END:
+            return None
+        value = self._node(self._next())
+        self._next()
+        event = self._next()
+        if event.__class__ is not _STREAM_END:
+            self._add(event, "a second document in one file", "put it into a file of its own")
+        return value
+
+    def _add(self, event: _Event, message: str, hint: str | None = None, key: str = "") -> None:
+        self._mistakes.add(self._where(event.start_mark), key, message, hint)
+
+    def _where(self, mark: Mark) -> Where:
+        return Where(self._path, mark.line + 1, mark.column + 1)
+
+    def _node(self, event: _Event) -> Node:
+        """Return the value that begins with this event, and remember it if it has an anchor."""
+        kind = event.__class__
+        if kind is _ALIAS:
+            return self._alias(event)
+        if kind is _SCALAR and event.anchor is None:
+            return self._scalar(event)
+        anchor, before = event.anchor, self._nodes
+        if anchor is not None:
+            self._anchors.pop(anchor, None)
+            self._open.add(anchor)
+        if kind is _SCALAR:
+            value = self._scalar(event)
+        else:
+            value = self._mapping(event) if kind is _MAP_START else self._sequence(event)
+        if anchor is not None:
+            self._open.discard(anchor)
+            self._anchors[anchor] = (value, self._nodes - before)
+        return value
+
+    def _alias(self, event: _Event) -> Node:
+        # The name is not repeated: an unquoted password hash `*94BD...` reads as an alias.
+        name = event.anchor or ""
+        if name in self._open:
+            raise _FatalError(self._where(event.start_mark), "an alias inside its own anchor")
+        found = self._anchors.get(name)
+        if found is None:
+            self._add(
+                event, "an alias without an anchor", "quote a text that begins with an asterisk"
+            )
+            return UNUSABLE
+        value, nodes = found
+        self._nodes += nodes
+        self._aliased += nodes
+        if self._aliased > MAX_ALIASED_NODES:
+            raise _FatalError(
+                self._where(event.start_mark),
+                f"aliases that stand for more than {MAX_ALIASED_NODES:,} values",
+            )
+        return value
+
+    def _scalar(self, event: _Event, key: str = "") -> Node:
+        self._nodes += 1
+        text: str = event.value
+        if event.tag is not None:
+            return self._tagged(event, text, key)
+        if event.style:
+            return text
+        plain = self._plain
+        if text in plain:
+            return plain[text]
+        try:
+            value = plain_value(text)
+        except DisputedError as error:
+            self._add(event, error.message, error.hint, key)
+            return UNUSABLE
+        plain[text] = value
+        return value
+
+    def _tagged(self, event: _Event, text: str, key: str) -> Node:
+        # The tag is not repeated either: it may be a password that begins with !.
+        if event.tag in ("!", _TAG + "str"):
+            return text
+        kinds = {"int": int, "float": float, "bool": bool, "null": type(None)}
+        wanted = kinds.get((event.tag or "").removeprefix(_TAG))
+        try:
+            value = plain_value(text)
+        except DisputedError as error:
+            self._add(event, error.message, error.hint, key)
+            return UNUSABLE
+        if wanted is None or not isinstance(value, wanted):
+            self._add(event, _UNKNOWN_TAG, "quote it if it is text", key)
+            return UNUSABLE
+        return value
+
+    def _enter(self, event: _Event, tag: str) -> None:
+        self._nodes += 1
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _FatalError(
+                self._where(event.start_mark), f"nested more than {MAX_DEPTH} levels deep"
+            )
+        if event.tag is not None and event.tag != _TAG + tag:
+            self._add(event, _UNKNOWN_TAG, "quote it if it is text")
+
+    def _sequence(self, start: _Event) -> YamlList:
+        self._enter(start, "seq")
+        result, marks = YamlList(), []
+        while (event := self._next()).__class__ is not _LIST_END:
+            result.append(self._node(event))
+            marks.append(event.start_mark)
+        result.mark, result.marks = start.start_mark, marks
+        self._depth -= 1
+        return result
+
+    def _mapping(self, start: _Event) -> YamlMap:
+        self._enter(start, "map")
+        result = YamlMap()
+        marks: list[Mark] = []
+        merged: list[tuple[Node, _Event]] = []
+        intern, next_event, scalar = sys.intern, self._next, self._scalar
+        while (event := next_event()).__class__ is not _MAP_END:
+            key_mark = event.start_mark
+            if event.__class__ is _SCALAR and event.anchor is None:
+                key = intern(event.value)
+            else:
+                key = self._key(event)
+            is_merge = key == "<<" and not getattr(event, "style", "'")
+            event = next_event()
+            if event.__class__ is _SCALAR and event.anchor is None:
+                value = scalar(event, key)
+            else:
+                value = self._node(event)
+            if is_merge:
+                merged.append((value, event))
+            elif key in result:
+                self._equal_keys(key, key_mark, marks[2 * list(result).index(key)])
+            elif key is not UNUSABLE:
+                result[key] = value
+                marks += (key_mark, event.start_mark)
+        result.mark, result.marks = start.start_mark, marks
+        for value, event in merged:
+            self._merge(result, value, event)
+        self._depth -= 1
+        return result
+
+    def _key(self, event: _Event) -> str:
+        """Return a key with an anchor, or one that an alias stands for. Others are mistakes."""
+        value = self._node(event)
+        if isinstance(value, str):
+            return value
+        if event.__class__ is _SCALAR:
+            return event.value
+        self._add(event, "a key must be text")
+        return UNUSABLE
+
+    def _equal_keys(self, key: str, again: Mark, first: Mark) -> None:
+        self._mistakes.add(
+            self._where(again),
+            key,
+            f"the key stands twice in one mapping; first at line {first.line + 1},"
+            f" column {first.column + 1}",
+        )
+
+    def _merge(self, into: YamlMap, value: Node, event: _Event) -> None:
+        """Add the pairs of `<<:` whose keys the mapping does not have. Earlier mappings win."""
+        if value is UNUSABLE:
+            return
+        sources = value if isinstance(value, YamlList) else [value]
+        for source in sources:
+            if not isinstance(source, YamlMap):
+                self._add(event, "<< takes a mapping, or a list of mappings")
+                return
+            self._nodes += len(source)
+            for position, (key, item) in enumerate(source.items()):
+                if key not in into:
+                    into[key] = item
+                    into.marks += source.marks[2 * position : 2 * position + 2]

@@ -1,0 +1,175 @@
+"""What ProxySQL does with each section of a proxysql.cnf: the facts that reader and writer share.
+
+Every entry becomes one INSERT OR REPLACE. Text is pasted into it between quotes, mostly without
+doubling a quote inside: such an entry is lost without a word.
+Source: ProxySQL 2.7.1, run with each section, and lib/ProxySQL_Config.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import Column, Value
+
+MIN_INT, MAX_INT = -(1 << 31), (1 << 31) - 1
+"""Numbers beyond 32 bits are of another type in libconfig, and ProxySQL ignores them."""
+
+
+@dataclass(frozen=True)
+class CnfSection:
+    """One section.
+
+    `keys`: columns that have several names in the file, in the order in which they win.
+    `mandatory`: without these columns an entry is skipped. `unread`: columns that ProxySQL never
+    takes from the file. `defaults`: where they differ from the table's. `doubled`: columns in which
+    ProxySQL doubles quotes itself. `in_double_quotes`: text columns pasted between double quotes;
+    the others stand between single ones.
+    """
+
+    name: str
+    table: str
+    mandatory: tuple[str, ...]
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    defaults: Mapping[str, Value] = field(default_factory=dict)
+    doubled: frozenset[str] = frozenset({"comment"})
+    in_double_quotes: frozenset[str] = frozenset()
+
+    def keys_of(self, column: str) -> tuple[str, ...]:
+        """Return the keys under which the file may hold a column."""
+        return self.keys.get(column, (column,))
+
+    def default_of(self, column: Column) -> Value:
+        """Return what a column gets where the file does not say."""
+        return self.defaults.get(column.name, column.default)
+
+    def quote_of(self, column: str) -> str | None:
+        """Return the quote that may not stand in this column, or None if any text may."""
+        if column in self.doubled:
+            return None
+        return '"' if column in self.in_double_quotes else "'"
+
+
+_FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
+
+_SECTIONS = (
+    CnfSection(
+        "mysql_servers",
+        "mysql_servers",
+        ("hostgroup_id", "hostname"),
+        keys={
+            "hostgroup_id": ("hostgroup", "hostgroup_id"),
+            "hostname": ("address", "hostname"),
+        },
+        in_double_quotes=frozenset({"hostname", "status"}),
+    ),
+    CnfSection("mysql_servers_ssl_params", "mysql_servers_ssl_params", ("hostname",)),
+    CnfSection(
+        "mysql_replication_hostgroups",
+        "mysql_replication_hostgroups",
+        ("writer_hostgroup", "reader_hostgroup"),
+    ),
+    CnfSection(
+        "mysql_group_replication_hostgroups",
+        "mysql_group_replication_hostgroups",
+        _FAMILY,
+        unread=frozenset({"active"}),
+        defaults={"comment": ""},
+    ),
+    CnfSection(
+        "mysql_galera_hostgroups",
+        "mysql_galera_hostgroups",
+        _FAMILY,
+        unread=frozenset({"active"}),
+        defaults={"comment": ""},
+    ),
+    CnfSection(
+        "mysql_aws_aurora_hostgroups",
+        "mysql_aws_aurora_hostgroups",
+        ("writer_hostgroup", "reader_hostgroup"),
+        unread=frozenset({"active"}),
+        defaults={"comment": "", "domain_name": "", "check_timeout_ms": 1000},
+        doubled=frozenset({"comment", "domain_name"}),
+    ),
+    CnfSection(
+        "mysql_users",
+        "mysql_users",
+        ("username",),
+        unread=frozenset({"backend", "frontend"}),
+        defaults={"password": "", "default_schema": ""},
+    ),
+    CnfSection(
+        "mysql_query_rules",
+        "mysql_query_rules",
+        ("rule_id",),
+        defaults={"active": 1},
+        doubled=frozenset(),
+        in_double_quotes=frozenset(
+            {
+                "username",
+                "schemaname",
+                "client_addr",
+                "proxy_addr",
+                "digest",
+                "match_digest",
+                "match_pattern",
+                "re_modifiers",
+                "replace_pattern",
+                "error_msg",
+                "OK_msg",
+            }
+        ),
+    ),
+    CnfSection(
+        "scheduler",
+        "scheduler",
+        ("id", "filename"),
+        defaults={"interval_ms": 0},
+        doubled=frozenset(),
+    ),
+    CnfSection(
+        "restapi",
+        "restapi_routes",
+        ("id", "method", "uri", "script"),
+        keys={"timeout_ms": ("interval_ms", "timeout_ms")},
+        defaults={"timeout_ms": 0},
+        doubled=frozenset(),
+    ),
+    CnfSection(
+        "proxysql_servers",
+        "proxysql_servers",
+        ("hostname", "port"),
+        keys={"hostname": ("address", "hostname")},
+        in_double_quotes=frozenset({"hostname"}),
+    ),
+)
+
+SECTIONS: dict[str, CnfSection] = {section.name: section for section in _SECTIONS}
+"""By the section's name, in the order in which we write them."""
+
+SECTION_OF_TABLE: dict[str, CnfSection] = {section.table: section for section in _SECTIONS}
+
+VARIABLE_SECTIONS = {"admin_variables": "admin-", "mysql_variables": "mysql-"}
+
+STARTUP_KEYS = frozenset(
+    {
+        "cluster_sync_interfaces",
+        "datadir",
+        "errorlog",
+        "execute_on_exit_failure",
+        "ldap_auth_plugin",
+        "pidfile",
+        "restart_on_missing_heartbeats",
+        "sqlite3_plugin",
+        "uuid",
+        "web_interface_plugin",
+    }
+)
+"""Top-level keys that every start reads; they are in no table and stay in the file."""
+
+SINGLE_CHECK_TYPES = frozenset({"read_only", "innodb_read_only", "super_read_only"})
+"""Any other check_type, the two combined ones too, becomes read_only."""
+
+STATUSES = frozenset({"ONLINE", "SHUNNED", "OFFLINE_SOFT", "OFFLINE_HARD"})
+"""Any other status becomes ONLINE."""

@@ -1,0 +1,175 @@
+"""Rows -> the text of a proxysql.cnf, by rules that keep every value as it is.
+
+ProxySQL reads these files carelessly: a quote in the wrong place loses a whole row, and SAVE CONFIG
+writes files that read back as something else. What cannot be carried is left out and said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import Column, Layout, Value
+from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
+from proxyctl.formats.cnf_sections import (
+    MAX_INT,
+    MIN_INT,
+    SECTION_OF_TABLE,
+    SECTIONS,
+    SINGLE_CHECK_TYPES,
+    VARIABLE_SECTIONS,
+    CnfSection,
+)
+from proxyctl.state import Row
+
+
+@dataclass(frozen=True)
+class CnfText:
+    """A file, and what could not be put into it. The notes stand in the text as comments too."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def write_cnf(
+    tables: Mapping[str, tuple[Layout, Sequence[Row]]],
+    variables: Mapping[str, str],
+    *,
+    header: Sequence[str] = (),
+) -> CnfText:
+    """Return the file. Shape: `tables` by catalogue name."""
+    writer = _Writer()
+    body = [*writer.variables(variables)]
+    for section in SECTIONS.values():
+        if section.table in tables:
+            body += writer.section(section, *tables[section.table])
+    for name, (_, rows) in tables.items():
+        if name not in SECTION_OF_TABLE and rows:
+            writer.note(f"{name}: {len(rows)} rows: a .cnf has no place for this table")
+    notes = [f"not in this file: {note}" for note in writer.notes]
+    comments = [f"# {_one_line(line)}".rstrip() for line in (*header, *notes)]
+    return CnfText("\n".join([*comments, *body]) + "\n", tuple(writer.notes))
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]", "?", text)
+
+
+@dataclass
+class _Writer:
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def variables(self, variables: Mapping[str, str]) -> Iterator[str]:
+        """Yield the lines of both groups of variables. Changes: self.notes."""
+        for section, prefix in VARIABLE_SECTIONS.items():
+            lines = []
+            for name, value in variables.items():
+                if name.startswith(prefix) and self._is_carried(name, value):
+                    lines.append(f"    {name[len(prefix) :]}={_variable(name, value)}")
+            if lines:
+                yield from ("", f"{section}=", "{", *lines, "}")
+        for name in variables:
+            if not name.startswith(tuple(VARIABLE_SECTIONS.values())):
+                self.note(f"{name}: a .cnf has no place for this variable")
+
+    def _is_carried(self, name: str, value: str) -> bool:
+        if name == "admin-version" or value == "(null)":
+            return False
+        if '"' in value or "\0" in value:
+            shown = "" if is_secret_variable(name) else f" {value!r}"
+            self.note(f"{name}:{shown} a double quote would lose it")
+            return False
+        return True
+
+    def section(self, section: CnfSection, layout: Layout, rows: Sequence[Row]) -> Iterator[str]:
+        """Yield the lines of one table. Changes: self.notes."""
+        entries = [entry for row in rows if (entry := self._entry(section, layout, row))]
+        if entries:
+            yield from ("", f"{section.name}=", "(")
+            yield ",\n".join(f"    {{ {entry} }}" for entry in entries)
+            yield ")"
+
+    def _entry(self, section: CnfSection, layout: Layout, row: Row) -> str | None:
+        """Return the settings of a row, or None when it cannot be carried."""
+        key = ", ".join(
+            f"{name} {row[layout.index[name]]}"
+            for name in layout.table.key
+            if name not in section.unread
+        )
+        place = f"{layout.name} {key}"
+        settings: list[str] = []
+        for column, value in zip(layout.columns, row, strict=True):
+            if column.name in section.unread:
+                if value != section.default_of(column):
+                    self.note(f"{place}: {column.name} {value}: a .cnf cannot say that")
+                    return None
+                continue
+            reason = _why_not(section, column, value)
+            if reason and column.name == "comment":
+                self.note(f"{place}: the comment: {reason}")
+                continue
+            if reason:
+                self.note(f"{place}: {column.name}: {reason}")
+                return None
+            if column.name == "re_modifiers" and value is None:
+                # An absent key would be CASELESS; '' is what NULL means at RUNTIME.
+                value = ""
+            is_needed = column.name in section.mandatory
+            if value is not None and (is_needed or value != section.default_of(column)):
+                settings.append(f"{column.name}={_scalar(value)}")
+        return " ; ".join(settings)
+
+
+def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
+    """Return why ProxySQL would not read this value as it is, or None."""
+    if column.is_numeric and isinstance(value, str):
+        return "text in a column of numbers is ignored"
+    match value:
+        case None:
+            return None
+        case int():
+            if not MIN_INT <= value <= MAX_INT:
+                return "a number beyond 32 bits is ignored"
+            is_rule = section.name == "mysql_query_rules" and column.name != "rule_id"
+            return "a negative number is ignored" if is_rule and value < 0 else None
+        case float():
+            return "a decimal number is ignored"
+    quote = section.quote_of(column.name)
+    if quote is not None and quote in value:
+        return f"a {'double' if quote == chr(34) else 'single'} quote would lose the row"
+    if "\0" in value:
+        return "a NUL character ends the text"
+    if column.name == "check_type" and value.lower() not in SINGLE_CHECK_TYPES:
+        return "a combined check becomes read_only"
+    return None
+
+
+def _variable(name: str, value: str) -> str:
+    """Return the value: bare where ProxySQL makes the same text of it again."""
+    known = VARIABLES.get(name)
+    if known is None or known.kind is VariableKind.TEXT:
+        return _scalar(value)
+    if value in ("true", "false"):
+        return value
+    is_number = re.fullmatch(r"-?(?:0|[1-9][0-9]{0,9})", value) is not None and value != "-0"
+    return value if is_number and MIN_INT <= int(value) <= MAX_INT else _scalar(value)
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+_SPECIAL = re.compile(r'[\\"\x00-\x1f\x7f\udc80-\udcff]')
+
+
+def _scalar(value: Value) -> str:
+    """Return a value as libconfig reads it: backslashes doubled, odd bytes as hexadecimal."""
+    if not isinstance(value, str):
+        return str(value)
+    return '"' + _SPECIAL.sub(_escaped, value) + '"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    return _ESCAPES.get(character) or f"\\x{ord(character) & 0xFF:02x}"

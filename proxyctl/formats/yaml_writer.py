@@ -1,0 +1,274 @@
+"""Rows -> our own YAML, without sugar: one section a table, one line a row.
+
+What is written reads back as the same rows, with our own strict reader and with any other reader of
+YAML 1.1 or 1.2. A column that says what an absent key says anyway is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.catalog.variables import VARIABLES, VariableKind
+from proxyctl.state import KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class EnvRef:
+    """Stands for a value that the environment holds: written as `{env: NAME}`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commented:
+    """A variable that is written as a comment, and why."""
+
+    value: str | EnvRef
+    why: str = ""
+
+
+Field = Value | EnvRef | Enum
+"""One field of a row to write. KEEP is left out: the file shall not say."""
+
+Section = tuple[Layout, Sequence[Sequence[Field]]]
+
+VariableField = str | EnvRef | Commented
+
+
+def write_document(
+    tables: Mapping[str, Section],
+    variables: Mapping[str, VariableField],
+    *,
+    header: Sequence[str] = (),
+    remarks: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Return a whole file.
+
+    Shape: `tables` by catalogue name, in the order to write; a table without rows is written as an
+    empty list, since an absent section would be unmanaged. `header` and `remarks` (by section) are
+    lines of comment without the `#`.
+    """
+    remarks = remarks or {}
+    lines = [_comment(line) for line in header]
+    lines += ["version: 1"]
+    if variables:
+        lines += ["", *map(_comment, remarks.get("variables", ()))]
+        lines += _variable_lines(variables)
+    for name, (layout, rows) in tables.items():
+        lines += ["", *map(_comment, remarks.get(name, ()))]
+        if rows:
+            lines.append(f"{name}:")
+            lines += _row_lines(layout, rows)
+        else:
+            lines.append(f"{name}: []")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(line: str) -> str:
+    """Return a comment. A control character would end it, or the whole file for a YAML reader."""
+    return f"# {_UNPRINTABLE.sub('?', line)}".rstrip()
+
+
+def file_default(layout: Layout, column: Column) -> Value:
+    """Return the value that a row in a file has where it does not name the column.
+
+    It is ProxySQL's default; but a rule is active, and a comment that may not be NULL is empty.
+    """
+    if column.name == "active" and layout.name.endswith("_query_rules"):
+        return 1
+    if column.name == "comment" and column.is_mandatory:
+        return ""
+    return column.default
+
+
+# Rows -------------------------------------------------------------------------------------------
+
+
+class _Always:
+    """The default of a column that is always written: equal to nothing."""
+
+
+def _left_out(layout: Layout, column: Column) -> object:
+    """Return the value at which the column is left out.
+
+    An absent password would be unmanaged, and a row without its hostgroup is hard to read.
+    """
+    is_hostgroup_key = column.hostgroup and column.name in layout.table.key
+    is_needed = column.is_mandatory and column.name != "comment"
+    if is_needed or is_hostgroup_key or column.secret:
+        return _Always
+    return file_default(layout, column)
+
+
+def _row_lines(layout: Layout, rows: Sequence[Sequence[Field]]) -> Iterator[str]:
+    columns = [
+        (column.name + ": ", _left_out(layout, column), _WRITERS[column.kind])
+        for column in layout.columns
+    ]
+    for row in rows:
+        parts = [
+            name + write(value)
+            for value, (name, absent, write) in zip(row, columns, strict=True)
+            if value != absent and value is not KEEP
+        ]
+        yield "  - {" + ", ".join(parts) + "}"
+
+
+def _integer(value: Field) -> str:
+    return str(value) if value.__class__ is int else _other(value)
+
+
+def _boolean(value: Field) -> str:
+    if value.__class__ is int and value in (0, 1):
+        return "true" if value else "false"
+    return _integer(value)
+
+
+def _text(value: Field) -> str:
+    return quoted(value) if isinstance(value, str) else _other(value)
+
+
+def _json(value: Field) -> str:
+    if not isinstance(value, str):
+        return _other(value)
+    return _json_node(value) or quoted(value)
+
+
+def _other(value: Field) -> str:
+    """Return a value that is not of its column's kind, or is none of the usual ones."""
+    if value is None:
+        return "null"
+    if isinstance(value, EnvRef):
+        return f"{{env: {quoted(value.name)}}}"
+    if isinstance(value, str):
+        return quoted(value)
+    return repr(value)
+
+
+_WRITERS: dict[Kind, Callable[[Field], str]] = {
+    Kind.INT: _integer,
+    Kind.BOOL: _boolean,
+    Kind.TEXT: _text,
+    Kind.JSON: _json,
+}
+
+
+# Text -------------------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"(?:[A-Za-z_/][A-Za-z0-9_/.@+-]*|(?:[0-9]{1,3}\.){3}[0-9]{1,3})\Z")
+"""Text that no reader takes for anything else: words, paths, host names, IPv4 addresses."""
+
+_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+"""Words that are a boolean or null to some reader, in any case."""
+
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_NOT_IN_SINGLE_QUOTES = re.compile(
+    r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+
+
+def quoted(text: str) -> str:
+    """Return text as a YAML scalar: plain where that is safe, else quoted.
+
+    Bytes that are not UTF-8, held as surrogate escapes, are written as `{hex: ...}`.
+    """
+    if _PLAIN.match(text) and text.lower() not in _WORDS:
+        return text
+    if _NOT_IN_SINGLE_QUOTES.search(text) is None:
+        return "'" + text.replace("'", "''") + "'"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return f"{{hex: '{text.encode('utf-8', 'surrogateescape').hex()}'}}"
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if _NOT_IN_SINGLE_QUOTES.match(character) is None:
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+# JSON -------------------------------------------------------------------------------------------
+
+
+_LONGEST_KEY = 250
+
+
+def _json_node(text: str) -> str | None:
+    """Return a JSON object or array as YAML, or None when only its text says the same.
+
+    A float, a duplicate key or a very long number does not survive every reader.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_pairs)
+        return _node(value) if isinstance(value, (dict, list)) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("the same key twice")
+    return result
+
+
+def _node(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() if abs(value) < 2**63:
+            return str(value)
+        case str():
+            if any("\ud800" <= character <= "\udfff" for character in value):
+                raise ValueError("half a surrogate pair")
+            return quoted(value)
+        case list():
+            return "[" + ", ".join(map(_node, value)) + "]"
+        case dict():
+            if any(len(key) > _LONGEST_KEY for key in value):
+                raise ValueError("a key longer than YAML readers look ahead")
+            pairs = (f"{_node(key)}: {_node(item)}" for key, item in value.items())
+            return "{" + ", ".join(pairs) + "}"
+        case _:
+            raise ValueError("a number that readers write in several ways")
+
+
+# Variables --------------------------------------------------------------------------------------
+
+
+def _variable_lines(variables: Mapping[str, VariableField]) -> Iterator[str]:
+    if all(isinstance(value, Commented) for value in variables.values()):
+        # A key with comments only would be null; the comments still stand where they belong.
+        yield "variables: {}"
+    else:
+        yield "variables:"
+    for name, value in variables.items():
+        if isinstance(value, Commented):
+            why = f"   # {value.why}" if value.why else ""
+            yield "  " + _comment(f"{name}: {_variable(name, value.value)}{why}")
+        else:
+            yield f"  {name}: {_variable(name, value)}"
+
+
+def _variable(name: str, value: str | EnvRef) -> str:
+    """Return the value: bare where the variable is a number or a switch, else always text."""
+    if isinstance(value, EnvRef):
+        return _other(value)
+    known = VARIABLES.get(name)
+    kind = known.kind if known else VariableKind.TEXT
+    if kind is VariableKind.INT and re.fullmatch(r"-?(?:0|[1-9][0-9]{0,17})", value):
+        return value
+    if kind is VariableKind.BOOL and value.lower() in ("true", "false", "1", "0"):
+        return "true" if value.lower() in ("true", "1") else "false"
+    return quoted(value)

@@ -1,0 +1,209 @@
+"""SQLite as ProxySQL's admin interface shows it: attached schemas, errors, stored bytes.
+
+What a client may do is decided here by SQLite's own authorizer, so that no spelling slips through.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from proxyctl.sandbox.functions import FUNCTIONS
+from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
+from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
+
+_READING_PRAGMAS = frozenset(
+    {
+        "compile_options",
+        "database_list",
+        "foreign_key_list",
+        "index_info",
+        "index_list",
+        "index_xinfo",
+        "integrity_check",
+        "quick_check",
+        "table_info",
+        "table_list",
+        "table_xinfo",
+    }
+)
+
+_ATTACH = {sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH"}
+_TRIGGERS = frozenset({sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_TRIGGER})
+_DROPS = frozenset({sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_TEMP_TABLE})
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+class Database:
+    """One SQLite connection with its schemas. All sessions share it, as in ProxySQL."""
+
+    def __init__(self, schemas: Mapping[str, str]) -> None:
+        """Attach `schemas` (name to file) in the given order behind an empty `main`."""
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=0
+        )
+        self._connection.text_factory = _decoded
+        for function in FUNCTIONS:
+            self._connection.create_function(
+                function.name,
+                function.arguments,
+                function.body,
+                deterministic=function.arguments == 2,
+            )
+        try:
+            for name, file in schemas.items():
+                self._connection.execute(f"ATTACH DATABASE ? AS {name}", (file,))
+        except sqlite3.Error:
+            self._connection.close()
+            raise
+        self._protected: set[tuple[str, str]] = set()
+        self._guarded = self._readonly = False
+        self._refusal: AdminError | None = None
+        self._connection.set_authorizer(self._authorize)
+
+    def close(self) -> None:
+        """Close the connection; what stands in files stays."""
+        self._connection.close()
+
+    def image(self, schema: str) -> bytes:
+        """Return a schema with all its rows."""
+        return self._connection.serialize(name=schema)
+
+    def restore(self, schema: str, image: bytes) -> None:
+        """Replace a schema by an image of it."""
+        self._connection.deserialize(image, name=schema)
+
+    def create(self, schema: str, table: str, sql: str) -> None:
+        """Create a table that clients may write to but not drop or alter.
+
+        Raises: sqlite3.DatabaseError when a file has it with other columns.
+        """
+        stored = self.fetch(
+            f"SELECT sql FROM {schema}.sqlite_master WHERE type='table' AND name=?", (table,)
+        )
+        if not stored:
+            self._connection.execute(sql)
+        elif stored != [(sql.replace(f" {schema}.", " ", 1),)]:
+            raise sqlite3.DatabaseError(f"its table {table} has another layout")
+        self._protected.add((schema, table.lower()))
+
+    def fetch(self, sql: str, parameters: Sequence[Cell] = ()) -> list[tuple[Cell, ...]]:
+        """Return the rows of a statement of our own."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def execute(self, sql: str, parameters: Sequence[Cell] = ()) -> int:
+        """Run a statement of our own and return how many rows it changed."""
+        return self._connection.execute(sql, parameters).rowcount
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make a block of our own statements all or nothing."""
+        self._connection.execute("SAVEPOINT block")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK TO block")
+            self._connection.execute("RELEASE block")
+            raise
+        self._connection.execute("RELEASE block")
+
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, verb: str = ""
+    ) -> None:
+        """Insert rows; `verb` may be `OR REPLACE` or `OR IGNORE`. All or nothing."""
+        names = ", ".join(f'"{column}"' for column in columns)
+        marks = ", ".join("?" * len(columns))
+        head = f"INSERT {verb} INTO {table} ({names}) VALUES "
+        kept = list(rows)
+        try:
+            with self.transaction():
+                self._connection.executemany(f"{head}({marks})", kept)
+        except UnicodeEncodeError:
+            # Text that is not UTF-8 can only be handed over as bytes, which SQLite turns into text.
+            with self.transaction():
+                for row in kept:
+                    self._connection.execute(*_with_bytes(head, row))
+
+    def refill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+        """Replace the whole content of a table."""
+        with self.transaction():
+            self._connection.execute(f"DELETE FROM {table}")
+            self.insert(table, columns, rows)
+
+    def run(self, sql: str, *, readonly: bool = False) -> Result:
+        """Run a client's statement.
+
+        Raises: AdminError with SQLite's text, or with our reason for refusing it.
+        """
+        statement = without_surrogates(sql)
+        if readonly:
+            self._connection.execute("PRAGMA query_only=ON")
+        self._guarded, self._readonly, self._refusal = True, readonly, None
+        try:
+            return self._run(statement)
+        except sqlite3.ProgrammingError as error:
+            # Raised by Python itself, for example for a parameter without a value.
+            raise refusal(f"cannot run this statement: {error}") from error
+        except sqlite3.Error as error:
+            raise self._refusal or sqlite_error(str(error)) from error
+        finally:
+            self._guarded = False
+            if readonly:
+                self._connection.execute("PRAGMA query_only=OFF")
+
+    def _run(self, statement: str) -> Result:
+        cursor = self._connection.execute(statement)
+        try:
+            if cursor.description is not None:
+                columns = tuple(column[0] for column in cursor.description)
+                return Result(columns, cursor.fetchall())
+        finally:
+            cursor.close()
+        [(affected,)] = self._connection.execute("SELECT changes()").fetchall()
+        return Result(affected=affected)
+
+    def _authorize(
+        self,
+        action: int,
+        first: str | None,
+        second: str | None,
+        schema: str | None,
+        _trigger: str | None,
+    ) -> int:
+        if not self._guarded:
+            return sqlite3.SQLITE_OK
+        self._refusal = self._reason(action, first or "", second, schema or "")
+        return sqlite3.SQLITE_DENY if self._refusal else sqlite3.SQLITE_OK
+
+    def _reason(
+        self, action: int, first: str, second: str | None, schema: str
+    ) -> AdminError | None:
+        """Return why a statement is refused, from what SQLite says it is about to do."""
+        if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
+            return transaction_refusal("SAVEPOINT" if second else first)
+        if action in _ATTACH:
+            return not_modelled(_ATTACH[action])
+        if action in _TRIGGERS:
+            return not_modelled("CREATE TRIGGER")
+        if action == sqlite3.SQLITE_PRAGMA and first.lower() not in _READING_PRAGMAS:
+            return not_modelled(f"PRAGMA {first}")
+        table = first
+        if action == sqlite3.SQLITE_ALTER_TABLE:
+            schema, table = first, second or ""
+        elif action not in _DROPS or self._readonly:
+            return None
+        if (schema, table.lower()) not in self._protected:
+            return None
+        verb = "drop" if action in _DROPS else "alter"
+        return refusal(f"refuses to {verb} {table}: ProxySQL would repair it only at a restart")
+
+
+def _with_bytes(head: str, row: Sequence[Cell]) -> tuple[str, Sequence[Cell]]:
+    """Return an INSERT whose text fields travel as bytes, and its parameters."""
+    marks = ", ".join("CAST(? AS TEXT)" if isinstance(cell, str) else "?" for cell in row)
+    cells = [c.encode("utf-8", "surrogateescape") if isinstance(c, str) else c for c in row]
+    return f"{head}({marks})", cells

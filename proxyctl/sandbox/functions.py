@@ -1,0 +1,60 @@
+"""The SQL functions that ProxySQL adds to SQLite."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from proxyctl.passwords import native_hash, sha256_crypt
+from proxyctl.sandbox.replies import Cell
+
+_WRONG_TYPE = "Invalid argument type"
+_WRONG_SIZE = "Invalid argument size"
+_SALT_LENGTH = 20
+_ROUNDS = 5000
+_SALT_ALPHABET = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as SQLite wants it; -1 arguments stands for any number."""
+
+    name: str
+    arguments: int
+    body: Callable[..., Cell]
+
+
+def _mysql_native_password(clear: Cell) -> Cell:
+    if not isinstance(clear, str):
+        return _WRONG_TYPE
+    return native_hash(clear) if clear else _WRONG_SIZE
+
+
+def _caching_sha2_password(clear: Cell, salt: Cell) -> Cell:
+    if not isinstance(clear, str) or not isinstance(salt, str):
+        return _WRONG_TYPE
+    raw, raw_salt = (text.encode("utf-8", "surrogateescape") for text in (clear, salt))
+    if not raw or not 0 < len(raw_salt) <= _SALT_LENGTH:
+        return _WRONG_SIZE
+    return f"$A$005${salt}{sha256_crypt(raw, raw_salt, _ROUNDS).decode()}"
+
+
+def _caching_sha2_password_random(clear: Cell) -> Cell:
+    salt = "".join(secrets.choice(_SALT_ALPHABET) for _ in range(_SALT_LENGTH))
+    return _caching_sha2_password(clear, salt)
+
+
+def _from_unixtime(seconds: Cell) -> Cell:
+    if not isinstance(seconds, int | float):
+        return None
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+FUNCTIONS = (
+    Function("MYSQL_NATIVE_PASSWORD", 1, _mysql_native_password),
+    Function("CACHING_SHA2_PASSWORD", 1, _caching_sha2_password_random),
+    Function("CACHING_SHA2_PASSWORD", 2, _caching_sha2_password),
+    Function("from_unixtime", 1, _from_unixtime),
+)

@@ -1,0 +1,123 @@
+"""Who may log in to the admin port, and as what.
+
+ProxySQL keeps administrators and users of the proxy in one map. A user loaded to RUNTIME with the
+name of an administrator therefore takes the login away, until the row is gone again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from proxyctl.sandbox.replies import AdminError
+
+
+class Role(StrEnum):
+    """What a login may do: everything, or read statistics."""
+
+    ADMIN = "admin"
+    STATS = "stats"
+
+
+_LOCAL_ONLY = frozenset({"admin", "stats"})
+_TOO_FAR = 1040
+
+
+@dataclass(frozen=True)
+class Session:
+    """One logged-in client."""
+
+    user: str
+    role: Role
+    host: str = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a client sent to prove that it knows the password.
+
+    `plugin` is mysql_native_password or caching_sha2_password; `nonce` the 20 bytes it was given.
+    """
+
+    plugin: str
+    nonce: bytes
+    response: bytes
+
+    def shows(self, password: str) -> bool:
+        """Return whether the client knows this password."""
+        if not password or not self.response:
+            return not password and not self.response
+        return self.response == _scramble(
+            self.plugin, password.encode("utf-8", "surrogateescape"), self.nonce
+        )
+
+
+def _scramble(plugin: str, password: bytes, nonce: bytes) -> bytes:
+    if plugin == "caching_sha2_password":
+        inner = hashlib.sha256(password).digest()
+        outer = hashlib.sha256(hashlib.sha256(inner).digest() + nonce).digest()
+    else:
+        inner = hashlib.sha1(password, usedforsecurity=False).digest()
+        stored = hashlib.sha1(inner, usedforsecurity=False).digest()
+        outer = hashlib.sha1(nonce + stored, usedforsecurity=False).digest()
+    return bytes(a ^ b for a, b in zip(inner, outer, strict=True))
+
+
+class Logins:
+    """The administrators and the users of the proxy, in one map as in ProxySQL."""
+
+    def __init__(self) -> None:
+        self._credentials: dict[str, tuple[str, Role]] = {}
+        self._loaded = dict.fromkeys(Role, "")
+        self._proxy_users: set[str] = set()
+
+    def load_credentials(self, running: Mapping[str, str]) -> None:
+        """Take over the two credential lists: a list that did not change is left alone."""
+        for role in Role:
+            text = running.get(f"admin-{role}_credentials", "")
+            if text == self._loaded[role]:
+                continue
+            for name in _parsed(self._loaded[role]):
+                self._credentials.pop(name, None)
+            self._loaded[role] = text
+            self._add(role)
+
+    def load_users(self, frontends: Iterable[str]) -> None:
+        """Take over the users at RUNTIME: their names are no administrators any more."""
+        self._proxy_users = set(frontends)
+        for role in Role:
+            self._add(role)
+
+    def _add(self, role: Role) -> None:
+        for name, password in _parsed(self._loaded[role]).items():
+            self._credentials[name] = (password, role)
+
+    def log_in(
+        self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool
+    ) -> Session:
+        """Return the session of a client that may come in.
+
+        Raises: AdminError as ProxySQL words it.
+        """
+        found = None if user in self._proxy_users else self._credentials.get(user)
+        is_monitor = found is None and user == running.get("mysql-monitor_username")
+        if is_monitor and user not in self._proxy_users:
+            found = (running.get("mysql-monitor_password", ""), Role.STATS)
+        if found is None or not proof.shows(found[0]):
+            used = "YES" if proof.response else "NO"
+            raise AdminError(
+                f"ProxySQL Error: Access denied for user '{user}'@'{host}' (using password: {used})"
+            )
+        if is_remote and (user in _LOCAL_ONLY or is_monitor):
+            raise AdminError(
+                f"User '{user}' can only connect locally", code=_TOO_FAR, sqlstate="42000"
+            )
+        return Session(user, found[1], host)
+
+
+def _parsed(credentials: str) -> dict[str, str]:
+    """Return names and passwords of a list `user:password;user:password`."""
+    entries = [entry.split(":") for entry in credentials.split(";") if entry]
+    return {fields[0]: fields[1] if len(fields) > 1 else "" for fields in entries}

@@ -1,0 +1,53 @@
+"""What the sandbox answers: a result or an error packet, independent of how it is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Cell = int | float | str | bytes | None
+"""One field as SQLite gives it. Text that is not UTF-8 holds its bytes as surrogate escapes."""
+
+ACCESS_DENIED = 1045
+NOT_MODELLED = 1235
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to one statement: a result set if it has columns, else an OK packet."""
+
+    columns: tuple[str, ...] = ()
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    affected: int = 0
+    info: str = ""
+
+
+OK = Result()
+
+
+class AdminError(Exception):
+    """An error packet. ProxySQL uses code 1045 for everything that SQLite refuses."""
+
+    def __init__(self, message: str, *, code: int = ACCESS_DENIED, sqlstate: str = "28000") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.sqlstate = sqlstate
+
+
+class CutConnectionError(Exception):
+    """Raised by a hook to end the connection of a client without an answer, as a crash does."""
+
+
+def sqlite_error(text: str) -> AdminError:
+    """Return ProxySQL's error packet for an SQLite message."""
+    return AdminError(f"ProxySQL Admin Error: {text}")
+
+
+def refusal(text: str) -> AdminError:
+    """Return the error for a statement that only the sandbox refuses; `text` says what and why."""
+    return AdminError(f"The sandbox {text}", code=NOT_MODELLED, sqlstate="42000")
+
+
+def not_modelled(what: str) -> AdminError:
+    """Return the error for something that ProxySQL has and the sandbox does not."""
+    return refusal(f"does not model {what}")

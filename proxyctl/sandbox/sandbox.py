@@ -1,0 +1,220 @@
+"""The sandbox as an object: start it, talk to it, stop it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from proxyctl.catalog import parse_version
+from proxyctl.errors import InternalError, ProxyctlError
+from proxyctl.sandbox.engine import Engine
+from proxyctl.sandbox.logins import Role, Session
+from proxyctl.sandbox.monitor import Monitor
+from proxyctl.sandbox.options import Options
+from proxyctl.sandbox.replies import Cell, Result
+from proxyctl.sandbox.runtime import Server as Backend
+from proxyctl.sandbox.store import RuntimeRows
+
+if TYPE_CHECKING:
+    from proxyctl.sandbox.server import Server
+
+_INSIDE = Session("admin", Role.ADMIN)
+
+
+class Sandbox:
+    """An embedded ProxySQL admin interface, served over the MySQL protocol from a thread.
+
+    `users` and `stats_users` are the logins at start, `variables` other global variables that
+    differ from the defaults of `version`. DISK is kept in the file `path`, or in memory.
+    """
+
+    def __init__(
+        self,
+        version: str = "2.7.1",
+        users: Mapping[str, str] | None = None,
+        *,
+        stats_users: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+        path: Path | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        parsed = parse_version(version)
+        admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
+        readers = {"stats": "stats"} if stats_users is None else stats_users
+        overrides = {
+            "admin-admin_credentials": _credentials(admins),
+            "admin-stats_credentials": _credentials(readers),
+            **(variables or {}),
+        }
+        product = f"{version}-sandbox" if str(parsed) == version else version
+        self._make_engine: Callable[[bytes], Engine] = lambda disk: Engine(
+            parsed, product, overrides, path=path, disk=disk
+        )
+        self._engine = self._first_engine(path)
+        self._tls = tls
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended = threading.Event()
+        self.host = ""
+        self.port = 0
+        self.options = Options()
+
+    def _first_engine(self, path: Path | None) -> Engine:
+        try:
+            return self._make_engine(b"")
+        except sqlite3.DatabaseError as error:
+            raise ProxyctlError(
+                f"{path} cannot be used as DISK: {error}",
+                hint="it may come from another version; choose another file",
+            ) from error
+
+    # --- serving --------------------------------------------------------------------------------
+
+    def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Serve from a background thread and return the port; 0 picks a free one.
+
+        Raises: ProxyctlError when the address is taken or the library for the protocol is missing.
+        """
+        if self._thread is not None:
+            raise InternalError("the sandbox is already serving")
+        server = self._server()
+        started: Future[int] = Future()
+        self._ended.clear()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(server, host, port, started)),
+            name="proxyctl-sandbox",
+            daemon=True,
+        )
+        self._thread.start()
+        try:
+            self.port = started.result()
+        except OSError as error:
+            self._thread.join()
+            self._thread = None
+            raise ProxyctlError(
+                f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port"
+            ) from error
+        self.host = host
+        return self.port
+
+    def stop(self) -> None:
+        """Stop serving. Clients are cut off; MEMORY, RUNTIME and DISK stay as they are."""
+        if self._thread is None or self._loop is None:
+            return
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+        self._thread = self._loop = None
+
+    def close(self) -> None:
+        """Stop serving and forget everything that is not in the file."""
+        self.stop()
+        self._engine.close()
+
+    def restart(self) -> None:
+        """Do what a restart of ProxySQL does: DISK is all that comes back. The port stays."""
+        host, port, is_serving = self.host, self.port, self._thread is not None
+        self.stop()
+        disk = self._engine.disk_image()
+        self._engine.close()
+        self._engine = self._make_engine(disk)
+        if is_serving:
+            self.start(host, port)
+
+    def serve_forever(
+        self, host: str = "127.0.0.1", port: int = 6032, ready: Callable[[int], None] | None = None
+    ) -> None:
+        """Serve until interrupted or stopped from another thread; `ready` is told the port."""
+        found = self.start(host, port)
+        if ready is not None:
+            ready(found)
+        try:
+            # A timeout keeps the main thread open to the interrupt key on every platform.
+            while not self._ended.wait(1):
+                pass
+        finally:
+            self.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _server(self) -> Server:
+        try:
+            from proxyctl.sandbox.server import Server
+        except ModuleNotFoundError as error:
+            raise ProxyctlError(
+                f"the sandbox needs the package {error.name}",
+                hint="pip install 'proxyctl-proxysql[sandbox]'",
+            ) from error
+        return Server(self._engine, self.options, self._tls)
+
+    async def _serve(self, server: Server, host: str, port: int, started: Future[int]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        try:
+            started.set_result(await server.start(host, port))
+        except OSError as error:
+            started.set_exception(error)
+            return
+        await self._stopping.wait()
+        await server.stop()
+        self._ended.set()
+
+    # --- looking inside -------------------------------------------------------------------------
+
+    @property
+    def runtime(self) -> RuntimeRows:
+        """RUNTIME by table. Assign a table to do what the monitor or traffic would do."""
+        return self._engine.transfer.rows
+
+    @property
+    def monitor(self) -> Monitor:
+        """Moves nodes at RUNTIME as ProxySQL's monitor would."""
+        return Monitor(self._engine)
+
+    @property
+    def used_connections(self) -> dict[Backend, int]:
+        """Connections in use by (hostgroup, hostname, port): such a server leaves only slowly."""
+        return self._engine.transfer.used
+
+    @property
+    def stats(self) -> dict[str, list[tuple[Cell, ...]]]:
+        """Rows to be shown by a statistics table, by its name, in column order."""
+        return self._engine.stats
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let all statements wait, as a long statement of somebody else does."""
+        with self._engine.lock:
+            yield
+
+    def run(self, sql: str) -> Result:
+        """Run one statement as an administrator, without the network.
+
+        Raises: AdminError where a client would get an error packet.
+        """
+        return self._engine.execute(sql, _INSIDE)
+
+    def query(self, sql: str) -> list[tuple[Cell, ...]]:
+        """Return the rows of one statement, with SQLite's own types."""
+        return self.run(sql).rows
+
+
+def _credentials(users: Mapping[str, str]) -> str:
+    return ";".join(f"{name}:{password}" for name, password in users.items())

@@ -1,0 +1,145 @@
+"""The cases of the conformance suite: read from YAML, run on any admin interface.
+
+A case is a list of statements; everything that each one is answered is recorded. Expected answers
+stand in `golden/` and come from a real ProxySQL only, by `python -m tests.conformance.record`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import yaml
+
+from tests.servers import Instance, Reply, run
+
+HERE = Path(__file__).parent
+CASES = HERE / "cases"
+GOLDEN = HERE / "golden"
+
+REFUSED_BY_SANDBOX = 1235
+"""The error code of what only the sandbox refuses."""
+
+Outcome = dict[str, Any]
+"""What one step was answered: `rows` and `columns`, or `affected` and `info`, or `error`."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement, or one login.
+
+    Shape: `user` and `password` belong to the session that runs it; a step without `sql` only logs
+    in. `is_refused` says that the sandbox deliberately answers with an error of its own instead.
+    """
+
+    sql: str
+    user: str = ""
+    password: str = ""
+    is_refused: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named list of steps on an instance in its initial state."""
+
+    theme: str
+    name: str
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        return f"{self.theme}: {self.name}"
+
+
+def load_cases() -> list[Case]:
+    """Return all cases, in the order of the files."""
+    found = [
+        Case(path.stem, entry["name"], tuple(_steps(entry)))
+        for path in sorted(CASES.glob("*.yaml"))
+        for entry in yaml.safe_load(path.read_text())
+    ]
+    names = [str(case) for case in found]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"two cases of one name: {', '.join(sorted(twice))}")
+    return found
+
+
+def _steps(entry: dict[str, Any]) -> Iterator[Step]:
+    unknown = set(entry) - {"name", "steps", "variable", "values", "refused_by_sandbox"}
+    if unknown:
+        raise ValueError(f"case {entry['name']!r} has {', '.join(sorted(unknown))}")
+    for variable, value in ((entry["variable"], v) for v in entry.get("values", ())):
+        yield from _variable_steps(variable, value)
+    for step in entry.get("steps", ()):
+        yield _step(step)
+    for sql in entry.get("refused_by_sandbox", ()):
+        yield Step(sql, is_refused=True)
+
+
+def _step(step: str | dict[str, str]) -> Step:
+    if isinstance(step, str):
+        return Step(step)
+    if "latin1" in step:
+        return Step(step["latin1"].encode("latin1").decode("utf-8", "surrogateescape"))
+    return Step(step.get("sql", ""), step["user"], step["password"])
+
+
+def _variable_steps(variable: str, value: str) -> Iterator[Step]:
+    """Write a value into MEMORY, LOAD it, and look at what MEMORY and RUNTIME make of it."""
+    module = variable.split("-")[0].upper()
+    text = value.replace("'", "''")
+    where = f"WHERE variable_name='{variable}'"
+    yield Step(f"UPDATE global_variables SET variable_value='{text}' {where}")
+    yield Step(f"LOAD {module} VARIABLES TO RUNTIME")
+    yield Step(
+        f"SELECT 'MEMORY', variable_value FROM global_variables {where}"
+        f" UNION ALL SELECT 'RUNTIME', variable_value FROM runtime_global_variables {where}"
+    )
+
+
+def golden(theme: str) -> dict[str, list[Outcome]]:
+    """Return the recorded outcomes of a theme, by case."""
+    path = GOLDEN / f"{theme}.json"
+    recorded: dict[str, list[Outcome]] = json.loads(path.read_text()) if path.exists() else {}
+    return recorded
+
+
+def run_case(instance: Instance, case: Case) -> list[Outcome]:
+    """Run a case and return the outcome of each step.
+
+    The version text differs between builds and stands as `<version>`.
+    """
+    [(version,)] = instance.query("SELECT version()")
+    sessions: dict[tuple[str, str], Any] = {}
+    with ExitStack() as stack:
+        outcomes = [_outcome(instance, step, sessions, stack) for step in case.steps]
+    text = json.dumps(outcomes).replace(str(version), "<version>")
+    replaced: list[Outcome] = json.loads(text)
+    return replaced
+
+
+def _outcome(
+    instance: Instance, step: Step, sessions: dict[tuple[str, str], Any], stack: ExitStack
+) -> Outcome:
+    try:
+        if not step.user:
+            return _recorded(instance.run(step.sql))
+        login = (step.user, step.password)
+        if login not in sessions or not step.sql:
+            connection = instance.connect(*login)
+            sessions[login] = stack.enter_context(closing(connection))
+        return _recorded(run(sessions[login], step.sql)) if step.sql else {"login": "accepted"}
+    except pymysql.err.MySQLError as error:
+        code, message = error.args
+        return {"error": [code, message]}
+
+
+def _recorded(reply: Reply) -> Outcome:
+    if reply.columns:
+        return {"columns": list(reply.columns), "rows": [list(row) for row in reply.rows]}
+    return {"affected": reply.affected, "info": reply.info}

@@ -1,0 +1,29 @@
+"""The sandbox and a real ProxySQL side by side: the same random statements, the same answers."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+
+from tests.conformance.random_statements import LAYOUTS, statements
+from tests.servers import Instance
+
+SEEDS = range(40)
+
+
+def answer(instance: Instance, sql: str) -> object:
+    try:
+        return instance.run(sql)
+    except pymysql.err.MySQLError as error:
+        return error.args
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_answer_alike(seed, sandbox_instance, real_proxysql):
+    for sql in statements(seed):
+        assert answer(sandbox_instance, sql) == answer(real_proxysql, sql), sql
+    for layout in LAYOUTS:
+        order = ",".join(map(str, range(1, len(layout.columns) + 1)))
+        for layer in ("main.", "main.runtime_", "disk."):
+            sql = f"SELECT * FROM {layer}{layout.name} ORDER BY {order}"
+            assert answer(sandbox_instance, sql) == answer(real_proxysql, sql), sql

@@ -1,0 +1,128 @@
+"""Fixtures: the sandbox, a real ProxySQL, and one that stands for both in turn.
+
+`instance` runs a test on the sandbox and, where there is a binary, on a real ProxySQL. The real one
+is one process for the session and reset between tests; `fresh_proxysql` gives a test its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.reset import Baseline
+from tests.servers import NO_BINARY, Instance, ProxySQL, proxysql_binary
+
+_REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_process"})
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--update-golden`: write expected outputs again, to be read as a difference."""
+    parser.addoption("--update-golden", action="store_true", help="record golden files again")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that asks for a real ProxySQL by name."""
+    for item in items:
+        if _REAL_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("real")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give all tests that miss the binary one place, so that the summary says it in one line."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2]
+        if reason.endswith(NO_BINARY):
+            report.longrepr = ("tests/servers.py", 0, reason)
+    return report
+
+
+def _binary() -> str:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    return binary
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    """A sandbox, served on a free port; its monitor is off, as in the real one."""
+    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as served:
+        yield served
+
+
+@pytest.fixture
+def sandbox_instance(sandbox: Sandbox) -> Iterator[Instance]:
+    """A handle on the sandbox's admin port."""
+    handle = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
+    yield handle
+    handle.close()
+
+
+class _Process:
+    """The real ProxySQL of the session. It is replaced when a test locked us out of it."""
+
+    def __init__(self, start: Callable[[], ProxySQL]) -> None:
+        self._start = start
+        self.server = start()
+        self._baseline = Baseline.of(self.server.instance)
+
+    def reset(self) -> Instance:
+        """Return a handle on a ProxySQL that is as it was after its start."""
+        try:
+            is_clean = self._baseline.restore(self.server.instance)
+        except pymysql.err.MySQLError:
+            is_clean = False
+        if not is_clean:
+            self.server.stop()
+            self.server = self._start()
+            self._baseline = Baseline.of(self.server.instance)
+        return self.server.instance
+
+
+@pytest.fixture(scope="session")
+def _proxysql_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Process]:
+    binary = _binary()
+
+    def start() -> ProxySQL:
+        server = ProxySQL(binary, tmp_path_factory.mktemp("proxysql"))
+        server.start(initial=True)
+        return server
+
+    process = _Process(start)
+    yield process
+    process.server.stop()
+
+
+@pytest.fixture
+def real_proxysql(request: pytest.FixtureRequest) -> Iterator[Instance]:
+    """A handle on a real ProxySQL in the state of a fresh start."""
+    _binary()
+    process: _Process = request.getfixturevalue("_proxysql_process")
+    handle = process.reset()
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def fresh_proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
+    """A real ProxySQL of its own, for tests that restart or kill it."""
+    server = ProxySQL(_binary(), tmp_path / "proxysql")
+    server.start(initial=True)
+    yield server
+    with suppress(ProcessLookupError):
+        server.stop()
+
+
+@pytest.fixture(params=["sandbox", pytest.param("real", marks=pytest.mark.real)])
+def instance(request: pytest.FixtureRequest) -> Instance:
+    """A handle on the sandbox, then on a real ProxySQL: the test runs on both."""
+    fixture = "sandbox_instance" if request.param == "sandbox" else "real_proxysql"
+    handle: Instance = request.getfixturevalue(fixture)
+    return handle

@@ -1,0 +1,263 @@
+"""Our files and a real ProxySQL: it makes of them what we wrote, and what we read."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.variables import READ_ONLY, VARIABLES
+from proxyctl.compare import canonical_variable
+from proxyctl.formats.cnf_reader import Imported, read_cnf
+from proxyctl.formats.cnf_writer import write_cnf
+from proxyctl.formats.sql_writer import write_script
+from proxyctl.formats.yaml_writer import write_document
+from proxyctl.state import Row
+from tests.build import layout, row
+from tests.real.awkward import RULES, Tables, awkward_tables
+from tests.servers import ADMIN, NO_BINARY, Instance, ProxySQL, proxysql_binary
+
+pytestmark = pytest.mark.real
+
+
+class CnfProxySQL(ProxySQL):
+    """A ProxySQL that starts with a given proxysql.cnf."""
+
+    text = ""
+
+    def start(self, *, initial: bool = False) -> None:
+        """Start it; `initial` forgets the DISK, so that the file is read."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "proxysql.cnf"
+        config.write_text(self.text, encoding="utf-8", errors="surrogateescape")
+        arguments = [self.binary, "-f", "-D", str(self.folder), "-c", str(config)]
+        with (self.folder / "output.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*arguments, *(["--initial"] if initial else [])],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._wait()
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> object:
+    """Return a function that starts a ProxySQL with the cnf that it is given a port for."""
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    servers: list[CnfProxySQL] = []
+
+    def start(cnf: Callable[[CnfProxySQL], str]) -> Instance:
+        server = CnfProxySQL(binary, tmp_path / "proxysql")
+        server.text = cnf(server)
+        servers.append(server)
+        server.start(initial=True)
+        return server.instance
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+Start = Callable[[Callable[[CnfProxySQL], str]], Instance]
+
+
+def rows_in(instance: Instance, of: Layout, table: str | None = None) -> list[Row]:
+    """The rows of a table, numbers as numbers, oldest first."""
+    names = ", ".join(of.names)
+    found = instance.query(f"SELECT {names} FROM {table or of.name} ORDER BY rowid")
+    return [
+        tuple(
+            int(value) if column.is_numeric and value is not None else value
+            for column, value in zip(of.columns, one, strict=True)
+        )
+        for one in found
+    ]
+
+
+def variables_in(instance: Instance) -> dict[str, str]:
+    found = instance.query("SELECT variable_name, variable_value FROM runtime_global_variables")
+    return {str(name): str(value) for name, value in found}
+
+
+def variables_for(server: ProxySQL) -> dict[str, str]:
+    return {
+        "admin-admin_credentials": ":".join(ADMIN),
+        "admin-mysql_ifaces": f"127.0.0.1:{server.port}",
+        "mysql-interfaces": f"127.0.0.1:{server.traffic_port}",
+        "mysql-monitor_enabled": "false",
+        "mysql-threads": "2",
+        "mysql-max_connections": "77",
+        "mysql-server_version": "8.0.36",
+        "mysql-init_connect": "SET x='a\\b'",
+        "mysql-monitor_password": "it's \\ \n new",
+        "mysql-verbose_query_error": "true",
+    }
+
+
+def head_of(server: ProxySQL) -> str:
+    return f'datadir="{server.folder}"\n'
+
+
+def test_a_written_cnf_starts_a_proxysql_with_these_rows(started: Start) -> None:
+    tables = awkward_tables()
+    texts: list[str] = []
+
+    def cnf(server: CnfProxySQL) -> str:
+        made = write_cnf(tables, variables_for(server))
+        assert made.notes == ()
+        texts.append(made.text)
+        variables.update(variables_for(server))
+        return head_of(server) + made.text
+
+    variables: dict[str, str] = {}
+    instance = started(cnf)
+    back = read_cnf(texts[0], "p.cnf")
+    for name, (of, rows) in tables.items():
+        assert rows_in(instance, of) == rows, name
+        assert rows_in(instance, of, f"disk.{name}") == rows, name
+        assert back.tables[name][1] == rows, name
+    found = variables_in(instance)
+    assert {name: found[name] for name in variables} == variables
+    assert back.variables == variables
+    assert back.notes == ()
+
+
+MESSY = Path(__file__).parent / "data" / "messy.cnf"
+
+
+def messy(admin_port: int = 1, traffic_port: int = 2) -> str:
+    text = MESSY.read_text(encoding="utf-8")
+    return text.replace("@ADMIN_PORT@", str(admin_port)).replace(
+        "@TRAFFIC_PORT@", str(traffic_port)
+    )
+
+
+def test_a_messy_cnf_is_read_as_proxysql_reads_it(started: Start) -> None:
+    found: list[Imported] = []
+
+    def cnf(server: CnfProxySQL) -> str:
+        text = messy(server.port, server.traffic_port)
+        found.append(read_cnf(text, "p.cnf"))
+        return head_of(server) + text
+
+    instance = started(cnf)
+    imported = found[0]
+    for name in awkward_tables():
+        of, rows = imported.tables.get(name, (layout(name), []))
+        assert rows_in(instance, of) == rows, name
+    running = variables_in(instance)
+    for name, known in VARIABLES.items():
+        shown = running.get(name)
+        if name in READ_ONLY or known.default is None or shown in (None, "(null)"):
+            continue
+        wanted = imported.variables.get(name, known.default)
+        assert shown == canonical_variable(name, wanted), name
+    assert len(imported.notes) > 60
+
+
+def test_what_is_read_from_a_cnf_is_a_file_of_ours(tmp_path: Path) -> None:
+    from proxyctl.config.files import Sources
+    from proxyctl.config.load import load_project
+    from proxyctl.state import KEEP
+
+    imported = read_cnf(messy(), "p.cnf")
+    path = tmp_path / "proxyctl.yaml"
+    path.write_text(write_document(imported.tables, imported.variables), encoding="utf-8")
+    project = load_project(Sources((str(path),)))
+    for name, (of, rows) in imported.tables.items():
+        desired = project.desired.tables[name]
+        assert [of.key_of(one) for one in rows] == list(desired.rows), name
+        for one, wanted in zip(rows, desired.rows.values(), strict=True):
+            for column, old, new in zip(of.columns, one, wanted, strict=True):
+                expected = old.upper() if column.name in ("status", "method") else old  # type: ignore[union-attr]
+                expected = expected if column.name != "check_type" else str(old).lower()
+                assert new is KEEP or new == expected, (name, column.name)
+
+
+# SQL ----------------------------------------------------------------------------------------------
+
+
+def statements_of(script: str) -> list[str]:
+    """No text of these tests holds a semicolon at the end of a line."""
+    return [part for part in script.split(";\n") if part]
+
+
+def by_statement(instance: Instance, script: str) -> None:
+    for statement in statements_of(script):
+        instance.execute(statement)
+
+
+def by_client(instance: Instance, script: str) -> None:
+    """Pipe the script into the command line client, as a person would paste it."""
+    client = shutil.which("mariadb") or shutil.which("mysql")
+    if client is None:
+        pytest.skip("no mariadb or mysql client on PATH")
+    subprocess.run(
+        [client, f"-h{instance.host}", f"-P{instance.port}", "-uadmin", "-padmin", "--skip-ssl"],
+        input=script.encode("utf-8", "surrogateescape"),
+        check=True,
+    )
+
+
+def quotes_too(tables: Mapping[str, tuple[Layout, Sequence[Row]]]) -> Tables:
+    """The rows with quotes of both kinds, which SQL carries and a .cnf does not."""
+    columns = ("match_digest", "OK_msg", "comment", "arg1", "password", "init_connect")
+    found: Tables = {}
+    for name, (of, rows) in tables.items():
+        positions = {of.index[column] for column in columns if column in of.index}
+        found[name] = (
+            of,
+            [
+                tuple(
+                    f"{value}'\"" if position in positions and isinstance(value, str) else value
+                    for position, value in enumerate(one)
+                )
+                for one in rows
+            ],
+        )
+    return found
+
+
+@pytest.mark.parametrize("run", [by_statement, by_client])
+def test_a_script_gives_these_rows(
+    real_proxysql: Instance, run: Callable[[Instance, str], None]
+) -> None:
+    tables = quotes_too(awkward_tables())
+    more: dict[str, dict[str, Value]] = {
+        "mysql_hostgroup_attributes": {"hostgroup_id": 1, "init_connect": 'it\'s "x" \\'},
+        "mysql_query_rules_fast_routing": {
+            "username": "it's",
+            "schemaname": "a\\",
+            "destination_hostgroup": 5,
+        },
+        "mysql_firewall_whitelist_users": {"username": "u", "client_address": "", "mode": "OFF"},
+    }
+    for name, values in more.items():
+        tables[name] = (layout(name), [row(name, **values)])
+    variables = {
+        "mysql-threads": "3",
+        "mysql-max_connections": "77",
+        "mysql-init_connect": "SET x='a\\b' -- \"y\"\nnext\\",
+        "admin-cluster_username": "it's",
+    }
+    run(real_proxysql, write_script(tables, variables, header=["a comment"]))
+    for name, (of, rows) in tables.items():
+        assert rows_in(real_proxysql, of) == rows, name
+        assert rows_in(real_proxysql, of, f"disk.{name}") == rows, name
+    active = [one for one in tables[RULES][1] if one[1] == 1]
+    assert len(real_proxysql.query(f"SELECT rule_id FROM runtime_{RULES}")) == len(active)
+    running = variables_in(real_proxysql)
+    stored = {
+        str(name): str(value)
+        for name, value in real_proxysql.query("SELECT * FROM disk.global_variables")
+    }
+    for name, value in variables.items():
+        assert stored[name] == value
+        assert name == "mysql-threads" or running[name] == value

@@ -1,0 +1,253 @@
+"""Admin interfaces for the tests: a handle that is the same for both, and a real ProxySQL process.
+
+A real ProxySQL gets its own data directory and its own loopback ports and is stopped by its pid.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pymysql
+
+from proxyctl.sandbox import Sandbox
+
+NO_BINARY = "no proxysql binary: set PROXYCTL_TEST_PROXYSQL or put it on PATH"
+
+ADMIN = ("admin", "admin")
+REMOTE_ADMIN = ("radmin", "radmin")
+STATS = ("stats", "stats")
+
+Record = tuple[str | None, ...]
+"""One row as the admin interface sends it: text or NULL, never a number."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Everything that one statement was answered with.
+
+    Shape: `columns` and `rows` are empty unless the statement gave a result set.
+    """
+
+    affected: int
+    info: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[Record, ...] = ()
+
+
+def _text(value: object) -> str | None:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else None
+
+
+@dataclass
+class Instance:
+    """An admin interface that tests talk to. Bytes that are not UTF-8 come as surrogate escapes."""
+
+    host: str
+    port: int
+    user: str = ADMIN[0]
+    password: str = ADMIN[1]
+    sandbox: Sandbox | None = None
+    _connection: pymysql.Connection | None = field(default=None, init=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """`sandbox` or `real`."""
+        return "sandbox" if self.sandbox else "real"
+
+    def connect(self, user: str | None = None, password: str | None = None) -> pymysql.Connection:
+        """Return a new PyMySQL connection, which the caller closes."""
+        return pymysql.connect(
+            host=self.host,
+            port=self.port,
+            user=self.user if user is None else user,
+            password=self.password if password is None else password,
+            charset="utf8mb4",
+            use_unicode=False,
+            autocommit=True,
+            connect_timeout=30,
+        )
+
+    def run(self, sql: str) -> Reply:
+        """Run one statement on the handle's own connection.
+
+        Raises: pymysql.err.MySQLError when the server answers with an error packet.
+        """
+        if self._connection is None:
+            self._connection = self.connect()
+        return run(self._connection, sql)
+
+    def query(self, sql: str) -> list[Record]:
+        """Return the rows of one statement."""
+        return list(self.run(sql).rows)
+
+    def execute(self, sql: str) -> int:
+        """Run one statement and return the number of rows it affected."""
+        return self.run(sql).affected
+
+    def close(self) -> None:
+        """Close the handle's own connection; the next statement opens another one."""
+        if self._connection is not None:
+            with suppress(pymysql.err.Error):
+                self._connection.close()
+            self._connection = None
+
+
+def run(connection: pymysql.Connection, sql: str) -> Reply:
+    """Run one statement on a PyMySQL connection made by `Instance.connect`."""
+    with closing(connection.cursor()) as cursor:
+        # PyMySQL takes bytes as they are, which its types do not say.
+        cursor.execute(sql.encode("utf-8", "surrogateescape"))  # type: ignore[call-overload]
+        if cursor.description is None:
+            # The info text comes length-encoded: its first byte counts the rest.
+            info = cursor._result.message or b""
+            return Reply(cursor.rowcount, info[1:].decode("utf-8", "surrogateescape"))
+        rows = tuple(tuple(map(_text, row)) for row in cursor.fetchall())
+        return Reply(cursor.rowcount, "", tuple(c[0] for c in cursor.description), rows)
+
+
+def proxysql_binary() -> str | None:
+    """Return the real ProxySQL that tests may start, or None."""
+    return os.environ.get("PROXYCTL_TEST_PROXYSQL") or shutil.which("proxysql")
+
+
+def free_port() -> int:
+    """Return a loopback port that is free now, outside the range for outgoing connections."""
+    for port in random.sample(range(18000, 32000), 200):
+        with closing(socket.socket()) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("no free port between 18000 and 32000")
+
+
+_CONFIG = """\
+datadir="{folder}"
+admin_variables=
+{{
+    admin_credentials="admin:admin;radmin:radmin"
+    mysql_ifaces="127.0.0.1:{port}"
+    refresh_interval=2000
+}}
+mysql_variables=
+{{
+    interfaces="127.0.0.1:{traffic_port}"
+    monitor_enabled={monitor}
+}}
+"""
+
+
+class ProxySQL:
+    """A real ProxySQL process with a data directory of its own."""
+
+    def __init__(self, binary: str, folder: Path, *, monitor: bool = False) -> None:
+        self.binary = binary
+        self.folder = folder
+        self.port = free_port()
+        self.traffic_port = free_port()
+        self._monitor = monitor
+        self._process: subprocess.Popen[bytes] | None = None
+        self.instance = Instance("127.0.0.1", self.port)
+
+    def __enter__(self) -> Self:
+        self.start(initial=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """The process id.
+
+        Raises: RuntimeError when it is not running.
+        """
+        if self._process is None:
+            raise RuntimeError("ProxySQL is not running")
+        return self._process.pid
+
+    def start(self, *, initial: bool = False) -> None:
+        """Start it and wait until its admin port lets us in. `initial` forgets the DISK."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "proxysql.cnf"
+        monitor = "true" if self._monitor else "false"
+        config.write_text(
+            _CONFIG.format(
+                folder=self.folder,
+                port=self.port,
+                traffic_port=self.traffic_port,
+                monitor=monitor,
+            )
+        )
+        arguments = [self.binary, "-f", "-D", str(self.folder), "-c", str(config)]
+        with (self.folder / "output.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*arguments, *(["--initial"] if initial else [])],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._wait()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + 120
+        while True:
+            if self._process is None or self._process.poll() is not None:
+                raise RuntimeError(f"ProxySQL did not start:\n{self.log_tail()}")
+            try:
+                self.instance.connect().close()
+            except pymysql.err.OperationalError:
+                if time.monotonic() > deadline:
+                    self.stop()
+                    raise RuntimeError(f"ProxySQL does not answer:\n{self.log_tail()}") from None
+                time.sleep(0.05)
+            else:
+                return
+
+    def log_tail(self) -> str:
+        """Return the last lines that ProxySQL has written."""
+        log = self.folder / "output.log"
+        text = log.read_text(errors="replace") if log.exists() else ""
+        return "\n".join(text.splitlines()[-25:])
+
+    def kill(self) -> None:
+        """End the process at once, as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End the process: SIGTERM, then SIGKILL."""
+        self.instance.close()
+        self._end(signal.SIGTERM)
+
+    def restart(self) -> None:
+        """Stop and start again: what DISK holds comes back."""
+        self.stop()
+        self.start()
+
+    def _end(self, sign: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(sign)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,1 @@
+"""One file per module of proxyctl: no network beyond loopback, no clock."""

@@ -1,0 +1,227 @@
+"""Rows that ProxySQL would refuse, drop or half ignore; the rule that keeps fast routing alive."""
+
+import sqlite3
+
+import pytest
+
+from proxyctl.catalog import TABLES, Version, layout_of, parse_version
+from proxyctl.catalog.ddl import create_table
+from proxyctl.config.fast_routing import COMMENT, NEVER, ORIGIN
+from proxyctl.config.patterns import Engine, check_patterns, engine_in_files, engine_of
+from proxyctl.config.row_models import is_required
+from proxyctl.config.rows import default_row
+from proxyctl.state import KEEP
+from tests.unit.config_files import load, mistakes, row
+
+VERSIONS = [parse_version(text) for text in ("2.0.1", "2.0.5", "2.1.0", "2.4.0", "2.7.1", "3.0.0")]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_a_row_with_only_what_is_required_passes_every_constraint(name, version):
+    """The check may leave out constraints about columns that no file sets: defaults pass."""
+    table = TABLES[name]
+    if not table.exists_in(version):
+        return
+    layout = layout_of(table, version)
+    values = [
+        column.default if value is KEEP else value
+        for column, value in zip(layout.columns, default_row(layout), strict=True)
+    ]
+    for position, column in enumerate(layout.columns):
+        if is_required(column):
+            values[position] = position + 1 if column.is_numeric else ".x"
+            if column.choices:
+                values[position] = column.choices[0]
+            if column.name.endswith("_ms"):
+                values[position] = 100
+    connection = sqlite3.connect(":memory:")
+    connection.execute(create_table(layout))
+    marks = ",".join("?" * len(values))
+    connection.execute(f"INSERT INTO {table.sql_name} VALUES ({marks})", values)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "mysql_query_rules: [{rule_id: 1, replace_pattern: x}]",
+            "ProxySQL refuses the row: a replace_pattern needs a match_pattern",
+        ),
+        (
+            "mysql_users: [{username: é, backend: 0}, {username: é, backend: 1}]",
+            "username é, frontend 1 belongs to another row already",
+        ),
+        (
+            "mysql_servers: [{hostgroup_id: 1, hostname: a, gtid_port: 3306}]",
+            "CHECK constraint failed: (gtid_port <> port",
+        ),
+        (
+            "mysql_replication_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2},"
+            " {writer_hostgroup: 2, reader_hostgroup: 3}]",
+            "hostgroup 2 belongs to another row already",
+        ),
+    ],
+)
+def test_rows_that_proxysql_refuses_or_ignores(tmp_path, text, said):
+    (found,) = mistakes(tmp_path, text)
+    assert said in found
+
+
+def test_every_row_that_is_refused_is_named(tmp_path):
+    text = "mysql_query_rules:\n" + "".join(
+        f"  - {{rule_id: {n}, replace_pattern: x}}\n" for n in (1, 2, 3)
+    )
+    assert [found[0] for found in mistakes(tmp_path, text)] == ["2", "3", "4"]
+
+
+def test_halves_of_a_user_are_two_rows(tmp_path):
+    text = """
+mysql_users:
+  - {username: a, backend: 0}
+  - {username: a, frontend: 0}
+"""
+    assert len(load(tmp_path, text).desired.tables["mysql_users"].rows) == 2
+
+
+@pytest.mark.parametrize("value", ["10.0.0.1", "10.%", "%", "", "fe80::1"])
+def test_client_addresses_that_load(tmp_path, value):
+    assert mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, client_addr: '{value}'}}]") == []
+
+
+@pytest.mark.parametrize("value", ["%.1", "10.%.%", "1" * 46])
+def test_client_addresses_that_proxysql_drops(tmp_path, value):
+    text = f"mysql_query_rules: [{{rule_id: 1, client_addr: '{value}'}}]"
+    assert "ProxySQL skips a rule" in mistakes(tmp_path, text)[0]
+
+
+@pytest.mark.parametrize("value", ["CASELESS", "caseless,GLOBAL", "GLOBAL", ""])
+def test_modifiers_that_proxysql_knows(tmp_path, value):
+    assert mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, re_modifiers: '{value}'}}]") == []
+
+
+@pytest.mark.parametrize("value", ["CASELESS, GLOBAL", "GLOBALX", "i", "CASELESS,"])
+def test_modifiers_that_proxysql_ignores(tmp_path, value):
+    assert mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, re_modifiers: '{value}'}}]")
+
+
+@pytest.mark.parametrize(
+    "value", ["31E9C2AB5F2BEAD7", "0x", "0x0", "0x1FFFFFFFFFFFFFFFF", "12", ""]
+)
+def test_digests_that_proxysql_drops(tmp_path, value):
+    text = f"mysql_query_rules: [{{rule_id: 1, digest: '{value}'}}]"
+    assert "no digest" in mistakes(tmp_path, text)[0]
+
+
+def test_a_user_named_like_an_administrator(tmp_path):
+    text = """
+variables: {admin-admin_credentials: "admin:x;radmin:y"}
+mysql_users: [{username: radmin}]
+"""
+    (found,) = mistakes(tmp_path, text)
+    assert "lock the administrator out" in found
+    assert mistakes(tmp_path, "mysql_users: [{username: radmin}]") == []
+
+
+def test_sharding_by_table_needs_digests(tmp_path):
+    text = """
+variables: {mysql-query_digests_no_digits: true}
+sharding: [{name: s, tables: t1, hostgroups: [1], first_rule_id: 1, match: %s}]
+"""
+    assert (
+        "does not work with mysql-query_digests_no_digits" in mistakes(tmp_path, text % "digest")[0]
+    )
+    assert mistakes(tmp_path, text % "pattern") == []
+
+
+def test_generated_rule_ids_stay_within_32_bits(tmp_path):
+    text = """
+sharding:
+  - {name: s, tables: "t{1..2}", hostgroups: [1, 2], first_rule_id: 2147483647}
+"""
+    (found,) = mistakes(tmp_path, text)
+    assert found.endswith("first_rule_id: rule ids would run on beyond 2147483647")
+
+
+# Patterns ---------------------------------------------------------------------------------------
+
+RULES = """
+variables: {mysql-query_processor_regex: %d}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT (?!x)'}
+  - {rule_id: 2, match_pattern: 'a++'}
+  - {rule_id: 3, match_pattern: '^x'}
+"""
+
+
+def test_patterns_are_checked_with_the_engine_of_the_files(tmp_path):
+    assert mistakes(tmp_path, RULES % 1) == []
+    assert [found.partition(":")[0] for found in mistakes(tmp_path, RULES % 2)] == ["4", "5"]
+
+
+def test_patterns_can_be_checked_again_with_another_engine(tmp_path):
+    desired = load(tmp_path, RULES % 1).desired
+    assert engine_in_files(desired) is Engine.PCRE
+    found = check_patterns(desired, engine_of("2"))
+    assert [(mistake.line, mistake.key) for mistake in found] == [
+        (4, "mysql_query_rules[0].match_digest"),
+        (5, "mysql_query_rules[1].match_pattern"),
+    ]
+
+
+def test_a_pattern_that_is_too_large_for_pcre_is_refused(tmp_path):
+    names = "|".join(f"table_{n:05d}" for n in range(8000))
+    text = f"mysql_query_rules: [{{rule_id: 1, match_digest: '{names}'}}]"
+    assert "too large" in mistakes(tmp_path, text)[0]
+
+
+def test_re2_says_nothing_on_its_own(tmp_path, capfd):
+    mistakes(tmp_path, RULES % 2)
+    assert capfd.readouterr().err == ""
+
+
+# Fast routing -----------------------------------------------------------------------------------
+
+ROUTED = """
+mysql_query_rules:
+  - {rule_id: 7, destination_hostgroup: 1, apply: %s}
+  - {rule_id: 9, destination_hostgroup: 1, apply: true, active: %s}
+mysql_query_rules_fast_routing:
+  - {username: app, schemaname: s, destination_hostgroup: 1}
+"""
+
+
+def test_one_more_rule_keeps_fast_routing_alive(tmp_path):
+    rules = load(tmp_path, ROUTED % ("false", "true")).desired.tables["mysql_query_rules"]
+    added = row(rules, 10)
+    assert (added["active"], added["flagIN"], added["apply"]) == (1, NEVER, 0)
+    assert added["comment"] == COMMENT
+    assert (rules.where[(10,)].line, rules.where[(10,)].origin) == (4, ORIGIN)
+    assert rules.where[(7,)].line == 3
+
+
+def test_it_stands_behind_inactive_rules_too(tmp_path):
+    rules = load(tmp_path, ROUTED % ("true", "false")).desired.tables["mysql_query_rules"]
+    assert list(rules.rows) == [(7,), (9,), (10,)]
+
+
+def test_it_is_not_needed_when_the_last_active_rule_goes_on(tmp_path):
+    rules = load(tmp_path, ROUTED % ("false", "false")).desired.tables["mysql_query_rules"]
+    assert list(rules.rows) == [(7,), (9,)]
+
+
+def test_it_is_not_needed_without_fast_routing(tmp_path):
+    text = (ROUTED % ("true", "true")).partition("mysql_query_rules_fast_routing")[0]
+    assert (10,) not in load(tmp_path, text).desired.tables["mysql_query_rules"].rows
+
+
+def test_it_needs_room_in_the_scope(tmp_path):
+    text = "manage: {mysql_query_rules: {rule_id: '1-9'}}" + ROUTED % ("true", "true")
+    assert "10 is outside rule_id 1-9" in mistakes(tmp_path, text)[0]
+
+
+def test_postgresql_rules_are_kept_alive_as_well(tmp_path):
+    text = (ROUTED % ("true", "true")).replace("mysql_", "pgsql_").replace("schemaname", "database")
+    rules = load(tmp_path, text, version=Version(3, 0, 0)).desired.tables["pgsql_query_rules"]
+    assert (10,) in rules.rows

@@ -1,0 +1,91 @@
+import pytest
+
+from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
+from proxyctl.config.load import load_project
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.errors import ConfigError
+
+
+def test_a_folder_stands_for_its_files_by_name(tmp_path):
+    for name in ("b.yml", "a.yaml", "c.yaml.j2", ".hidden.yaml", "notes.txt", "data.csv"):
+        (tmp_path / name).write_text("version: 1\n")
+    (tmp_path / "below.yaml").mkdir()
+    found = find_files((str(tmp_path),), Mistakes())
+    assert [path.rpartition("/")[2] for path in found] == ["a.yaml", "b.yml", "c.yaml.j2"]
+
+
+def test_a_file_counts_once_however_it_is_named(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("mysql_servers:\n  - {hostgroup_id: 1, hostname: db1}\n")
+    sources = Sources((str(path), str(tmp_path), f"{tmp_path}/./a.yaml"))
+    assert len(load_project(sources).desired.tables["mysql_servers"].rows) == 1
+
+
+def said(sources):
+    with pytest.raises(ConfigError) as caught:
+        load_project(sources)
+    return [mistake.text() for mistake in caught.value.mistakes]
+
+
+def test_a_missing_file_says_how_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert said(Sources()) == [
+        "proxyctl.yaml: no such file or directory\n"
+        "  hint: name the files with -f, or start with `proxyctl init`"
+    ]
+    (tmp_path / "proxyctl.yml").write_text("version: 1\n")
+    assert "did you mean 'proxyctl.yml'?" in said(Sources())[0]
+
+
+def test_an_empty_folder_is_a_mistake(tmp_path):
+    assert "no *.yaml, *.yml or *.j2 file" in said(Sources((str(tmp_path),)))[0]
+
+
+def test_a_file_has_to_be_utf_8(tmp_path):
+    (tmp_path / "a.yaml").write_bytes(b"version: 1\n# caf\xe9\n")
+    assert "a.yaml:2:1: not UTF-8: byte 0xE9" in said(Sources((str(tmp_path),)))[0]
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"\xef\xbb\xbfversion: 1\n")
+    assert read_text(str(path)) == "version: 1\n"
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("# " + "x" * 5000)
+    with pytest.raises(UnreadableError, match="larger than 1 KB"):
+        read_text(str(path), limit=1024)
+
+
+def test_without_a_fence_any_path_is_fine(tmp_path):
+    assert Fence.around(Sources()).path("../x", str(tmp_path / "a")) == str(tmp_path / "x")
+
+
+def test_a_fence_keeps_paths_inside(tmp_path):
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    (tmp_path / "in-other").mkdir()
+    fence = Fence.around(Sources((str(inside),), restrict_paths=True))
+    assert fence.path("sub/x.csv", str(inside)) == str(inside / "sub/x.csv")
+    for name in ("../out/x", str(outside / "x"), "link/x", "../in-other/x", "/etc/passwd"):
+        with pytest.raises(UnreadableError, match="leads out of the folders"):
+            fence.path(name, str(inside))
+
+
+def test_restricted_paths_hold_for_everything_a_file_names(tmp_path):
+    inside = tmp_path / "in"
+    inside.mkdir()
+    for name in ("secret", "x.csv", "x.jsonl", "x.j2"):
+        (tmp_path / name).write_text("x")
+    (inside / "a.yaml").write_text(
+        "mysql_users:\n  - {username: a, password: {file: ../secret}}\n"
+        "mysql_servers: {csv: ../x.csv}\nscheduler: {jsonl: ../x.jsonl}\n"
+    )
+    (inside / "b.yaml.j2").write_text("{% include '../x.j2' %}")
+    found = said(Sources((str(inside),), restrict_paths=True))
+    assert len(found) == 4
+    assert all("leads out of the folders" in text for text in found)

@@ -1,0 +1,284 @@
+"""What a file means: defaults, names, sections that stand for several tables."""
+
+import subprocess
+import sys
+
+import pytest
+
+from proxyctl.catalog import parse_version
+from proxyctl.config.load import Sources, load_project
+from proxyctl.state import KEEP, GuardLimits
+from tests.unit.config_files import load, mistakes, row, write
+
+
+def tables_of(folder, text, **options):
+    return load(folder, text, **options).desired.tables
+
+
+def test_an_empty_file_manages_nothing(tmp_path):
+    assert tables_of(tmp_path, "") == {}
+    assert tables_of(tmp_path, "version: 1\n") == {}
+
+
+def test_a_section_manages_its_table_even_without_rows(tmp_path):
+    tables = tables_of(tmp_path, "mysql_users: []\n")
+    assert list(tables) == ["mysql_users"]
+    assert tables["mysql_users"].rows == {}
+    assert tables["mysql_users"].scope is None
+
+
+def test_an_absent_key_is_the_default(tmp_path):
+    tables = tables_of(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: db1, weight: 5}]")
+    assert row(tables["mysql_servers"], 1, "db1", 3306) == {
+        "hostgroup_id": 1,
+        "hostname": "db1",
+        "port": 3306,
+        "gtid_port": 0,
+        "status": KEEP,
+        "weight": 5,
+        "compression": 0,
+        "max_connections": 1000,
+        "max_replication_lag": 0,
+        "use_ssl": 0,
+        "max_latency_ms": 0,
+        "comment": "",
+    }
+
+
+def test_status_and_password_are_left_alone_unless_they_are_set(tmp_path):
+    text = """
+mysql_servers:
+  - {hostgroup_id: 1, hostname: db1, status: offline_soft}
+mysql_users:
+  - {username: a}
+  - {username: b, password: null}
+  - {username: c, password: ""}
+"""
+    tables = tables_of(tmp_path, text)
+    assert row(tables["mysql_servers"], 1, "db1", 3306)["status"] == "OFFLINE_SOFT"
+    found = [row(tables["mysql_users"], name, 1)["password"] for name in "abc"]
+    assert found == [KEEP, None, ""]
+
+
+def test_a_rule_in_a_file_is_active_and_a_comment_may_be_left_out(tmp_path):
+    text = """
+mysql_query_rules:
+  - {rule_id: 1, apply: true}
+  - {rule_id: 2, active: false, apply: 0}
+mysql_query_rules_fast_routing:
+  - {username: app, schemaname: s, destination_hostgroup: 1}
+"""
+    tables = tables_of(tmp_path, text)
+    rules = tables["mysql_query_rules"]
+    assert row(rules, 1)["active"] == 1
+    assert row(rules, 2)["active"] == 0
+    assert row(rules, 1)["comment"] is None
+    assert row(tables["mysql_query_rules_fast_routing"], "app", "s", 0)["comment"] == ""
+
+
+def test_null_is_null_where_a_column_may_be_null(tmp_path):
+    tables = tables_of(tmp_path, "mysql_query_rules: [{rule_id: 1, re_modifiers: null}]")
+    assert row(tables["mysql_query_rules"], 1)["re_modifiers"] is None
+
+
+def test_json_columns_take_a_mapping_a_list_or_text(tmp_path):
+    text = """
+mysql_hostgroup_attributes:
+  - hostgroup_id: 1
+    hostgroup_settings: {handle_warnings: 1}
+    ignore_session_variables: [sql_mode, "ü"]
+    servers_defaults: '{ "weight": 100 }'
+"""
+    attributes = row(tables_of(tmp_path, text)["mysql_hostgroup_attributes"], 1)
+    assert attributes["hostgroup_settings"] == '{"handle_warnings":1}'
+    assert attributes["ignore_session_variables"] == '["sql_mode","ü"]'
+    assert attributes["servers_defaults"] == '{ "weight": 100 }'
+
+
+def test_text_that_is_not_json_is_a_mistake(tmp_path):
+    found = mistakes(tmp_path, "mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]")
+    assert found == ["1: mysql_users[0].attributes: not JSON: NaN or Infinity, or nested too deep"]
+
+
+def test_hostgroup_names_stand_for_numbers(tmp_path):
+    text = """
+hostgroups:
+  writer: {id: 10}
+  reader: {id: 20, free_connections_pct: 5, comment: readers}
+mysql_servers: [{hostgroup_id: writer, hostname: db1}]
+mysql_users: [{username: app, default_hostgroup: reader}]
+mysql_query_rules: [{rule_id: 1, mirror_hostgroup: reader}]
+mysql_hostgroup_attributes: [{hostgroup_id: writer, multiplex: false}]
+"""
+    desired = load(tmp_path, text).desired
+    tables = desired.tables
+    assert list(tables["mysql_servers"].rows) == [(10, "db1", 3306)]
+    assert row(tables["mysql_users"], "app", 1)["default_hostgroup"] == 20
+    assert row(tables["mysql_query_rules"], 1)["mirror_hostgroup"] == 20
+    attributes = tables["mysql_hostgroup_attributes"]
+    assert row(attributes, 10)["multiplex"] == 0
+    assert row(attributes, 20)["free_connections_pct"] == 5
+    assert row(attributes, 20)["comment"] == "readers"
+    assert attributes.where[(20,)].origin == "hostgroups reader"
+    assert desired.hostgroup_names == {10: "writer", 20: "reader"}
+
+
+def test_hostgroups_without_attributes_manage_nothing(tmp_path):
+    assert tables_of(tmp_path, "hostgroups: {writer: {id: 10}}") == {}
+
+
+CLUSTER = """
+hostgroups: {w: {id: 10}, b: {id: 20}, r: {id: 30}, o: {id: 40}}
+pxc_clusters:
+  - name: main
+    writer_hostgroup: w
+    backup_writer_hostgroup: b
+    reader_hostgroup: r
+    offline_hostgroup: o
+    writer_is_also_reader: 2
+    node_defaults: {port: 3307, max_connections: 500}
+    nodes:
+      - {hostname: pxc1, weight: 1000}
+      - {hostname: pxc2, port: 3306, hostgroup: b}
+"""
+
+
+def test_a_cluster_is_a_galera_row_and_its_nodes(tmp_path):
+    tables = tables_of(tmp_path, CLUSTER)
+    galera = tables["mysql_galera_hostgroups"]
+    assert galera.rows == {(10,): (10, 20, 30, 40, 1, 1, 2, 0, None)}
+    servers = tables["mysql_servers"]
+    assert list(servers.rows) == [(10, "pxc1", 3307), (20, "pxc2", 3306)]
+    assert row(servers, 10, "pxc1", 3307)["weight"] == 1000
+    assert row(servers, 20, "pxc2", 3306)["max_connections"] == 500
+    where = servers.where[(20, "pxc2", 3306)]
+    assert (where.line, where.origin) == (13, "pxc_clusters main")
+
+
+def test_other_servers_stand_beside_the_cluster(tmp_path):
+    text = CLUSTER + "mysql_servers: [{hostgroup_id: 99, hostname: pxc1, port: 3307}]\n"
+    assert len(tables_of(tmp_path, text)["mysql_servers"].rows) == 3
+
+
+def test_a_node_may_not_be_a_server_of_the_same_family(tmp_path):
+    text = CLUSTER + "mysql_servers: [{hostgroup_id: r, hostname: pxc1, port: 3307}]\n"
+    (found,) = mistakes(tmp_path, text)
+    assert "pxc1:3307 is a node of pxc_clusters main" in found
+
+
+def test_sharding_by_table_and_by_schema(tmp_path):
+    text = """
+hostgroups: {s0: {id: 100}, s1: {id: 101}}
+sharding:
+  - {name: t, tables: "t{1..4}", hostgroups: [s0, s1], first_rule_id: 50, username: app}
+  - {name: s, schemas: "s{1..4}", hostgroups: [s0, 101], assign: range}
+  - {name: e, tables: {x: s1, "y{1..2}": 7}, rule_ids: 60-69, schema: db}
+"""
+    tables = tables_of(tmp_path, text)
+    rules = tables["mysql_query_rules"]
+    assert row(rules, 50)["destination_hostgroup"] == 100
+    assert row(rules, 51)["username"] == "app"
+    assert {row(rules, n)["destination_hostgroup"] for n in (60, 61)} == {7, 101}
+    assert row(rules, 60)["schemaname"] == "db"
+    assert rules.where[(51,)].origin == "sharding t"
+    routing = tables["mysql_query_rules_fast_routing"]
+    assert [r[3] for r in routing.rows.values()] == [100, 100, 101, 101]
+
+
+def test_rows_of_several_files_are_joined(tmp_path):
+    one = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: a}]", "one.yaml")
+    two = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: b}]", "two.yaml")
+    servers = load_project(Sources((one, two))).desired.tables["mysql_servers"]
+    assert [str(where.path) for where in servers.where.values()] == [one, two]
+
+
+def test_used_names_the_first_place_that_sets_a_column(tmp_path):
+    text = """
+mysql_servers:
+  - {hostgroup_id: 1, hostname: a}
+  - {hostgroup_id: 1, hostname: b, weight: 5}
+  - {hostgroup_id: 1, hostname: c, weight: 6}
+"""
+    used = tables_of(tmp_path, text)["mysql_servers"].used
+    assert set(used) == {"hostgroup_id", "hostname", "weight"}
+    assert used["weight"].line == 4
+
+
+def test_rows_follow_the_layout_of_the_version(tmp_path):
+    text = "mysql_users: [{username: app, password: x}]"
+    old = tables_of(tmp_path, text, version=parse_version("2.0.5"))["mysql_users"]
+    assert "attributes" not in old.layout.index
+    assert len(old.rows[("app", 1)]) == len(old.layout.columns)
+
+
+def test_guards(tmp_path):
+    assert load(tmp_path, "").desired.guards == GuardLimits()
+    text = "guards: {max_deletes: {percent: 5}, empty_hostgroup: 'off'}"
+    assert load(tmp_path, text).desired.guards == GuardLimits(5, 10, "off")
+
+
+def test_instances(tmp_path):
+    text = """
+instances:
+  - {name: px1, host: 10.0.0.1, port: 6032, user: radmin, password: x, vars: {zone: a}}
+  - {name: px2, socket: /tmp/admin.sock, tls_ca: ca.pem, tls_required: true}
+"""
+    one, two = load(tmp_path, text).instances
+    assert (one.name, one.host, one.port, one.user) == ("px1", "10.0.0.1", 6032, "radmin")
+    assert one.vars == {"zone": "a"}
+    assert (two.host, two.socket, two.tls_ca, two.tls_required) == (
+        None,
+        "/tmp/admin.sock",
+        "ca.pem",
+        True,
+    )
+
+
+def test_routing_tests(tmp_path):
+    text = """
+hostgroups: {reader: {id: 30}}
+routing_tests:
+  - query: SELECT 1
+    username: app
+    expect: {hostgroup: reader, rule_id: 5, rewritten: null}
+"""
+    (test,) = load(tmp_path, text).routing_tests
+    assert (test.query, test.username, test.schemaname) == ("SELECT 1", "app", None)
+    assert test.expect == {"hostgroup": 30, "rule_id": 5, "rewritten": None}
+    assert test.where.line == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mysql_servers: {}", "expected a list of rows"),
+        ("mysql_servers: {csv: [a]}", "expected a list of rows"),
+        ("mysql_servers: {csv: a, jsonl: b}", "expected a list of rows"),
+        ("mysql_servers: x", "expected a list, got text 'x'"),
+        ("variables: [a]", "expected a mapping, got a list"),
+        ("global_variables: {}", "write `variables:`"),
+        ("mysql_variables: {}", "no such section"),
+        ("version: true", "expected 1, got true"),
+    ],
+)
+def test_sections_of_the_wrong_shape(tmp_path, text, said):
+    (found,) = mistakes(tmp_path, text)
+    assert said in found
+
+
+def test_one_unknown_hostgroup_is_one_mistake(tmp_path):
+    text = "mysql_servers: [{hostgroup_id: nowhere, hostname: a}, {hostgroup_id: 1, hostname: a}]"
+    assert mistakes(tmp_path, text) == [
+        "1: mysql_servers[0].hostgroup_id: no hostgroup is called 'nowhere'"
+    ]
+
+
+def test_heavy_imports_only_where_they_are_needed(tmp_path):
+    path = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: a}]")
+    code = (
+        "import sys; from proxyctl.config.load import Sources, load_project;"
+        f"load_project(Sources(({path!r},)));"
+        "print([m for m in ('jinja2', 're2', 'pcre2', 'sqlite3') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,72 @@
+import pytest
+
+from proxyctl.config.load import Sources, load_project
+from proxyctl.config.references import References, UnresolvedError
+from proxyctl.errors import ConfigError
+from tests.unit.config_files import load, mistakes, row, write
+
+
+def test_what_a_reference_stands_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("APP_PASSWORD", " as it is\n")
+    (tmp_path / "one").write_bytes(b"from a file\n")
+    (tmp_path / "two").write_bytes(b"two lines\n\r\n")
+    (tmp_path / "bytes").write_bytes(b"\xff\x00")
+    references = References(str(tmp_path))
+    assert references.resolve({"env": "APP_PASSWORD"}) == " as it is\n"
+    assert references.resolve({"file": "one"}) == "from a file"
+    assert references.resolve({"file": "two"}) == "two lines\n"
+    assert references.resolve({"file": "bytes"}) == "\udcff\x00"
+    assert references.resolve({"hex": "ff 41"}) == "\udcffA"
+
+
+def test_a_reference_that_leads_nowhere(tmp_path):
+    references = References(str(tmp_path))
+    for reference in ({"env": "NOT_SET"}, {"file": "nothing"}, {"hex": "abc"}, {"file": "a\0b"}):
+        with pytest.raises(UnresolvedError):
+            references.resolve(reference)
+
+
+def test_any_text_may_be_a_reference(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOST", "db1")
+    text = """
+mysql_servers: [{hostgroup_id: 1, hostname: {env: HOST}, comment: {hex: "e9"}}]
+mysql_users: [{username: app, password: {file: password}}]
+variables: {mysql-monitor_password: {file: password}}
+"""
+    tables = load(tmp_path, text, password="hunter2\n").desired.tables
+    assert row(tables["mysql_servers"], 1, "db1", 3306)["comment"] == "\udce9"
+    assert row(tables["mysql_users"], "app", 1)["password"] == "hunter2"
+    assert tables["mysql_variables"].rows[("mysql-monitor_password",)][1] == "hunter2"
+
+
+def test_a_mapping_in_a_json_column_is_json(tmp_path):
+    text = "mysql_users: [{username: app, attributes: {env: HOME}}]"
+    users = load(tmp_path, text).desired.tables["mysql_users"]
+    assert row(users, "app", 1)["attributes"] == '{"env":"HOME"}'
+
+
+def test_a_nul_from_a_reference_is_a_mistake(tmp_path):
+    text = "mysql_users: [{username: app, password: {hex: '6100'}}]"
+    assert mistakes(tmp_path, text) == [
+        "1: mysql_users[0].password: a NUL character cannot be stored in ProxySQL"
+    ]
+
+
+def test_the_password_of_an_instance_is_resolved_when_it_is_needed(tmp_path, monkeypatch):
+    monkeypatch.delenv("ADMIN_PASSWORD", raising=False)
+    path = write(
+        tmp_path,
+        "instances:\n"
+        "  - {name: a, host: h, password: {env: ADMIN_PASSWORD}}\n"
+        "  - {name: b, host: h, password: clear}\n"
+        "  - {name: c, host: h}\n",
+    )
+    a, b, c = load_project(Sources((path,))).instances
+    assert (b.password(), c.password()) == ("clear", None)
+    with pytest.raises(ConfigError) as caught:
+        a.password()
+    assert caught.value.mistakes[0].line == 2
+    monkeypatch.setenv("ADMIN_PASSWORD", "hunter2")
+    assert a.password() == "hunter2"
+    assert "hunter2" not in repr(a)
+    assert "clear" not in repr(b)

@@ -1,0 +1,110 @@
+import json
+
+import pytest
+
+from proxyctl.state import KEEP
+from tests.unit.config_files import load, mistakes, row
+
+ROUTING = "hostgroups: {s0: {id: 100}}\nmysql_query_rules_fast_routing: {csv: rows.csv}\n"
+
+
+def test_a_table_from_csv(tmp_path):
+    content = "schemaname,username,destination_hostgroup\nt1,app,s0\nt2,b,101\n"
+    table = load(tmp_path, ROUTING, rows__csv=content).desired.tables[
+        "mysql_query_rules_fast_routing"
+    ]
+    assert table.rows == {
+        ("app", "t1", 0): ("app", "t1", 0, 100, ""),
+        ("b", "t2", 0): ("b", "t2", 0, 101, ""),
+    }
+    assert str(table.where[("b", "t2", 0)]) == f"{tmp_path}/rows.csv:3:1"
+    assert str(table.used["schemaname"]) == f"{tmp_path}/rows.csv:1:1"
+    assert "comment" not in table.used
+
+
+def test_empty_is_absent_and_backslash_n_is_null(tmp_path):
+    content = (
+        "username,password,active,default_schema,attributes,comment\n"
+        'a,,,,,"with, comma"\n'
+        r'b,\N,false,\N,"{""a"": 1}",' + "\n"
+        "c,x,true,db,,\n"
+    )
+    users = load(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content).desired.tables[
+        "mysql_users"
+    ]
+    a, b, c = (row(users, name, 1) for name in "abc")
+    assert (a["password"], a["active"], a["default_schema"]) == (KEEP, 1, None)
+    assert (b["password"], b["active"], b["default_schema"]) == (None, 0, None)
+    assert (c["password"], c["active"], c["default_schema"]) == ("x", 1, "db")
+    assert (a["attributes"], b["attributes"]) == ("", '{"a": 1}')
+    assert a["comment"] == "with, comma"
+
+
+def test_lines_are_those_of_the_file_also_behind_a_field_of_two_lines(tmp_path):
+    content = 'username,comment\na,"one\ntwo"\n\nb,x\nb,y\n'
+    found = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
+    assert found == [
+        f"6: mysql_users: username b, backend 1 stands twice; first at {tmp_path}/u.csv:5:1"
+    ]
+
+
+def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
+    content = "username,comment\na,one\x0bstill one\u2028still\nb,x\nb,y\n"
+    (found,) = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
+    assert found.startswith("4: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "1: : no header: the first line names the columns"),
+        ("username,usernam\n", "1: : no such column: 'usernam'"),
+        ("password\nx\n", "1: username: the header lacks the column username"),
+        ("username,active\na,yes\n", "2: active: expected true or false, got text 'yes'"),
+        ("username,max_connections\na,1.5\n", "2: max_connections: expected an integer"),
+        ("username,max_connections\na,007\n", "2: max_connections: expected an integer"),
+        ("username,max_connections\na,99999999999\n", "2: max_connections: expected an integer"),
+        ("username,active\na,\\N\n", "2: active: expected true or false, got null"),
+        ("username,attributes\na,{\n", "2: attributes: not JSON"),
+        ("username,default_hostgroup\na,nowhere\n", "2: default_hostgroup: no hostgroup is called"),
+        ('username\n"a\n', "not CSV"),
+        ("username\na,b\n", "2: : 2 fields, but the header has 1"),
+    ],
+)
+def test_what_is_wrong_in_a_csv_file(tmp_path, content, said):
+    (found,) = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
+    assert said in found
+
+
+def test_every_line_with_the_same_mistake_is_named(tmp_path):
+    content = "username,active\na,x\nb,1\nc,x\n"
+    found = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
+    assert [line.partition(":")[0] for line in found] == ["2", "4"]
+
+
+def test_a_csv_file_with_only_a_header_is_a_table_without_rows(tmp_path):
+    tables = load(tmp_path, "mysql_users: {csv: u.csv}", u__csv="username\n").desired.tables
+    assert tables["mysql_users"].rows == {}
+
+
+def test_a_table_from_jsonl(tmp_path, monkeypatch):
+    monkeypatch.setenv("APP_PASSWORD", "x")
+    rows = [
+        {"username": "a", "password": {"env": "APP_PASSWORD"}, "active": True},
+        {"username": "b", "attributes": {"a": 1}},
+    ]
+    content = "\n".join(map(json.dumps, rows)) + "\n\n"
+    users = load(tmp_path, "mysql_users: {jsonl: u.jsonl}", u__jsonl=content).desired.tables[
+        "mysql_users"
+    ]
+    assert row(users, "a", 1)["password"] == "x"
+    assert row(users, "b", 1)["attributes"] == '{"a":1}'
+    assert str(users.where[("b", 1)]) == f"{tmp_path}/u.jsonl:2:1"
+
+
+def test_a_file_that_cannot_be_read_is_a_mistake_where_it_is_named(tmp_path):
+    (found,) = mistakes(tmp_path, "version: 1\nmysql_users: {csv: nothing.csv}")
+    assert found == "2: mysql_users.csv: nothing.csv: no such file or directory"
+    (tmp_path / "latin1.csv").write_bytes(b"username\n\xe9\n")
+    (found,) = mistakes(tmp_path, "mysql_users: {csv: latin1.csv}")
+    assert "not UTF-8: byte 0xE9 fits no character (line 2)" in found

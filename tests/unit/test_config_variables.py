@@ -1,0 +1,79 @@
+import pytest
+
+from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES, VariableKind
+from tests.unit.config_files import load, mistakes
+
+
+def texts(folder, text, **options):
+    tables = load(folder, text, **options).desired.tables
+    return {row[0]: row[1] for table in tables.values() for row in table.rows.values()}
+
+
+def test_values_are_written_as_proxysql_writes_them(tmp_path):
+    text = """
+variables:
+  mysql-server_version: "8.0.36"
+  mysql-threads: 8
+  mysql-have_ssl: True
+  mysql-connection_warming: 0
+  mysql-init_connect: ""
+  admin-restapi_enabled: false
+"""
+    assert texts(tmp_path, text) == {
+        "mysql-server_version": "8.0.36",
+        "mysql-threads": "8",
+        "mysql-have_ssl": "true",
+        "mysql-connection_warming": "false",
+        "mysql-init_connect": "",
+        "admin-restapi_enabled": "false",
+    }
+
+
+def test_only_the_named_variables_are_managed(tmp_path):
+    text = "variables: {mysql-threads: 8, admin-web_enabled: true}"
+    tables = load(tmp_path, text).desired.tables
+    assert list(tables) == ["mysql_variables", "admin_variables"]
+    mysql = tables["mysql_variables"]
+    assert mysql.owns(("mysql-threads",))
+    assert not mysql.owns(("mysql-max_connections",))
+    assert mysql.where[("mysql-threads",)].line == 1
+
+
+@pytest.mark.parametrize("name", sorted(VARIABLES))
+def test_every_default_is_accepted(tmp_path, name):
+    variable = VARIABLES[name]
+    if variable.default is None or not variable.exists_in(REFERENCE):
+        return
+    value = f'"{variable.default}"'
+    if variable.kind is not VariableKind.TEXT:
+        value = variable.default
+    assert texts(tmp_path, f"variables: {{{name}: {value}}}") == {name: variable.default}
+
+
+def test_the_tables_of_this_module_name_variables_that_exist():
+    assert NEVER_EMPTY | set(CHOICES) | set(STEPS) <= set(VARIABLES)
+
+
+def test_units_are_not_read(tmp_path):
+    (found,) = mistakes(tmp_path, "variables: {mysql-query_cache_size_MB: 64M}")
+    assert found.endswith("expected an integer from 0 to 10485760, got text '64M'")
+
+
+def test_a_number_for_a_text_has_to_be_quoted(tmp_path):
+    (found,) = mistakes(tmp_path, "variables: {mysql-server_version: 8.10}")
+    assert found.endswith("expected text, got the decimal number 8.10")
+
+
+def test_a_variable_that_proxysql_does_not_have(tmp_path):
+    assert "no such variable" in mistakes(tmp_path, "variables: {mysql-thread: 8}")[0]
+    newer = Version(2, 9, 0)
+    project = load(tmp_path, "variables: {mysql-brand_new: 8, mysql-thread: on_}", version=newer)
+    assert len(project.desired.warnings) == 2
+    assert "did you mean 'mysql-threads'?" in project.desired.warnings[1]
+
+
+def test_variables_of_postgresql_need_a_version_that_has_it(tmp_path):
+    text = "variables: {pgsql-threads: 8}"
+    assert "has no table pgsql_variables" in mistakes(tmp_path, text)[0]
+    assert texts(tmp_path, text, version=Version(3, 0, 0)) == {"pgsql-threads": "8"}

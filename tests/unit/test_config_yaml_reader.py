@@ -1,0 +1,182 @@
+import math
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.yaml_reader import MAX_DEPTH, UNUSABLE, read_yaml
+from proxyctl.errors import ConfigError
+
+
+def read(text):
+    mistakes = Mistakes()
+    document = read_yaml(text, "f.yaml", mistakes)
+    try:
+        mistakes.raise_if_any()
+    except ConfigError as error:
+        return document and document.root, [m.text() for m in error.mistakes]
+    return document.root, []
+
+
+def value(text):
+    root, mistakes = read(text)
+    assert mistakes == []
+    return root
+
+
+def test_values():
+    assert value("a: [1, x, '1', null, true, 1.5]\nb: {c: ''}\nd: |\n  two\n  lines\n") == {
+        "a": [1, "x", "1", None, True, 1.5],
+        "b": {"c": ""},
+        "d": "two\nlines\n",
+    }
+
+
+def test_an_empty_file_has_no_value():
+    assert value("") is None
+    assert value("# only a comment\n") is None
+
+
+def test_keys_are_text_as_they_are_written():
+    assert value("1: a\non: b\nnull: c\n") == {"1": "a", "on": "b", "null": "c"}
+
+
+def test_every_value_has_a_place():
+    document = read_yaml("rules:\n  - id: 1\n    to: ten\n  - {id: 2}\n", "f.yaml", Mistakes())
+    assert str(document.where(())) == "f.yaml:1:1"
+    assert str(document.where(("rules", 0))) == "f.yaml:2:5"
+    assert str(document.where(("rules", 0, "to"))) == "f.yaml:3:9"
+    assert str(document.where(("rules", 0, "to"), of_key=True)) == "f.yaml:3:5"
+    assert str(document.where(("rules", 1, "missing"))) == "f.yaml:4:5"
+
+
+def test_columns_count_characters():
+    document = read_yaml("{ä: 1, b: 2}", "f.yaml", Mistakes())
+    assert str(document.where(("b",))) == "f.yaml:1:11"
+
+
+def test_equal_keys_name_both_places():
+    root, mistakes = read("a: 1\nb: 2\n'a': 3\n")
+    assert root == {"a": 1, "b": 2}
+    assert mistakes == [
+        "f.yaml:3:1: a: the key stands twice in one mapping; first at line 1, column 1"
+    ]
+
+
+def test_a_disputed_scalar_is_one_mistake_and_reading_goes_on():
+    root, mistakes = read("a: 010\nb: off\nc: 1\n")
+    assert root["a"] is UNUSABLE
+    assert root["c"] == 1
+    assert len(mistakes) == 2
+
+
+def test_anchors_aliases_and_merge_keys():
+    text = """
+base: &base {port: 3306, weight: 1}
+more: &more {weight: 2, comment: x}
+one: {<<: *base, weight: 5}
+two: {<<: [*more, *base]}
+same: *base
+"""
+    root = value(text)
+    assert root["one"] == {"port": 3306, "weight": 5}
+    assert root["two"] == {"weight": 2, "comment": "x", "port": 3306}
+    assert root["same"] == root["base"]
+
+
+def test_merged_keys_stand_where_they_were_written():
+    document = read_yaml("a: &a\n  x: 1\nb:\n  <<: *a\n", "f.yaml", Mistakes())
+    assert str(document.where(("b", "x"))) == "f.yaml:2:6"
+
+
+def test_a_quoted_merge_key_is_a_key():
+    assert value("{'<<': 1}") == {"<<": 1}
+
+
+def test_tags():
+    assert value("[!!str 010, !!int 5, !!map {a: 1}, ! on]") == ["010", 5, {"a": 1}, "on"]
+    for text in ("a: !!python/object:os.system x", "a: !secret x", "a: !!int x", "a: !!set {x}"):
+        _, mistakes = read(text)
+        assert len(mistakes) == 1
+        assert "unknown tag" in mistakes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1", "not YAML"),
+        ("a: 1\n---\nb: 2\n", "a second document"),
+        ("a: *nowhere\n", "an alias without an anchor"),
+        ("a: &a [*a]\n", "an alias inside its own anchor"),
+        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested more than 100 levels"),
+        ("a: \x01", "not YAML"),
+        ("[a]: 1", "a key must be text"),
+        ("<<: 1", "<< takes a mapping"),
+        ("\tb: 1", "not YAML"),
+    ],
+)
+def test_what_cannot_be_read(text, said):
+    _, mistakes = read(text)
+    assert said in mistakes[0]
+    assert mistakes[0].startswith("f.yaml:")
+
+
+def test_an_alias_bomb_is_refused_before_it_goes_off():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    _, mistakes = read("\n".join(lines))
+    assert "aliases that stand for more than" in mistakes[0]
+
+
+def test_a_password_hash_without_quotes_is_not_repeated():
+    _, mistakes = read("password: *94BDCEBE19083CE2A1F959FD02F964C7AF4CFC29")
+    assert "94BD" not in mistakes[0]
+    assert "asterisk" in mistakes[0]
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def same(one, other):
+    """Equal as YAML values: True is not 1."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other)
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+@given(values, st.booleans())
+def test_whatever_pyyaml_writes_quoted_is_read_back(data, flow):
+    def quoted(value):
+        if isinstance(value, dict):
+            return {key: quoted(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [quoted(item) for item in value]
+        return value if isinstance(value, str | bool) or value is None else str(value)
+
+    data = quoted(data)
+    text = yaml.safe_dump(data, default_style='"', default_flow_style=flow, allow_unicode=True)
+    assert same(value(text), data)
+
+
+@given(values, st.sampled_from([None, False, True]))
+def test_a_text_is_read_as_pyyaml_reads_it_or_refused(data, flow):
+    text = yaml.safe_dump(data, default_flow_style=flow, allow_unicode=True)
+    root, mistakes = read(text)
+    assert mistakes or same(root, yaml.safe_load(text))
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused(text):
+    read(text)

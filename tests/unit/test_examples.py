@@ -1,0 +1,95 @@
+"""Starter layouts and examples: complete, valid, and what their texts say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from proxyctl.config.files import Sources
+from proxyctl.config.load import Project, load_project
+from proxyctl.formats.cnf_reader import read_cnf
+from proxyctl.state import KEEP
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = sorted(path for path in (ROOT / "templates").iterdir() if path.is_dir())
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
+SHARDING = ROOT / "examples" / "sharding-sysbench"
+
+
+@pytest.fixture(autouse=True)
+def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (*TEMPLATES, *EXAMPLES):
+        for file in folder.rglob("*.y*ml*"):
+            for name in re.findall(r"\{env: (\w+)\}", file.read_text()):
+                monkeypatch.setenv(name, f"secret of {name}")
+
+
+def loaded(folder: Path, **variables: str) -> Project:
+    return load_project(Sources((str(folder),), variables))
+
+
+def test_they_are_all_there() -> None:
+    assert [path.name for path in TEMPLATES] == ["minimal", "pxc", "read-write-split", "sharded"]
+    assert [path.name for path in EXAMPLES] == [
+        "minimal",
+        "pxc-read-write-split",
+        "query-rewriting",
+        "server-version",
+        "sharding-sysbench",
+        "take-over",
+    ]
+
+
+@pytest.mark.parametrize("folder", [*TEMPLATES, *EXAMPLES], ids=lambda path: path.name)
+def test_each_is_valid_and_explained(folder: Path) -> None:
+    project = loaded(folder)
+    assert project.desired.tables
+    assert project.desired.warnings == ()
+    assert (folder / "README.md").read_text().startswith("# ")
+
+
+@pytest.mark.parametrize("shards", range(1, 7))
+def test_sysbench_over_any_number_of_shards(shards: int) -> None:
+    project = loaded(SHARDING / "any-number", shards=str(shards))
+    assert len(project.desired.tables["mysql_query_rules"].rows) == shards
+    assert len(project.routing_tests) == 60
+
+
+@pytest.mark.parametrize("folder", [*TEMPLATES, *EXAMPLES], ids=lambda path: path.name)
+def test_nobody_is_sent_to_a_backup_or_offline_hostgroup(folder: Path) -> None:
+    desired = loaded(folder).desired
+    numbers = {name: number for number, name in desired.hostgroup_names.items()}
+    forbidden = {numbers.get("backup_writer", -1), numbers.get("offline", -1)}
+    for table, column in (
+        ("mysql_query_rules", "destination_hostgroup"),
+        ("mysql_users", "default_hostgroup"),
+    ):
+        if table in desired.tables:
+            position = desired.tables[table].layout.index[column]
+            used = {row[position] for row in desired.tables[table].rows.values()}
+            assert not used & forbidden
+
+
+def test_the_take_over_is_what_import_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = ROOT / "examples" / "take-over"
+    imported = read_cnf((folder / "proxysql.cnf").read_text(), "proxysql.cnf")
+    users = imported.tables["mysql_users"]
+    password = users[1][0][users[0].index["password"]]
+    monkeypatch.setenv("APP_PASSWORD", str(password))
+    monkeypatch.setenv("MONITOR_PASSWORD", imported.variables["mysql-monitor_password"])
+    desired = loaded(folder).desired
+    for name, (layout, rows) in imported.tables.items():
+        found = [
+            tuple(
+                column.default if value is KEEP else value
+                for column, value in zip(layout.columns, row, strict=True)
+            )
+            for row in desired.tables[name].rows.values()
+        ]
+        assert found == rows
+    for variable, text in desired.tables["mysql_variables"].rows.values():
+        assert imported.variables[str(variable)] == text
+    table = (folder / "README.md").read_text()
+    assert len(imported.notes) == table.count("\n| ") - 2 + 1  # datadir has no line in the table

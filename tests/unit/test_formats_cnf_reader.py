@@ -1,0 +1,197 @@
+"""Reading a proxysql.cnf: the rows that ProxySQL makes of it, and a note on all it ignores."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.catalog import Value
+from proxyctl.errors import ConfigError
+from proxyctl.formats.cnf_reader import Imported, read_cnf
+
+RULES = "mysql_query_rules"
+
+
+def read(text: str) -> Imported:
+    return read_cnf(text, "p.cnf")
+
+
+def rows_of(imported: Imported, table: str) -> list[dict[str, Value]]:
+    """The rows of a table, without what a fresh row has anyway."""
+    of, found = imported.tables[table]
+    return [
+        {
+            name: value
+            for name, value, default in zip(of.names, one, of.defaults, strict=True)
+            if value != default
+        }
+        for one in found
+    ]
+
+
+def notes_of(imported: Imported) -> list[str]:
+    return [str(note) for note in imported.notes]
+
+
+def test_variables() -> None:
+    found = read(
+        """
+        datadir = "/var/lib/proxysql"
+        admin_variables = {
+            admin_credentials = "admin:admin;radmin:x"
+            admin-refresh_interval = 300
+            stats_system_cpu = 61
+            version = "2.7"
+            telnet_admin_ifaces = "(null)"
+        }
+        mysql_variables : {
+            threads = 4, max_connections = "88"; wait_timeout = 64L
+            connect_timeout_server = 0x10
+            query_cache_size_MB = "64M"
+            multiplexing = TRUE
+            verbose_query_error = "maybe"
+            server_version = "5.1.30"
+            stack_size = 5
+            ping_timeout_server = 999999
+            monitor_username = ""
+            init_connect = "SET x=\\"y\\""
+            client_found_rows = true
+            hash_passwords = false
+            monitor_password = "a" "b"
+        }
+        """
+    )
+    assert found.variables == {
+        "admin-admin_credentials": "admin:admin;radmin:x",
+        "admin-stats_system_cpu": "120",
+        "mysql-threads": "4",
+        "mysql-max_connections": "88",
+        "mysql-wait_timeout": "0",
+        "mysql-connect_timeout_server": "16",
+        "mysql-query_cache_size_MB": "64",
+        "mysql-multiplexing": "true",
+        "mysql-server_version": "5.5.30",
+        "mysql-monitor_password": "ab",
+    }
+    assert notes_of(found) == [
+        "p.cnf:2: datadir: read from the .cnf at every start, and stays there",
+        "p.cnf:5: admin-refresh_interval: the group adds the prefix once more: ProxySQL ignores the"
+        " line",
+        "p.cnf:6: admin-stats_system_cpu: ProxySQL takes '61' for 120",
+        "p.cnf:7: admin-version belongs to the program and cannot be set",
+        "p.cnf:8: admin-telnet_admin_ifaces: (null) stands for no value",
+        "p.cnf:11: mysql-wait_timeout: ProxySQL takes a number beyond 32 bits for 0 here",
+        "p.cnf:13: mysql-query_cache_size_MB: ProxySQL takes '64M' for 64",
+        "p.cnf:15: mysql-verbose_query_error: 'maybe' is neither true nor false: it stays at false",
+        "p.cnf:16: mysql-server_version: ProxySQL takes '5.1.30' for 5.5.30",
+        "p.cnf:17: mysql-stack_size: ProxySQL does not know this variable; did you mean stacksize?",
+        "p.cnf:18: mysql-ping_timeout_server: '999999' is out of range: it stays at 200",
+        "p.cnf:19: mysql-monitor_username: may not be empty: it stays at its default",
+        "p.cnf:20: mysql-init_connect: ProxySQL cannot read a double quote in a variable",
+        "p.cnf:21: mysql-client_found_rows: gone, ProxySQL 2.3.2 was the last to have it",
+        "p.cnf:22: mysql-hash_passwords: ProxySQL does not know this variable;"
+        " admin-hash_passwords is one",
+    ]
+
+
+def test_variables_must_be_a_group() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read("mysql_variables = ( { threads = 4 } )")
+    assert "p.cnf:1:19: mysql_variables: a list ( )" in caught.value.lines()[0]
+
+
+def test_entries_as_proxysql_takes_them() -> None:
+    found = read(
+        r"""
+        mysql_servers = (
+            { address="a"; hostgroup=1; port="3307"; status="offline_soft"; comment="it's" },
+            { hostname="b"; hostgroup=2; hostgroup_id=3; use_ssl=true },
+            { address="c"; hostgroup="3" },
+            { address="d"; hostgroup=1; compression=2 },
+            { address="e\"e"; hostgroup=1 },
+            { address="f"; hostgroup=1; status="gone" }
+        )
+        mysql_replication_hostgroups = (
+            { writer_hostgroup=1; reader_hostgroup=2 },
+            { writer_hostgroup=3; reader_hostgroup=2; check_type="read_only|innodb_read_only" }
+        )
+        mysql_users = (
+            { username="app"; password="x" },
+            { username="app"; password="y"; backend=0; active=true },
+            { username="bad"; password="it's" },
+            { username="admin" }
+        )
+        mysql_query_rules = (
+            { rule_id=1; match_digest="^SELECT\s\\d"; flagin=5; destination_hostgroup="5" },
+            { rule_id=2; active=0; apply=7; flagOUT=-1; OK_msg="" },
+            { match_digest="no id" },
+            { rule_id=3; error_msg="say \"no\"" },
+            5
+        )
+        mysql_query_rules_fast_routing = ( { username="u" } )
+        proxysql_server = ( )
+        scheduler = [ 1 ]
+        """
+    )
+    assert rows_of(found, "mysql_servers") == [
+        {"hostgroup_id": 1, "hostname": "a", "status": "offline_soft", "comment": "it's"},
+        {"hostgroup_id": 2, "hostname": "b"},
+        {"hostgroup_id": 1, "hostname": "f"},
+    ]
+    assert rows_of(found, "mysql_replication_hostgroups") == [
+        {"writer_hostgroup": 3, "reader_hostgroup": 2}
+    ]
+    assert rows_of(found, "mysql_users") == [
+        {"username": "app", "password": "y", "default_schema": ""},
+        {"username": "admin", "password": "", "default_schema": ""},
+    ]
+    assert rows_of(found, RULES) == [
+        {"rule_id": 1, "active": 1, "match_digest": r"^SELECT\s\d"},
+        {"rule_id": 2, "apply": 1, "OK_msg": ""},
+    ]
+    assert notes_of(found) == [
+        "p.cnf:3: mysql_servers: port: text is ignored, where a number is needed",
+        "p.cnf:4: mysql_servers: use_ssl: true or false is ignored, where a number is needed",
+        "p.cnf:5: mysql_servers: hostgroup: text is ignored, where a number is needed",
+        "p.cnf:5: mysql_servers: an entry without hostgroup or hostgroup_id: ProxySQL skips it",
+        "p.cnf:6: mysql_servers: hostgroup_id 1, hostname d: lost, CHECK constraint failed:"
+        " compression IN(0,1)",
+        'p.cnf:7: mysql_servers: hostgroup_id 1, hostname e"e: lost, ProxySQL cannot read a double'
+        " quote in hostname",
+        "p.cnf:8: mysql_servers: status: ProxySQL takes 'gone' for ONLINE",
+        "p.cnf:12: mysql_replication_hostgroups: check_type: ProxySQL takes"
+        " 'read_only|innodb_read_only' for read_only",
+        "p.cnf:12: mysql_replication_hostgroups: writer_hostgroup 3, reader_hostgroup 2: takes the"
+        " place of the entry at line 11",
+        "p.cnf:16: mysql_users: active: true or false is ignored, where a number is needed",
+        "p.cnf:16: mysql_users: backend: ProxySQL does not read it from a .cnf: it is 1",
+        "p.cnf:16: mysql_users: username app: takes the place of the entry at line 15",
+        "p.cnf:17: mysql_users: username bad: lost, ProxySQL cannot read a single quote in"
+        " password",
+        "p.cnf:21: mysql_query_rules: destination_hostgroup: text is ignored, where a number is"
+        " needed",
+        "p.cnf:21: mysql_query_rules: flagin: ProxySQL does not know this key; did you mean"
+        " flagIN?",
+        "p.cnf:22: mysql_query_rules: flagOUT: a negative number is ignored",
+        "p.cnf:23: mysql_query_rules: an entry without rule_id: ProxySQL skips it",
+        "p.cnf:24: mysql_query_rules: rule_id 3: lost, ProxySQL cannot read a double quote in"
+        " error_msg",
+        "p.cnf:25: mysql_query_rules: a number, where an entry { } is needed: skipped",
+        "p.cnf:27: mysql_query_rules_fast_routing: ProxySQL reads no such section from a .cnf; did"
+        " you mean mysql_query_rules?",
+        "p.cnf:28: proxysql_server: ProxySQL does not know this key",
+        "p.cnf:29: scheduler: an array [ ], where a list ( ) is needed",
+        "p.cnf:14: mysql_users: admin is an administrator too: that login stops working",
+    ]
+
+
+def test_no_password_in_a_note() -> None:
+    found = read(
+        'admin_variables = { cluster_password = "top\\"secret" }\n'
+        'mysql_users = ( { username="a"; password="top\'secret" } )'
+    )
+    assert len(found.notes) == 2
+    assert "secret" not in str(found.notes)
+
+
+def test_empty_sections_are_left_out() -> None:
+    assert read("mysql_query_rules = ( )\nscheduler: ( );").tables == {}

@@ -1,0 +1,182 @@
+"""libconfig's text: what ProxySQL's own reader takes and refuses, found by trying it there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxyctl.errors import ConfigError
+from proxyctl.formats.libconfig import Setting, Type, parse
+
+
+def value(text: str) -> object:
+    """The value of `x` in a file that sets it."""
+    members = parse(f"x = {text}", "p.cnf").members
+    assert members is not None
+    return plain(members["x"])
+
+
+def plain(setting: Setting) -> object:
+    if setting.members is not None:
+        return {name: plain(member) for name, member in setting.members.items()}
+    if setting.type in (Type.LIST, Type.ARRAY):
+        return [plain(item) for item in setting.items]
+    return setting.value
+
+
+def mistake(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "p.cnf")
+    (found,) = caught.value.mistakes
+    return found.text()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1", 1),
+        ("+5", 5),
+        ("-7", -7),
+        ("010", 8),
+        ("00", 0),
+        ("0x1F", 31),
+        ("0X0a", 10),
+        ("0xFFFFFFFF", -1),
+        ("0x100000001", 1),
+        ("TRUE", True),
+        ("False", False),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        (".", 0.0),
+        ('""', ""),
+        ('"a" "b"\n"c"', "abc"),
+        ('"a" /* x */ // y\n # z\n "b"', "ab"),
+        (r'"\\ \" \n \t \r \f"', '\\ " \n \t \r \f'),
+        (r'"\s \d \1 \. \a \b \v \' \e \x4 \u00e9"', r"\s \d \1 \. \a \b \v \' \e \x4 \u00e9"),
+        (r'"^a\\d+\d+"', r"^a\d+\d+"),
+        (r'"\x41\X42\x4142"', "ABA42"),
+        (r'"\xc3\xa9"', "é"),
+        (r'"\xe9"', "\udce9"),
+        (r'"a\x00b"', "a"),
+        ('"a\nb\tc"', "a\nb\tc"),
+        ('"a\\\nb"', "a\\\nb"),
+        ('"a // b # c /* d"', "a // b # c /* d"),
+        ("()", []),
+        ("( 1, )", [1]),
+        ("( 1,, 2 )", [1, 2]),
+        ("[ 1, 2, ]", [1, 2]),
+        ("{ a = 1, b : 2; c = 3 d = 4 }", {"a": 1, "b": 2, "c": 3, "d": 4}),
+        ('( { a = "x"b = 5 }, { a-b = 1; *c* = 2 } )', [{"a": "x", "b": 5}, {"a-b": 1, "*c*": 2}]),
+        ("{ true-x = 1; truex = 2 }", {"true-x": 1, "truex": 2}),
+        ("1 /* never closed", 1),
+    ],
+)
+def test_values(text: str, expected: object) -> None:
+    found = value(text)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("2147483647", Type.INT),
+        ("2147483648", Type.LONG),
+        ("-2147483648", Type.INT),
+        ("-2147483649", Type.LONG),
+        ("5L", Type.LONG),
+        ("5LL", Type.LONG),
+        ("0x1L", Type.LONG),
+        ("0x80000000", Type.INT),
+    ],
+)
+def test_types_of_numbers(text: str, kind: Type) -> None:
+    members = parse(f"x={text}", "p.cnf").members
+    assert members is not None
+    assert members["x"].type is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = ", "p.cnf:1:3: the file ends too early"),
+        ("x = (\n{ a = 1 ", "p.cnf:2:7: the file ends too early"),
+        ("x = ( , 1 )", "p.cnf:1:7: unexpected ,"),
+        ("x = ( 1 2 )", "p.cnf:1:9: unexpected 2"),
+        ("x = ( {a=1}; {a=2} )", "p.cnf:1:12: unexpected ;"),
+        ("x = { a=1;; b=2 }", "p.cnf:1:11: unexpected ;"),
+        ("x ( 1 )", "p.cnf:1:3: unexpected ("),
+        ("x = truex", "p.cnf:1:5: unexpected truex"),
+        ("x = 5l", "p.cnf:1:6: the file ends too early"),
+        ("x = 10.0.0.1", "p.cnf:1:9: unexpected .0"),
+        ("}", "p.cnf:1:1: unexpected }"),
+        ("a.b = 1", "p.cnf:1:2: unexpected ."),
+        ('x = "never', "p.cnf:1:5: a text that does not end"),
+        ("x = 'a'", "p.cnf:1:5: a single quote begins nothing here"),
+        ("x = 08", "p.cnf:1:5: 08: a leading zero means octal here"),
+        ("x = " + "9" * 5000, "p.cnf:1:5: a number with too many digits"),
+        ("\ufeffx = 1", "p.cnf:1:1: a character that libconfig does not know: U+FEFF"),
+        ("x =\u00a01", "p.cnf:1:4: a character that libconfig does not know: U+00A0"),
+        ("x = (\u200b)", "p.cnf:1:6: a character that libconfig does not know: U+200B"),
+        ("x = 1 ~", "p.cnf:1:7: unexpected '~'"),
+        ("x=1\nx=2", "p.cnf:2:1: x stands twice, first at line 1"),
+        ("x={a=1\na=2}", "p.cnf:2:1: a stands twice, first at line 1"),
+        ('x = [1, "a"]', "p.cnf:1:5: an array [ ] holds values of one type only"),
+        ("x = " + "(" * 100_000, "p.cnf:1:55: nested more than 50 levels deep"),
+        ("x = {{ template }}", "p.cnf:1:6: unexpected {"),
+        ("@include x", "p.cnf:1:1: @include stands alone on its line"),
+        ('x = 1 @include "y"', "p.cnf:1:7: @include stands alone on its line"),
+        ('@include "y"', "p.cnf:1:1: @include cannot be followed here"),
+    ],
+)
+def test_mistakes(text: str, message: str) -> None:
+    assert message in mistake(text)
+
+
+def test_a_text_is_never_repeated() -> None:
+    assert "secret" not in mistake('users = ( { password = "x" } "secret" )')
+
+
+def test_includes() -> None:
+    files = {"a": 'y = 2\n  @include "b" z = 4\n', "b": "w = 3\n"}
+    root = parse('x = 1\n\t@include "a"\nv = 5', "p.cnf", files.__getitem__)
+    assert plain(root) == {"x": 1, "y": 2, "w": 3, "z": 4, "v": 5}
+    assert root.members is not None
+    assert root.members["w"].place == ("b", 1, 5)
+    assert root.members["z"].place == ("a", 2, 20)
+
+
+def test_includes_that_cannot_be() -> None:
+    def missing(name: str) -> str:
+        raise FileNotFoundError(2, "No such file or directory", name)
+
+    with pytest.raises(ConfigError) as caught:
+        parse('@include "a"', "p.cnf", missing)
+    assert "p.cnf:1:1: a: No such file or directory" in caught.value.lines()[0]
+    with pytest.raises(ConfigError) as caught:
+        parse('@include "a"', "p.cnf", lambda _: '@include "a"')
+    assert "a:1:1: more than 10 files" in caught.value.lines()[0]
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *("x", "=", ":", "(", ")", "{", "}", "[", "]", ",", ";", "1", "-", "0x", "1.5", "true"),
+            *('"a"', '"', "\\", "/*", "*/", "//", "#", "\n", " ", "@include", "L", ".", "e", "é"),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@settings(deadline=None, max_examples=500)
+@given(PIECES)
+def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
+    try:
+        parse(text, "p.cnf")
+    except ConfigError as error:
+        places = [(found.line, found.column) for found in error.mistakes]
+    else:
+        places = [(1, 1)]
+    assert min(places) >= (1, 1)

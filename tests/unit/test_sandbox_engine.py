@@ -1,0 +1,225 @@
+"""What is particular to the sandbox: versions, DISK files, restarts, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import TABLES, layout_of, parse_version
+from proxyctl.errors import ProxyctlError
+from proxyctl.sandbox import AdminError, Sandbox
+
+VERSIONS = ("2.0.1", "2.0.9", "2.5.5", "2.7.1", "3.0.0")
+
+
+def columns(sandbox: Sandbox, table: str) -> tuple[object, ...]:
+    rows = sandbox.query(f"SELECT name FROM pragma_table_info('{table}') ORDER BY cid")
+    return tuple(name for (name,) in rows)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_table_has_the_columns_of_its_version(version):
+    sandbox = Sandbox(version)
+    parsed = parse_version(version)
+    for table in TABLES.values():
+        if table.prefix is not None:
+            continue
+        names = layout_of(table, parsed).names if table.exists_in(parsed) else ()
+        assert columns(sandbox, table.name) == names
+        assert columns(sandbox, f"runtime_{table.name}") == names
+    sandbox.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_module_loads_and_saves(version):
+    sandbox = Sandbox(version)
+    sandbox.run("INSERT INTO mysql_servers (hostname, port) VALUES ('a', 1)")
+    sandbox.run("INSERT INTO mysql_users (username) VALUES ('u')")
+    for module in ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "MYSQL VARIABLES"):
+        sandbox.run(f"LOAD {module} TO RUNTIME")
+        sandbox.run(f"SAVE {module} TO DISK")
+    assert sandbox.query("SELECT hostname FROM runtime_mysql_servers") == [("a",)]
+    assert sandbox.query("SELECT hostname FROM disk.mysql_servers") == [("a",)]
+    sandbox.close()
+
+
+def test_a_module_of_another_version_is_a_syntax_error():
+    sandbox = Sandbox("2.0.1")
+    for module in ("MYSQL FIREWALL", "RESTAPI", "PGSQL SERVERS"):
+        with pytest.raises(AdminError, match='near "LOAD": syntax error'):
+            sandbox.run(f"LOAD {module} TO RUNTIME")
+    sandbox.close()
+
+
+def test_3_0_has_the_tables_of_postgresql():
+    sandbox = Sandbox("3.0.0-alpha")
+    sandbox.run("INSERT INTO pgsql_servers (hostname, status) VALUES ('a', 'online')")
+    sandbox.run("INSERT INTO pgsql_users (username) VALUES ('u')")
+    sandbox.run("INSERT INTO pgsql_query_rules (rule_id, active, digest) VALUES (1, 1, '0xAB')")
+    for module in ("PGSQL SERVERS", "PGSQL USERS", "PGSQL QUERY RULES"):
+        sandbox.run(f"LOAD {module} TO RUNTIME")
+    assert sandbox.query("SELECT port, status FROM runtime_pgsql_servers") == [(5432, "ONLINE")]
+    assert sandbox.query("SELECT count(*) FROM runtime_pgsql_users") == [(2,)]
+    assert sandbox.query("SELECT digest FROM runtime_pgsql_query_rules") == [
+        ("0x00000000000000AB",)
+    ]
+    sandbox.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "value"),
+    [
+        ("2.7.1", "mysql-server_version", "8.0.11"),
+        ("2.5.5", "mysql-server_version", "5.5.30"),
+        ("2.5.5", "admin-hash_passwords", "true"),
+        ("2.7.1", "admin-telnet_admin_ifaces", "(null)"),
+        ("2.7.1", "admin-version", "2.7.1-sandbox"),
+    ],
+)
+def test_variables_begin_with_the_defaults_of_the_version(version, name, value):
+    sandbox = Sandbox(version)
+    for table in ("main.global_variables", "main.runtime_global_variables"):
+        sql = f"SELECT variable_value FROM {table} WHERE variable_name='{name}'"
+        assert sandbox.query(sql) == [(value,)]
+    sandbox.close()
+
+
+def test_before_2_6_runtime_holds_hashes():
+    sandbox = Sandbox("2.5.5")
+    sandbox.run("INSERT INTO mysql_users (username, password) VALUES ('u', 'x')")
+    sandbox.run("LOAD MYSQL USERS TO RUNTIME")
+    assert sandbox.query("SELECT DISTINCT password FROM runtime_mysql_users") == [
+        ("*B69027D44F6E5EDC07F1AEAD1477967B16F28227",)
+    ]
+    sandbox.close()
+
+
+def test_checksums_are_those_of_the_version():
+    names = {}
+    for version in ("2.0.1", "2.7.1"):
+        sandbox = Sandbox(version)
+        rows = sandbox.query("SELECT name FROM runtime_checksums_values")
+        names[version] = {name for (name,) in rows}
+        sandbox.close()
+    assert names["2.7.1"] - names["2.0.1"] == {
+        "admin_variables",
+        "mysql_servers_v2",
+        "mysql_variables",
+    }
+
+
+def test_disk_is_kept_in_its_file(tmp_path: Path):
+    path = tmp_path / "disk.db"
+    first = Sandbox(path=path)
+    first.run("INSERT INTO mysql_servers (hostname) VALUES ('saved')")
+    first.run("SAVE MYSQL SERVERS TO DISK")
+    first.run("INSERT INTO mysql_servers (hostname) VALUES ('not saved')")
+    first.close()
+    second = Sandbox(path=path)
+    assert second.query("SELECT hostname FROM runtime_mysql_servers") == [("saved",)]
+    second.close()
+
+
+def test_a_file_of_another_version_is_not_used(tmp_path: Path):
+    path = tmp_path / "disk.db"
+    Sandbox(path=path).close()
+    with pytest.raises(ProxyctlError, match="another layout"):
+        Sandbox("2.0.1", path=path)
+
+
+def test_a_file_that_is_no_database_is_not_used(tmp_path: Path):
+    path = tmp_path / "disk.db"
+    path.write_text("not a database\n" * 100)
+    with pytest.raises(ProxyctlError, match="cannot be used as DISK"):
+        Sandbox(path=path)
+
+
+def test_a_restart_brings_back_disk_and_nothing_else():
+    sandbox = Sandbox()
+    sandbox.run("INSERT INTO mysql_servers (hostname) VALUES ('a')")
+    sandbox.run("SAVE MYSQL SERVERS TO DISK")
+    sandbox.run("INSERT INTO mysql_users (username) VALUES ('u')")
+    sandbox.run("CREATE TEMP TABLE mine (a)")
+    sandbox.restart()
+    assert sandbox.query("SELECT hostname FROM runtime_mysql_servers") == [("a",)]
+    assert sandbox.query("SELECT count(*) FROM mysql_users") == [(0,)]
+    with pytest.raises(AdminError, match="no such table: mine"):
+        sandbox.query("SELECT * FROM mine")
+    sandbox.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("", "ProxySQL Admin Error: not an error"),
+        (";", "The sandbox refuses a text of semicolons only: it crashes ProxySQL"),
+        (" ;; ", "The sandbox refuses a text of semicolons only: it crashes ProxySQL"),
+        ("SELECT 1; SELECT 2", "The sandbox refuses several statements in one text"),
+        ("SELECT ';'; -- x\nSELECT 2", "The sandbox refuses several statements in one text"),
+        ("/**/ BEGIN", "The sandbox refuses BEGIN: ProxySQL has no transactions"),
+        ("SAVEPOINT a", "The sandbox refuses SAVEPOINT: ProxySQL has no transactions"),
+        ("/**/SAVEPOINT a", "The sandbox refuses SAVEPOINT: ProxySQL has no transactions"),
+        ("RELEASE a", "The sandbox refuses RELEASE: ProxySQL has no transactions"),
+        ("start  transaction", "The sandbox refuses START TRANSACTION: "),
+        ("SELECT '\0'", "The sandbox refuses a NUL character"),
+        ("DROP TABLE mysql_users", "The sandbox refuses to drop mysql_users"),
+        ("DROP TABLE disk.mysql_users", "The sandbox refuses to drop mysql_users"),
+        ("DROP TABLE stats.stats_mysql_global", "The sandbox refuses to drop stats_mysql_global"),
+        ("ALTER TABLE mysql_users ADD COLUMN x", "The sandbox refuses to alter mysql_users"),
+        ("ALTER TABLE mysql_users RENAME TO x", "The sandbox refuses to alter mysql_users"),
+        ("ATTACH ':memory:' AS x", "The sandbox does not model ATTACH"),
+        ("PRAGMA journal_mode", "The sandbox does not model PRAGMA journal_mode"),
+        ("PROXYSQLTEST 1 1000", "The sandbox does not model PROXYSQLTEST 1 1000"),
+        ("PROXYSQL SHUTDOWN", "The sandbox does not model PROXYSQL SHUTDOWN"),
+        ("SELECT CONFIG FILE", "The sandbox does not model SELECT CONFIG FILE"),
+        ("SELECT GLOBAL_CHECKSUM()", "The sandbox does not model SELECT GLOBAL_CHECKSUM()"),
+        ("SELECT * FROM mysql_collations", "The sandbox does not model the table mysql_collations"),
+        ("SELECT * FROM monitor.x", "The sandbox does not model the table monitor.x"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON mysql_users BEGIN SELECT 1; END",
+            "The sandbox does not model CREATE TRIGGER",
+        ),
+        ("SELECT ?", "The sandbox cannot run this statement"),
+        ("SELECT 1 AS caf\udce9", "The sandbox refuses bytes that are not UTF-8 outside a literal"),
+    ],
+)
+def test_refusals_say_what_and_why(statement, message):
+    sandbox = Sandbox()
+    with pytest.raises(AdminError) as caught:
+        sandbox.run(statement)
+    assert caught.value.message.startswith(message)
+    sandbox.close()
+
+
+def test_a_semicolon_in_text_or_comment_ends_nothing():
+    sandbox = Sandbox()
+    assert sandbox.query("SELECT 'a;b' /* c; d */ ; -- e;") == [("a;b",)]
+    sandbox.close()
+
+
+def test_ones_own_table_may_be_dropped():
+    sandbox = Sandbox()
+    sandbox.run("CREATE TABLE mine (a)")
+    sandbox.run("CREATE TEMP TABLE mysql_users_copy (a)")
+    sandbox.run("DROP TABLE mine")
+    sandbox.run("DROP TABLE mysql_users_copy")
+    sandbox.close()
+
+
+def test_an_unknown_variable_at_start_is_an_error():
+    with pytest.raises(ValueError, match="no variable mysql-nope"):
+        Sandbox(variables={"mysql-nope": "1"})
+
+
+def test_large_tables_stay_fast_enough_to_be_used():
+    sandbox = Sandbox()
+    rules = ",".join(f"({n},1,'^SELECT {n}',{n % 7})" for n in range(1, 10_001))
+    columns = "rule_id, active, match_digest, destination_hostgroup"
+    sandbox.run(f"INSERT INTO mysql_query_rules ({columns}) VALUES {rules}")
+    sandbox.run("LOAD MYSQL QUERY RULES TO RUNTIME")
+    sandbox.run("SAVE MYSQL QUERY RULES TO DISK")
+    for table in ("main.runtime_mysql_query_rules", "disk.mysql_query_rules"):
+        read = f"SELECT length(json_group_array(json_array({columns}))) FROM {table}"
+        assert sandbox.query(read) == sandbox.query(read.replace(table, "mysql_query_rules"))
+    sandbox.close()

@@ -1,0 +1,155 @@
+"""RUNTIME of the sandbox played from outside: monitor moves, used connections, statistics."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+
+FAMILY = (
+    "INSERT INTO mysql_galera_hostgroups (writer_hostgroup, backup_writer_hostgroup,"
+    " reader_hostgroup, offline_hostgroup, writer_is_also_reader) VALUES (10,20,30,40,{})"
+)
+NODES = (
+    "INSERT INTO mysql_servers (hostgroup_id, hostname, weight)"
+    " VALUES (10,'n1',1),(10,'n2',2),(10,'n3',3),(5,'other',1)"
+)
+
+
+def servers(sandbox: Sandbox) -> list[tuple[object, ...]]:
+    return sandbox.query(
+        "SELECT hostname, hostgroup_id, status FROM runtime_mysql_servers ORDER BY 1, 2"
+    )
+
+
+def galera(writer_is_also_reader: int = 2) -> Sandbox:
+    sandbox = Sandbox()
+    sandbox.run(FAMILY.format(writer_is_also_reader))
+    sandbox.run(NODES)
+    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+    return sandbox
+
+
+@pytest.mark.parametrize(
+    ("also_reader", "expected"),
+    [
+        (0, [("n1", 10, "ONLINE"), ("n2", 10, "SHUNNED"), ("n2", 20, "ONLINE")]),
+        (
+            1,
+            [
+                ("n1", 10, "ONLINE"),
+                ("n1", 30, "ONLINE"),
+                ("n2", 10, "SHUNNED"),
+                ("n2", 20, "ONLINE"),
+                ("n2", 30, "ONLINE"),
+            ],
+        ),
+        (
+            2,
+            [
+                ("n1", 10, "ONLINE"),
+                ("n2", 10, "SHUNNED"),
+                ("n2", 20, "ONLINE"),
+                ("n2", 30, "ONLINE"),
+            ],
+        ),
+    ],
+)
+def test_the_monitor_places_a_galera_family(also_reader, expected):
+    sandbox = galera(also_reader)
+    sandbox.monitor.place(10, writers=[("n1", 3306)], offline=[("n3", 3306)])
+    assert servers(sandbox) == [*expected, ("n3", 40, "ONLINE"), ("other", 5, "ONLINE")]
+    assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(4,)]
+    sandbox.close()
+
+
+def test_a_load_of_the_usual_rows_loses_the_placement():
+    sandbox = galera()
+    sandbox.monitor.place(10, writers=[("n1", 3306)])
+    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+    assert servers(sandbox) == [
+        ("n1", 10, "ONLINE"),
+        ("n2", 10, "ONLINE"),
+        ("n3", 10, "ONLINE"),
+        ("other", 5, "ONLINE"),
+    ]
+    sandbox.close()
+
+
+def test_a_placed_load_keeps_it():
+    sandbox = galera()
+    sandbox.monitor.place(10, writers=[("n1", 3306)])
+    before = servers(sandbox)
+    sandbox.run("DELETE FROM mysql_servers")
+    sandbox.run("INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers")
+    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+    assert servers(sandbox) == before
+    sandbox.close()
+
+
+def test_saving_the_placement_to_memory_forgets_shunned():
+    sandbox = galera()
+    sandbox.monitor.place(10, writers=[("n1", 3306)])
+    sandbox.run("SAVE MYSQL SERVERS TO MEMORY")
+    assert sandbox.query("SELECT DISTINCT status FROM mysql_servers") == [("ONLINE",)]
+    assert sandbox.query("SELECT count(*) FROM mysql_servers WHERE hostname='n2'") == [(3,)]
+    sandbox.close()
+
+
+def test_one_row_can_be_shunned():
+    sandbox = galera()
+    sandbox.monitor.shun(5, ("other", 3306))
+    assert ("other", 5, "SHUNNED") in servers(sandbox)
+    sandbox.close()
+
+
+def test_rows_at_runtime_can_be_set():
+    sandbox = Sandbox()
+    sandbox.runtime["mysql_servers"] = [
+        {"hostgroup_id": 1, "hostname": "a", "status": "SHUNNED"},
+        (2, "b", 3306, 0, "ONLINE", 1, 0, 1000, 0, 0, 0, ""),
+    ]
+    assert servers(sandbox) == [("a", 1, "SHUNNED"), ("b", 2, "ONLINE")]
+    assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(0,)]
+    with pytest.raises(KeyError, match="no column nope"):
+        sandbox.runtime["mysql_servers"] = [{"nope": 1}]
+    del sandbox.runtime["mysql_servers"]
+    assert servers(sandbox) == []
+    sandbox.close()
+
+
+def test_a_used_server_leaves_only_when_its_connections_do():
+    sandbox = Sandbox()
+    sandbox.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1,'a')")
+    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+    sandbox.used_connections[1, "a", 3306] = 2
+    assert sandbox.query("SELECT ConnUsed FROM stats_mysql_connection_pool") == [(2,)]
+    sandbox.run("DELETE FROM mysql_servers")
+    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+    assert servers(sandbox) == [("a", 1, "OFFLINE_HARD")]
+    sandbox.used_connections.clear()
+    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+    assert servers(sandbox) == []
+    sandbox.close()
+
+
+def test_statistics_can_be_set_and_are_cleared_by_reading_the_reset_table():
+    sandbox = Sandbox()
+    digest = (1, "db", "u", "", "0xAB", "SELECT ?", 5, 1, 2, 500, 90, 110, 0, 5)
+    sandbox.stats["stats_mysql_query_digest"] = [digest]
+    assert sandbox.query("SELECT * FROM stats_mysql_query_digest") == [digest]
+    assert sandbox.query("SELECT * FROM stats.stats_mysql_query_digest_reset") == [digest]
+    assert sandbox.query("SELECT * FROM stats_mysql_query_digest") == []
+    sandbox.stats["stats_mysql_query_digest"] = [digest]
+    assert sandbox.run("TRUNCATE stats_mysql_query_digest").affected == 1
+    assert sandbox.query("SELECT count(*) FROM stats_mysql_query_digest") == [(0,)]
+    sandbox.close()
+
+
+def test_every_statistics_table_can_be_read():
+    sandbox = Sandbox()
+    for (table,) in sandbox.query("SELECT name FROM stats.sqlite_master WHERE type='table'"):
+        sandbox.query(f"SELECT * FROM {table}")
+    assert ("query_digest_memory", "0") in sandbox.query("SELECT * FROM stats_memory_metrics")
+    assert ("Questions", "0") in sandbox.query("SELECT * FROM stats_mysql_global")
+    sandbox.close()

@@ -1,0 +1,214 @@
+"""The sandbox over the network: logins, packets, several clients, and how it ends."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import closing
+
+import pymysql
+import pytest
+
+from proxyctl.errors import InternalError, ProxyctlError
+from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
+from tests.servers import Instance, run
+
+
+def test_two_clients_share_everything(sandbox_instance):
+    with closing(sandbox_instance.connect()) as one, closing(sandbox_instance.connect()) as two:
+        run(one, "INSERT INTO mysql_servers (hostname) VALUES ('a')")
+        assert run(two, "SELECT hostname FROM mysql_servers").rows == (("a",),)
+        run(two, "CREATE TEMP TABLE mine (a)")
+        assert run(one, "SELECT count(*) FROM mine").rows == (("0",),)
+
+
+def test_only_one_of_many_clients_takes_a_lock(sandbox_instance):
+    sandbox_instance.run("CREATE TEMP TABLE taken (id INTEGER PRIMARY KEY CHECK(id=1), owner)")
+    wins = []
+
+    def take(owner: int) -> None:
+        with closing(sandbox_instance.connect()) as connection:
+            try:
+                run(connection, f"INSERT INTO taken VALUES (1, {owner})")
+            except pymysql.err.MySQLError:
+                return
+            wins.append(str(owner))
+
+    threads = [threading.Thread(target=take, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sandbox_instance.query("SELECT owner FROM taken") == [tuple(wins)]
+
+
+def test_every_column_is_text(sandbox_instance):
+    with closing(sandbox_instance.connect()) as connection, closing(connection.cursor()) as cursor:
+        cursor.execute("SELECT 1, 1.5, NULL, 'x'")
+        assert cursor.fetchall() == ((b"1", b"1.5", None, b"x"),)
+        for _, kind, _, length, _, _, nullable in cursor.description:
+            # VAR_STRING of 15 bytes, which PyMySQL counts as five characters of utf8.
+            assert (kind, length, nullable) == (253, 5, False)
+
+
+def test_the_status_says_that_backslashes_are_no_escapes(sandbox_instance):
+    with closing(sandbox_instance.connect()) as connection:
+        assert connection.server_status & 0x200
+        assert connection.escape("a\\'b") == "'a\\''b'"
+
+
+def test_a_field_of_20_megabytes_arrives_whole(sandbox_instance):
+    [(text,)] = sandbox_instance.query("SELECT printf('%.*c', 20000000, 'x')")
+    assert text == "x" * 20_000_000
+
+
+def test_a_statement_above_16_megabytes_is_refused(sandbox_instance):
+    with pytest.raises(pymysql.err.MySQLError, match="above 16 MB"):
+        sandbox_instance.run(f"SELECT length('{'x' * 17_000_000}')")
+    assert sandbox_instance.query(f"SELECT length('{'x' * 12_000_000}')") == [("12000000",)]
+
+
+def test_prepared_statements_are_not_supported(sandbox_instance):
+    with closing(sandbox_instance.connect()) as connection:
+        connection._execute_command(0x16, b"SELECT 1")
+        with pytest.raises(pymysql.err.MySQLError, match="Command not supported"):
+            connection._read_ok_packet()
+        connection.ping(reconnect=False)
+        connection.select_db("anything")
+
+
+def test_a_remote_client_is_not_let_in_as_admin(sandbox, sandbox_instance):
+    sandbox.options.clients_are_remote = True
+    for user in ("admin", "stats"):
+        with pytest.raises(pymysql.err.MySQLError) as caught:
+            sandbox_instance.connect(user, user)
+        assert caught.value.args == (1040, f"User '{user}' can only connect locally")
+    sandbox_instance.connect("radmin", "radmin").close()
+
+
+def test_the_handshake_announces_the_version_at_runtime(sandbox_instance):
+    sandbox_instance.run("SET mysql-server_version='5.7.99'")
+    sandbox_instance.run("LOAD MYSQL VARIABLES TO RUNTIME")
+    with closing(sandbox_instance.connect()) as connection:
+        assert connection.server_version == "5.7.99"
+
+
+def test_any_version_text_is_announced(sandbox, sandbox_instance):
+    sandbox_instance.run("SET mysql-server_version='MariaDB-10.2.31'")
+    sandbox_instance.run("LOAD MYSQL VARIABLES TO RUNTIME")
+    with closing(socket.create_connection((sandbox.host, sandbox.port))) as client:
+        greeting = client.recv(200)
+    assert greeting[5:].split(b"\0")[0] == b"MariaDB-10.2.31"
+
+
+def test_other_users_can_be_given():
+    with Sandbox(users={"boss": "p:w"}, stats_users={}) as sandbox:
+        instance = Instance(sandbox.host, sandbox.port, "boss", "p")
+        assert instance.query("SELECT USER()") == [("boss@127.0.0.1",)]
+        instance.close()
+        with pytest.raises(pymysql.err.MySQLError, match="Access denied"):
+            instance.connect("admin", "admin")
+
+
+def test_stopping_cuts_off_the_clients(sandbox, sandbox_instance):
+    sandbox_instance.run("INSERT INTO mysql_servers (hostname) VALUES ('a')")
+    with closing(sandbox_instance.connect()) as connection:
+        sandbox.stop()
+        with pytest.raises(pymysql.err.OperationalError):
+            run(connection, "SELECT 1")
+    with pytest.raises(pymysql.err.OperationalError):
+        sandbox_instance.connect()
+    sandbox_instance.close()
+    sandbox.start(port=sandbox.port)
+    assert sandbox_instance.query("SELECT hostname FROM mysql_servers") == [("a",)]
+
+
+def test_a_restart_keeps_the_port(sandbox, sandbox_instance):
+    port = sandbox.port
+    sandbox_instance.run(
+        "UPDATE global_variables SET variable_value='9' WHERE variable_name='mysql-threads'"
+    )
+    sandbox_instance.run("SAVE MYSQL VARIABLES TO DISK")
+    sandbox_instance.close()
+    sandbox.restart()
+    assert sandbox.port == port
+    assert sandbox_instance.query(
+        "SELECT variable_value FROM runtime_global_variables WHERE variable_name='mysql-threads'"
+    ) == [("9",)]
+
+
+def test_hooks_see_statements_and_can_fail_them(sandbox, sandbox_instance):
+    seen: list[str] = []
+
+    def refuse(sql: str) -> None:
+        seen.append(sql)
+        if sql.startswith("DELETE"):
+            raise AdminError("ProxySQL Admin Error: database is locked", code=1205)
+
+    sandbox.options.before_statement = refuse
+    assert sandbox_instance.query("SELECT 1") == [("1",)]
+    with pytest.raises(pymysql.err.MySQLError) as caught:
+        sandbox_instance.run("DELETE FROM mysql_servers")
+    assert caught.value.args[0] == 1205
+    assert seen[-2:] == ["SELECT 1", "DELETE FROM mysql_servers"]
+
+
+def test_hooks_can_lose_the_answer(sandbox, sandbox_instance):
+    def cut(sql: str) -> None:
+        if sql.startswith("INSERT"):
+            raise CutConnectionError
+
+    sandbox.options.after_statement = cut
+    with pytest.raises(pymysql.err.OperationalError):
+        sandbox_instance.run("INSERT INTO mysql_servers (hostname) VALUES ('a')")
+    sandbox_instance.close()
+    assert sandbox_instance.query("SELECT hostname FROM mysql_servers") == [("a",)]
+
+
+def test_statements_wait_while_somebody_else_is_busy(sandbox, sandbox_instance):
+    answers: list[object] = []
+    sandbox_instance.query("SELECT 1")
+    thread = threading.Thread(target=lambda: answers.append(sandbox_instance.query("SELECT 2")))
+    with sandbox.held():
+        thread.start()
+        thread.join(0.2)
+        assert not answers
+    thread.join()
+    assert answers == [[("2",)]]
+
+
+def test_a_taken_port_is_an_error():
+    with closing(socket.socket()) as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        sandbox = Sandbox()
+        with pytest.raises(ProxyctlError, match=r"cannot listen on 127\.0\.0\.1"):
+            sandbox.start(port=other.getsockname()[1])
+        sandbox.close()
+
+
+def test_it_does_not_serve_twice(sandbox):
+    with pytest.raises(InternalError):
+        sandbox.start()
+
+
+def test_serving_for_ever_ends_when_it_is_stopped():
+    sandbox = Sandbox()
+    ready: list[int] = []
+
+    def stop_soon(port: int) -> None:
+        ready.append(port)
+        threading.Thread(target=sandbox.stop).start()
+
+    sandbox.serve_forever(port=0, ready=stop_soon)
+    assert ready == [sandbox.port]
+
+
+def test_a_client_that_speaks_nonsense_is_dropped(sandbox, sandbox_instance):
+    with closing(socket.create_connection((sandbox.host, sandbox.port))) as client:
+        client.recv(100)
+        client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(100):
+            pass
+    assert sandbox_instance.query("SELECT 1") == [("1",)]
