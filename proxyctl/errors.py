@@ -19,6 +19,11 @@ from enum import IntEnum
 from typing import ClassVar
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 change` or `2 changes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 class ExitCode(IntEnum):
     """What the process returns. 0 to 3: nothing was changed, unless an apply finished."""
 
@@ -79,8 +84,7 @@ class ConfigError(ProxyctlError):
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = sorted(mistakes, key=lambda m: (m.path, m.line, m.column, m.key, m.message))
-        count = len(self.mistakes)
-        super().__init__(f"{count} mistake{'' if count == 1 else 's'} in the files")
+        super().__init__(f"{counted(len(self.mistakes), 'mistake')} in the files")
 
     def lines(self) -> list[str]:
         """Return one entry per mistake; the summary comes last."""

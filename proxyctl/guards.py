@@ -51,7 +51,7 @@ def _too_many_deletes(
     ]
     remaining = len(survey.target)
     if table in NEVER_EMPTIED and gone and remaining == 0:
-        yield Refusal("table_emptied", f"{table}: all {present} rows would be deleted", FORCE)
+        yield Refusal("table_emptied", f"{table}: all rows would be deleted ({present})", FORCE)
     elif present > limits.max_deletes_above_rows and (
         len(gone) * 100 > present * limits.max_deletes_percent
     ):

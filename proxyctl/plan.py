@@ -33,32 +33,39 @@ class FieldChange:
     is_secret: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Change:
     """One row that differs from the files in at least one layer.
 
     Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
-    DISK. `fields` and `row` are made from it when somebody looks, and the class is not frozen,
-    which would make it four times as slow to build: a first apply has many rows.
+    DISK; `places` tells where rows come from. Everything else is made from these when somebody
+    looks, and the class is not frozen: a first apply has many rows, and shows few of them.
     """
 
     layout: Layout
     key: Key
     layers: tuple[Layer, ...]
     shown: Difference
-    where: Where | None = None
+    places: Mapping[Key, Where]
 
-    action: str = field(init=False)
-    table: str = field(init=False)
+    @property
+    def table(self) -> str:
+        """The table's name in the catalogue."""
+        return self.layout.name
 
-    def __post_init__(self) -> None:
-        self.table = self.layout.name
+    @property
+    def action(self) -> str:
+        """Whether the row is added, changed or deleted."""
         if self.shown.desired is None:
-            self.action = DELETE
-        else:
-            self.action = ADD if self.shown.current is None else CHANGE
+            return DELETE
+        return ADD if self.shown.current is None else CHANGE
 
-    @cached_property
+    @property
+    def where(self) -> Where | None:
+        """The place in the files that the row comes from."""
+        return self.places.get(self.key)
+
+    @property
     def fields(self) -> tuple[FieldChange, ...]:
         """The fields that differ; of a new row those that are not ProxySQL's defaults."""
         if self.shown.desired is None:
@@ -67,7 +74,7 @@ class Change:
             return tuple(_added_fields(self.layout, self.shown.desired))
         return tuple(_changed_fields(self.layout, self.shown))
 
-    @cached_property
+    @property
     def row(self) -> dict[str, Value]:
         """The desired row, or the current one of a deletion, with secrets left out."""
         return _public(self.layout, self.shown.desired or self.shown.current or ())
@@ -116,10 +123,19 @@ class ModulePlan:
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
         """Return how many rows are added, changed and deleted in a layer, by action."""
-        return Counter(change.action for change in self.changes if layer in change.layers)
+        found: Counter[str] = Counter()
+        for (_, action, layers), count in self.tallies.items():
+            if layer in layers:
+                found[action] += count
+        return found
 
-    def staging(self) -> list[Statement]:
-        """Return the statements that turn MEMORY into the first image (or the final rows)."""
+    @cached_property
+    def tallies(self) -> Counter[tuple[str, str, tuple[Layer, ...]]]:
+        """How many changes there are, by table, action and layers. Counted once: they are many."""
+        return Counter((change.table, change.action, change.layers) for change in self.changes)
+
+    def staging(self) -> Iterator[Statement]:
+        """Yield the statements that turn MEMORY into the first image (or the final rows)."""
         return self.transition({n: s.memory for n, s in self.surveys.items()}, self.first)
 
     @property
@@ -127,13 +143,13 @@ class ModulePlan:
         """What MEMORY holds after staging: the first image, or the final rows without a LOAD."""
         return self.images[0] if self.images else self.final
 
-    def transition(self, before: Mapping[str, Rows], after: Mapping[str, Rows]) -> list[Statement]:
-        """Return the statements that turn one set of MEMORY rows of this module into another."""
-        statements: list[Statement] = []
+    def transition(
+        self, before: Mapping[str, Rows], after: Mapping[str, Rows]
+    ) -> Iterator[Statement]:
+        """Yield the statements that turn one set of MEMORY rows of this module into another."""
         for name, rows in after.items():
             if rows is not before[name]:
-                statements += transition(self.surveys[name].layout, before[name], rows)
-        return statements
+                yield from transition(self.surveys[name].layout, before[name], rows)
 
 
 @dataclass
@@ -218,18 +234,37 @@ def plan_module(
 
 def changes_of(survey: TableSurvey) -> list[Change]:
     """Return the differences of the three layers as one change a row, sorted by key."""
-    layers: dict[Key, tuple[Layer, ...]] = {}
-    shown: dict[Key, Difference] = {}
-    for layer in (Layer.RUNTIME, Layer.MEMORY, Layer.DISK):
-        for difference in survey.changes.get(layer, ()):
-            key = difference.key
-            layers[key] = (*layers.get(key, ()), layer)
-            shown.setdefault(key, difference)
-    where = survey.desired.where if survey.desired else {}
+    places = survey.desired.where if survey.desired else {}
+    lists = [survey.changes.get(layer, []) for layer in _SHOWN_FIRST]
+    keys = [[difference.key for difference in found] for found in lists]
+    if keys[0] == keys[1] == keys[2]:
+        # Nothing, or a first apply: every layer lacks the same rows.
+        shown = dict(zip(keys[0], lists[0], strict=True))
+        masks = dict.fromkeys(keys[0], len(_LAYERS) - 1)
+    else:
+        shown, masks = _merged(lists)
     return [
-        Change(survey.layout, key, layers[key], shown[key], where.get(key))
+        Change(survey.layout, key, _LAYERS[masks[key]], shown[key], places)
         for key in sorted_keys(shown)
     ]
+
+
+def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
+    """Return by key the difference to show, and a bit mask of the layers that differ."""
+    shown: dict[Key, Difference] = {}
+    masks: dict[Key, int] = {}
+    for bit, found in enumerate(lists):
+        for difference in found:
+            masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
+            shown.setdefault(difference.key, difference)
+    return shown, masks
+
+
+_SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+_LAYERS = tuple(
+    tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
+)
+"""The layers that a bit mask stands for."""
 
 
 def sorted_keys(keys: Iterable[Key]) -> list[Key]:
@@ -267,9 +302,10 @@ def _field(layout: Layout, position: int, current: Row | None, desired: DesiredR
 
 def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
     """Yield the fields of a new row that are not ProxySQL's defaults."""
-    for position, cell in enumerate(desired):
-        is_key = position in layout.key_index
-        if not is_key and cell is not KEEP and cell != layout.defaults[position]:
+    for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
+        # A column without a default that must not be NULL holds '' where nothing is said.
+        default = "" if column.notnull and column.default is None else column.default
+        if position not in layout.key_index and cell is not KEEP and cell != default:
             yield _field(layout, position, None, desired)
 
 

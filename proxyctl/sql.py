@@ -180,9 +180,26 @@ def select_json(layout: Layout, layer: Layer, *, chunk: int) -> str:
     JSON made inside SQLite reads five times faster than rows, which ProxySQL sends field by field.
     Grouping by rowid costs no sort, and keeps every field far below the size of a packet.
     """
+    return f"SELECT {_json_of(layout, layer, chunk)}"
+
+
+def select_json_together(layouts: Sequence[Layout], layer: Layer, *, chunk: int) -> str:
+    """Return one SELECT of several tables: each row tells by its number which table it is of.
+
+    A statement that names RUNTIME tables makes ProxySQL fill each of them first, and some fill
+    their neighbours too: named together they are filled once, and show one moment.
+    """
+    parts = (
+        f"SELECT {number}, {_json_of(layout, layer, chunk)}"
+        for number, layout in enumerate(layouts)
+    )
+    return " UNION ALL ".join(parts)
+
+
+def _json_of(layout: Layout, layer: Layer, chunk: int) -> str:
     fields = ",".join(map(quoted_name, layout.names))
     return (
-        f"SELECT json_group_array(json_array({fields}))"
+        f"json_group_array(json_array({fields}))"
         f" FROM {table_name(layout, layer)}{_where(layout)} GROUP BY rowid/{chunk}"
     )
 
@@ -210,8 +227,10 @@ def mask_literals(sql: str) -> str:
     return re.sub(r"'(?:[^']|'')*'", literal(MASK), sql)
 
 
-def transition(layout: Layout, before: dict[Key, Row], after: dict[Key, Row]) -> list[Statement]:
-    """Return the fewest plain statements that turn one set of rows into the other.
+def transition(
+    layout: Layout, before: dict[Key, Row], after: dict[Key, Row]
+) -> Iterator[Statement]:
+    """Yield the fewest plain statements that turn one set of rows into the other.
 
     Deletes come first, so that an UPDATE or INSERT never meets a row that is about to leave. An
     update that would meet a second UNIQUE key on the way is made as delete and insert.
@@ -231,11 +250,9 @@ def transition(layout: Layout, before: dict[Key, Row], after: dict[Key, Row]) ->
             gone += clashing
             changed = [key for key in changed if key not in set(clashing)]
             new = [*new, *(after[key] for key in clashing)]
-    return [
-        *deletes(layout, gone),
-        *(update(layout, key, before[key], after[key]) for key in changed),
-        *inserts(layout, new),
-    ]
+    yield from deletes(layout, gone)
+    yield from (update(layout, key, before[key], after[key]) for key in changed)
+    yield from inserts(layout, new)
 
 
 def _clashes(layout: Layout, key: Key, row: Row, taken: dict[tuple[Value, ...], Key]) -> bool:

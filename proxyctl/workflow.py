@@ -7,7 +7,7 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from proxyctl import fitting, guards, pending
@@ -21,10 +21,12 @@ from proxyctl.admin.read import (
 )
 from proxyctl.catalog import ADMIN_MODULES, TABLES, AdminModule, Layout, Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
-from proxyctl.errors import ConfigError, Mistake, UsageError
+from proxyctl.errors import ConfigError, Mistake, UsageError, counted
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.plan import ModulePlan, Plan, complete_images, plan_module
+from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, Desired, DesiredTable, Layer, Row
 from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
@@ -41,6 +43,17 @@ class PlanOptions:
 
 
 DEFAULT_OPTIONS = PlanOptions()
+
+_LARGE = (
+    "mysql_users",
+    "pgsql_users",
+    "mysql_query_rules",
+    "pgsql_query_rules",
+    "mysql_query_rules_fast_routing",
+    "pgsql_query_rules_fast_routing",
+)
+"""Tables worth reading ahead, in the order in which they are compared. Users come first: RUNTIME
+holds them in halves, and folding those is done while ProxySQL is busy with the next table."""
 
 
 @dataclass
@@ -72,20 +85,34 @@ class _Survey:
         return {name: self.table(name) for name in names}
 
 
+@dataclass(frozen=True)
+class InstanceLook:
+    """What is asked first of an instance: the tables it has, and what decides how to read them."""
+
+    layouts: dict[str, Layout]
+    facts: RuntimeFacts
+
+
+def look_at(client: AdminClient) -> InstanceLook:
+    """Return the first look at an instance."""
+    return InstanceLook(read_layouts(client), read_facts(client))
+
+
 def make_plan(
     client: AdminClient,
     desired: Desired,
     options: PlanOptions = DEFAULT_OPTIONS,
     *,
     reader: TableReader | None = None,
+    instance: InstanceLook | None = None,
 ) -> Plan:
     """Read the instance and return the plan. Sends SELECTs only.
 
-    Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
-    read.
+    `instance`: what was looked up before. Raises: ConfigError when the files do not fit this
+    instance, InstanceError when it cannot be read.
     """
-    layouts = read_layouts(client)
-    facts = read_facts(client)
+    instance = instance or look_at(client)
+    layouts, facts = instance.layouts, instance.facts
     tables = select(desired.tables, options.only)
     mistakes = [
         *fitting.misfits(tables, layouts, client.version),
@@ -111,10 +138,39 @@ def make_plan(
     if mistakes:
         raise ConfigError(mistakes)
     used = _used_hostgroups(survey)
-    complete_images(plan.modules, survey.surroundings, used)
-    _add_refusals(plan, survey, desired, options, used)
+    complete_images(plan.modules, survey.surroundings, used.before | used.after)
+    _add_refusals(plan, survey, desired, options, used.after)
     _add_remarks(plan, survey)
     return plan
+
+
+def plan_files(
+    client: AdminClient,
+    files: ParsedFiles,
+    options: PlanOptions = DEFAULT_OPTIONS,
+    *,
+    reader: TableReader | None = None,
+) -> Plan:
+    """Compile the files for this instance and return the plan.
+
+    Large tables are read from the instance while the files are compiled. Raises like `make_plan`.
+    """
+    reader = reader or TableReader(client)
+    instance = look_at(client)
+    layouts = instance.layouts
+    likely = [name for name in _LARGE if name in files.sections and name in layouts]
+    with reader.reading_ahead(_all_layers([layouts[name] for name in likely])):
+        desired = files.project(client.version).desired
+        return make_plan(client, desired, options, reader=reader, instance=instance)
+
+
+def _all_layers(layouts: Iterable[Layout]) -> list[tuple[Layout, Layer]]:
+    """Return the layers to read ahead.
+
+    RUNTIME first: ProxySQL takes long to make it, and waiting for that leaves the processor to us.
+    """
+    order = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+    return [(layout, layer) for layout in layouts for layer in order]
 
 
 def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake]:
@@ -200,22 +256,11 @@ def _module_plans(survey: _Survey) -> Iterator[ModulePlan]:
 
 
 def _survey_managed(survey: _Survey) -> None:
-    """Survey every managed table, reading ahead.
-
-    Users come first: RUNTIME holds them in halves, which takes the longest to compare, and that
-    can be done while ProxySQL is busy with the next table.
-    """
-    tables = sorted(
-        (name for name in survey.tables if name not in survey.done),
-        key=lambda name: (not name.endswith("_users"), name),
-    )
-    requests = [
-        (survey.layouts[name], layer)
-        for name in tables
-        for layer in (Layer.MEMORY, Layer.DISK, Layer.RUNTIME)
-    ]
-    with survey.reader.reading_ahead(requests):
-        for name in tables:
+    """Survey every managed table, large ones first and reading ahead."""
+    waiting = [name for name in survey.tables if name not in survey.done]
+    large = [name for name in _LARGE if name in waiting]
+    with survey.reader.reading_ahead(_all_layers([survey.layouts[name] for name in large])):
+        for name in (*large, *(name for name in waiting if name not in large)):
             survey.table(name)
 
 
@@ -266,22 +311,38 @@ def _unknown_variables(survey: _Survey, client: AdminClient) -> Iterator[Mistake
                 )
 
 
-def _used_hostgroups(survey: _Survey) -> frozenset[Value]:
+@dataclass(frozen=True)
+class _Used:
+    """The hostgroups that rules, fast routing and users send traffic to, now and afterwards."""
+
+    before: frozenset[Value] = frozenset()
+    after: frozenset[Value] = frozenset()
+
+
+_ROUTING_TABLES = {
+    "mysql_query_rules": "destination_hostgroup",
+    "mysql_query_rules_fast_routing": "destination_hostgroup",
+    "mysql_users": "default_hostgroup",
+}
+
+
+def _used_hostgroups(survey: _Survey) -> _Used:
     """Return the hostgroups in use; asked only when servers change at RUNTIME."""
     servers = survey.done.get("mysql_servers")
     if servers is None or not servers.changes.get(Layer.RUNTIME):
-        return frozenset()
-    used = used_hostgroups(survey.client, survey.layouts)
-    for name, column in (
-        ("mysql_query_rules", "destination_hostgroup"),
-        ("mysql_query_rules_fast_routing", "destination_hostgroup"),
-        ("mysql_users", "default_hostgroup"),
-    ):
-        found = survey.done.get(name)
-        if found is not None:
-            position = found.layout.index[column]
-            used |= {row[position] for row in found.target.values() if row[position] is not None}
-    return used
+        return _Used()
+    after: set[Value] = set()
+    unmanaged = dict(survey.layouts)
+    for name, column in _ROUTING_TABLES.items():
+        if name in survey.tables:
+            del unmanaged[name]
+            rows = runtime_image(survey.layouts[name], dict(survey.table(name).target)).values()
+            position = survey.layouts[name].index[column]
+            # The rows of MEMORY, which hold no KEEP.
+            after |= {row[position] for row in rows if isinstance(row[position], int)}  # type: ignore[misc]
+    if unmanaged.keys() & _ROUTING_TABLES.keys():
+        after |= used_hostgroups(survey.client, unmanaged)
+    return _Used(used_hostgroups(survey.client, survey.layouts), frozenset(after))
 
 
 def _add_refusals(
@@ -317,14 +378,15 @@ def _add_remarks(plan: Plan, survey: _Survey) -> None:
         table = found.layout.name
         scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
         if scope and found.unowned:
-            plan.left_alone.append(f"{table}: {found.unowned} rows outside {scope.text}")
+            plan.left_alone.append(f"{table}: {counted(found.unowned, 'row')} outside {scope.text}")
         plan.left_alone.extend(_held(found))
         for host, port in found.drained:
             plan.left_alone.append(f"{host}:{port} drained (max_connections 0 at RUNTIME)")
         for host, port in found.discovered:
             plan.left_alone.append(f"{host}:{port} discovered by the monitor")
         if found.draining:
-            plan.left_alone.append(f"{table}: {found.draining} rows OFFLINE_HARD, draining")
+            rows = counted(found.draining, "row")
+            plan.left_alone.append(f"{table}: {rows} OFFLINE_HARD, draining")
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(_unshunned(module))

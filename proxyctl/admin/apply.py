@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.prefetch import made_ahead
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.verify import Shortfall, runtime_shortfalls, stored_shortfalls
 from proxyctl.errors import (
@@ -80,6 +81,7 @@ class _Run:
         self.memory = {module.name: _before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
+        self._readers: dict[str, Callable[[Layer], Rows]] = {}
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
@@ -107,13 +109,17 @@ class _Run:
         Raises: ReadBackError when MEMORY holds something else afterwards.
         """
         before = self.memory[module.name]
-        changed = [name for name, rows in wanted.items() if rows is not before[name]]
-        statements = module.transition(before, {name: wanted[name] for name in changed})
-        if not statements:
+        changed = [
+            name
+            for name, rows in wanted.items()
+            if rows is not before[name] and rows != before[name]
+        ]
+        if not changed:
             self.memory[module.name] = {**before, **wanted}
             return
         self.results[module.name].memory = UNKNOWN
-        for statement in statements:
+        statements = module.transition(before, {name: wanted[name] for name in changed})
+        for statement in made_ahead(statements):
             self.lock.renew()
             self.client.execute(statement)
             self.result.statements += 1
@@ -125,7 +131,11 @@ class _Run:
         self.memory[module.name] = {**before, **wanted}
 
     def _read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
-        return TableReader(self.client).read(module.surveys[table].layout, layer)
+        """Read a table. DISK mostly has the text that MEMORY had, which is parsed once."""
+        if table not in self._readers:
+            reader = TableReader(self.client)
+            self._readers[table] = reader.layers_of(module.surveys[table].layout)
+        return self._readers[table](layer)
 
     def _demand(self, shortfalls: Iterable[Shortfall], layer: Layer) -> None:
         found = [shortfall.text() for shortfall in shortfalls]
@@ -179,8 +189,10 @@ class _Run:
     def _verify_runtime(
         self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
     ) -> None:
+        layouts = [survey.layout for survey in module.surveys.values()]
+        runtime = TableReader(self.client).read_together(layouts, Layer.RUNTIME)
         for name, survey in module.surveys.items():
-            rows = self._read(module, name, Layer.RUNTIME)
+            rows = runtime.pop(name)
             expected = image.get(name, survey.memory)
             found = runtime_shortfalls(survey.layout, rows, expected, families)
             self._demand(found, Layer.RUNTIME)

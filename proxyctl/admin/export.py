@@ -6,6 +6,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
 from proxyctl.catalog import TABLES, Layout
 from proxyctl.compare import fold_users
+from proxyctl.errors import counted
 from proxyctl.export import Exported, export_variables, from_runtime, sorted_rows, with_secrets
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.state import Layer, Rows
@@ -56,11 +57,11 @@ def _export_table(
         exported.tables[layout.name] = with_secrets(layout, sorted_rows(rows), secrets)
     if found.unpublished:
         exported.warnings.append(
-            f"{layout.name}: MEMORY and RUNTIME differ in {len(found.unpublished)} rows"
+            f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(found.unpublished), 'row')}"
         )
     if found.unsaved:
         exported.warnings.append(
-            f"{layout.name}: MEMORY and DISK differ in {len(found.unsaved)} rows"
+            f"{layout.name}: MEMORY and DISK differ in {counted(len(found.unsaved), 'row')}"
         )
 
 

@@ -1,15 +1,17 @@
-"""Read ahead: the next layer comes over a second connection while the last one is compared.
+"""Work ahead: ProxySQL and we are two processes, and neither should wait for the other.
 
-RUNTIME of a large table costs ProxySQL more time than all of our comparing; both run side by side.
+The next layer comes over a second connection while the last one is compared, and the next statement
+is written while ProxySQL runs the last one.
 """
 
 from __future__ import annotations
 
 import queue
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar, cast
 
 from proxyctl.catalog import Layout
 from proxyctl.errors import ProxyctlError
@@ -20,6 +22,11 @@ ReadChunks = Callable[[Layout, Layer], list[bytes]]
 
 AHEAD = 3
 """Texts that wait to be taken. More would hold a large table in more layers than are compared."""
+
+
+SWITCH_S = 0.0005
+"""How soon a busy main thread lets this one take up what has arrived. With Python's 5 ms, each of
+the thousand pieces of a large answer waits that long, and ProxySQL with it."""
 
 
 class Prefetch:
@@ -35,13 +42,17 @@ class Prefetch:
         requests: Sequence[Request],
     ) -> None:
         self._open_reader = open_reader
-        self._expected = list(requests)
-        self._taken = 0
-        self._texts: queue.Queue[list[bytes] | None] = queue.Queue(AHEAD)
-        self._is_stopped = threading.Event()
+        self._requests = list(requests)
+        self._coming = {(layout.name, layer) for layout, layer in requests}
+        self._texts: dict[tuple[str, Layer], list[bytes]] = {}
+        self._changed = threading.Condition()
+        self._is_awaited = False
+        self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="proxyctl-prefetch", daemon=True)
 
     def __enter__(self) -> Self:
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
         self._thread.start()
         return self
 
@@ -51,49 +62,94 @@ class Prefetch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_stopped.set()
-        while self._thread.is_alive():
-            self._drain()
-            self._thread.join(0.01)
+        sys.setswitchinterval(self._interval)
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+        self._thread.join()
 
     def take(self, layout: Layout, layer: Layer) -> list[bytes] | None:
-        """Return the text of a layer if it is the next one read ahead, else None."""
-        if self._taken >= len(self._expected):
-            return None
-        wanted, at = self._expected[self._taken]
-        if wanted.name != layout.name or at is not layer:
-            return None
-        self._taken += 1
-        text = self._texts.get()
-        if text is None:
-            self._taken = len(self._expected)
+        """Return the text of a layer that is read ahead, waiting for it; None if it is not."""
+        wanted = (layout.name, layer)
+        with self._changed:
+            self._is_awaited = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: wanted in self._texts or wanted not in self._coming)
+            self._is_awaited = False
+            self._coming.discard(wanted)
+            text = self._texts.pop(wanted, None)
+            self._changed.notify_all()
         return text
 
     def _run(self) -> None:
         close: Callable[[], None] | None = None
         try:
             read, close = self._open_reader()
-            for layout, layer in self._expected:
-                if self._is_stopped.is_set():
-                    return
-                self._put(read(layout, layer))
+            for layout, layer in self._requests:
+                with self._changed:
+                    self._changed.wait_for(self._may_go_on)
+                    if self._is_stopped:
+                        return
+                text = read(layout, layer)
+                with self._changed:
+                    self._texts[layout.name, layer] = text
+                    self._changed.notify_all()
         except ProxyctlError:
-            self._put(None)
+            # The one who asks reads for himself, and meets the error where it can be told.
+            with self._changed:
+                self._coming &= set(self._texts)
+                self._changed.notify_all()
         finally:
             if close is not None:
                 close()
 
-    def _put(self, text: list[bytes] | None) -> None:
-        while not self._is_stopped.is_set():
+    def _may_go_on(self) -> bool:
+        return self._is_stopped or self._is_awaited or len(self._texts) < AHEAD
+
+
+Item = TypeVar("Item")
+
+
+def made_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items, each made in a thread while the one before it is used.
+
+    An error while making one is raised here, in its place. The thread ends with the generator.
+    """
+    made: queue.Queue[tuple[Item | None, BaseException | None]] = queue.Queue(1)
+    is_stopped = threading.Event()
+
+    def put(item: Item | None, error: BaseException | None = None) -> None:
+        while not is_stopped.is_set():
             try:
-                self._texts.put(text, timeout=0.05)
+                made.put((item, error), timeout=0.1)
             except queue.Full:
                 continue
             return
 
-    def _drain(self) -> None:
+    def make() -> None:
         try:
-            while True:
-                self._texts.get_nowait()
-        except queue.Empty:
-            return
+            for item in items:
+                put(item)
+                if is_stopped.is_set():
+                    return
+            put(None, _EndError())
+        except Exception as error:
+            put(None, error)
+
+    thread = threading.Thread(target=make, name="proxyctl-make-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = made.get()
+            if isinstance(error, _EndError):
+                return
+            if error is not None:
+                raise error
+            yield cast("Item", item)
+    finally:
+        is_stopped.set()
+        thread.join()
+
+
+class _EndError(Exception):
+    """Marks the end of the items."""

@@ -13,7 +13,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.prefetch import Prefetch, ReadChunks, Request
 from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
 from proxyctl.errors import InternalError, StatementError
-from proxyctl.sql import literal, select_json, select_rows
+from proxyctl.sql import literal, select_json, select_json_together, select_rows
 from proxyctl.state import Key, Layer, Row, Rows
 
 if TYPE_CHECKING:
@@ -101,7 +101,13 @@ class TableReader:
 
     @contextmanager
     def reading_ahead(self, requests: Sequence[Request]) -> Iterator[None]:
-        """Read these layers ahead, in this order, while the block runs."""
+        """Read these layers ahead, in this order, while the block runs.
+
+        Inside another such block it changes nothing: one thread reads ahead at a time.
+        """
+        if self._prefetch is not None or not requests:
+            yield
+            return
         with Prefetch(self._second_reader, requests) as self._prefetch:
             try:
                 yield
@@ -134,19 +140,39 @@ class TableReader:
         """Return the rows of a table in one layer."""
         return self.layers_of(layout)(layer)
 
+    def read_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
+        """Return the rows of several tables in one layer, by table, read at one moment."""
+        found = None
+        if len(layouts) > 1:
+            found = self._json_rows(select_json_together(layouts, layer, chunk=CHUNK_ROWS))
+        if found is None:
+            return {layout.name: self.read(layout, layer) for layout in layouts}
+        chunks: dict[str, list[bytes]] = {layout.name: [] for layout in layouts}
+        for number, text in found:
+            if number is not None and text is not None and text != b"[]":
+                chunks[layouts[int(number)].name].append(text[1:-1])
+        return {layout.name: parse_rows(layout, chunks[layout.name]) for layout in layouts}
+
+    def _json_rows(self, sql: str) -> list[tuple[bytes | None, ...]] | None:
+        """Return the answer to a SELECT of JSON; None from a ProxySQL without these functions."""
+        if not self._has_json:
+            return None
+        try:
+            return self._client.raw(sql)
+        except StatementError as error:
+            if "no such function" not in error.message:
+                raise
+            self._has_json = False
+            return None
+
     def _chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
         """Return the rows as JSON texts without the outer brackets."""
         ahead = self._prefetch.take(layout, layer) if self._prefetch else None
         if ahead is not None:
             return ahead
-        if self._has_json:
-            try:
-                rows = self._client.raw(select_json(layout, layer, chunk=CHUNK_ROWS))
-                return [row[0][1:-1] for row in rows if row[0] is not None and row[0] != b"[]"]
-            except StatementError as error:
-                if "no such function" not in error.message:
-                    raise
-                self._has_json = False
+        found = self._json_rows(select_json(layout, layer, chunk=CHUNK_ROWS))
+        if found is not None:
+            return [row[0][1:-1] for row in found if row[0] is not None and row[0] != b"[]"]
         return [_row_json(layout, row) for row in self._client.raw(select_rows(layout, layer))]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,13 +21,13 @@ from proxyctl.cli.options import (
     command,
 )
 from proxyctl.cli.output import say, style, write, write_file
-from proxyctl.errors import ExitCode, RefusedError, UsageError
+from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
     from proxyctl.admin.lock import Lock
     from proxyctl.admin.read import TableReader
-    from proxyctl.config.load import Project
+    from proxyctl.config.load import ParsedFiles
     from proxyctl.plan import Plan
     from proxyctl.result import ApplyResult
     from proxyctl.saved_plan import SavedPlan
@@ -71,9 +71,29 @@ class Allowances:
 
     def names(self) -> list[str]:
         """Return the options as they stood on the command line, for a saved plan."""
-        flags = ("force", "discard_pending", "include_pending")
-        given = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self, flag)]
+        given = [option for option, flag in _FLAGS.items() if getattr(self, flag)]
         return [*given, *(f"--only={name}" for name in self.only or ())]
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> Allowances | None:
+        """Return what `names` gave, or None where an option is none of these."""
+        only: list[str] = []
+        flags: dict[str, bool] = {}
+        for option in names:
+            if option.startswith("--only="):
+                only.append(option.removeprefix("--only="))
+            elif option in _FLAGS:
+                flags[_FLAGS[option]] = True
+            else:
+                return None
+        return cls(only=only or None, **flags)
+
+
+_FLAGS = {
+    "--force": "force",
+    "--discard-pending": "discard_pending",
+    "--include-pending": "include_pending",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -101,8 +121,8 @@ def plan(
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.saved_plan import save
 
-    with _open(files, connection) as (client, project):
-        found = _make_plan(client, project, _plan_options(allowances))
+    with _open(files, connection) as (client, parsed):
+        found = _make_plan(client, parsed, _plan_options(allowances))
     write(_plan_output(found, format))
     if out:
         write_file(
@@ -139,13 +159,13 @@ def apply(
     saved = SavedPlan.read(Path(plan_file)) if plan_file else None
     if saved is not None:
         files, allowances = _as_saved(saved, files, allowances)
-    with _open(files, connection) as (client, project):
+    with _open(files, connection) as (client, parsed):
         if saved is not None:
             saved.check_address(client.address)
         approved = saved.fingerprint if saved else None
         options = _plan_options(allowances)
         if approved is None and not auto_approve:
-            shown = _make_plan(client, project, options)
+            shown = _make_plan(client, parsed, options)
             write(_plan_output(shown, PlanFormat.TEXT))
             if shown.is_in_sync:
                 return ExitCode.DONE
@@ -153,7 +173,7 @@ def apply(
             _ask(shown)
             approved = shown.fingerprint
         request = _Request(options, approved, save=not no_save, lock_timeout_s=lock_timeout)
-        found, result = _apply_locked(client, project, request)
+        found, result = _apply_locked(client, parsed, request)
     is_new = auto_approve or saved is not None
     write(_result_output(found, result, format, shows_plan=is_new))
     return result.exit_code if result else ExitCode.DONE
@@ -170,7 +190,7 @@ class _Request:
 
 
 def _apply_locked(
-    client: AdminClient, project: Project, request: _Request
+    client: AdminClient, parsed: ParsedFiles, request: _Request
 ) -> tuple[Plan, ApplyResult | None]:
     """Take the lock, read everything again under it, and apply if it still is what was approved."""
     from dataclasses import replace
@@ -186,7 +206,7 @@ def _apply_locked(
     try:
         reader = TableReader(client, tee=snapshot.add)
         options = replace(request.options, leftovers=lock.leftovers)
-        found = _make_plan(client, project, options, reader)
+        found = _make_plan(client, parsed, options, reader)
         if request.approved is not None and found.fingerprint != request.approved:
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance or the files changed since it was"
@@ -232,8 +252,8 @@ def drift(
     from proxyctl.render.plan_machine import plan_json
     from proxyctl.workflow import PlanOptions
 
-    with _open(files, connection) as (client, project):
-        found = _make_plan(client, project, PlanOptions(only=tuple(only or ())))
+    with _open(files, connection) as (client, parsed):
+        found = _make_plan(client, parsed, PlanOptions(only=tuple(only or ())))
     write(plan_json([found]) if format is TextFormat.JSON else drift_text(found, style()))
     return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
 
@@ -279,8 +299,8 @@ def unlock(connection: ConnectionOptions) -> int:
 @contextmanager
 def _open(
     files: FileOptions, connection: ConnectionOptions
-) -> Iterator[tuple[AdminClient, Project]]:
-    """Connect to the instance, and compile the files for its version."""
+) -> Iterator[tuple[AdminClient, ParsedFiles]]:
+    """Parse the files, which may name the instance, and connect to it."""
     from dataclasses import replace
 
     from proxyctl.cli.connection import choose_instance, connect
@@ -293,7 +313,7 @@ def _open(
     if chosen is not None and chosen.vars:
         parsed = ParsedFiles(replace(given, variables={**chosen.vars, **given.variables}))
     with connect(connection, chosen) as client:
-        yield client, parsed.project(client.version)
+        yield client, parsed
 
 
 def _paths(files: FileOptions) -> list[str]:
@@ -317,13 +337,13 @@ def _plan_options(allowances: Allowances) -> PlanOptions:
 
 def _make_plan(
     client: AdminClient,
-    project: Project,
+    parsed: ParsedFiles,
     options: PlanOptions,
     reader: TableReader | None = None,
 ) -> Plan:
-    from proxyctl.workflow import make_plan
+    from proxyctl.workflow import plan_files
 
-    return make_plan(client, project.desired, options, reader=reader)
+    return plan_files(client, parsed, options, reader=reader)
 
 
 def _plan_output(found: Plan, format: PlanFormat) -> str:
@@ -393,9 +413,10 @@ def _as_saved(
             f"the plan was made with --var {', '.join(missing)}",
             hint="give the same variables again: their values are not saved",
         )
-    flags = {o.removeprefix("--").replace("-", "_") for o in saved.options if "=" not in o}
-    only = [o.split("=", 1)[1] for o in saved.options if o.startswith("--only=")]
-    return (
-        replace(files, file=files.file or list(saved.paths)),
-        Allowances(only=only or None, **dict.fromkeys(flags, True)),
-    )
+    own = Allowances.of_names(saved.options)
+    if own is None:
+        raise ProxyctlError(
+            "the saved plan is damaged: it names an option that plan does not have",
+            hint="make one with: proxyctl plan --out FILE",
+        )
+    return replace(files, file=files.file or list(saved.paths)), own

@@ -72,6 +72,12 @@ class ParsedFiles:
         with _collector_paused():
             documents = read_documents(sources, self._mistakes)
             self._parts = split(documents, self._mistakes)
+        self._projects: dict[Version, Project] = {}
+
+    @property
+    def sections(self) -> frozenset[str]:
+        """The top-level sections that stand in the files."""
+        return frozenset(self._parts)
 
     def instances(self) -> tuple[Instance, ...]:
         """Return the `instances` of the files, before anything else of them is looked at.
@@ -87,14 +93,17 @@ class ParsedFiles:
         return instances
 
     def project(self, version: Version = REFERENCE) -> Project:
-        """Return what the files say, in the layouts of `version`.
+        """Return what the files say, in the layouts of `version`; compiled once.
 
         Raises: ConfigError with all mistakes.
         """
+        if version in self._projects:
+            return self._projects[version]
         context = Context(version, self._fence, self._mistakes.copy())
         with _collector_paused():
             project = _Compiler(self._parts, context).project()
         context.mistakes.raise_if_any()
+        self._projects[version] = project
         return project
 
 
