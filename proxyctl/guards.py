@@ -32,7 +32,8 @@ def guard_refusals(
                 continue
             yield from _too_many_deletes(module, survey, limits)
             if survey.layout.name == "mysql_servers" and limits.empty_hostgroup == "refuse":
-                yield from _emptied_hostgroups(survey, families, used_hostgroups, names)
+                for message in emptied_hostgroups(survey, families, used_hostgroups, names):
+                    yield Refusal("empty_hostgroup", message, FORCE)
 
 
 def _too_many_deletes(
@@ -68,13 +69,13 @@ def _node(layout: Layout, key: tuple[Value, ...]) -> tuple[Value, ...]:
     return key[1:] if layout.name.endswith("_servers") and len(key) == 3 else key
 
 
-def _emptied_hostgroups(
+def emptied_hostgroups(
     survey: TableSurvey,
     families: Iterable[Family],
     used: frozenset[Value],
     names: Mapping[int, str],
-) -> Iterator[Refusal]:
-    """A used hostgroup that has an ONLINE server now must keep one."""
+) -> Iterator[str]:
+    """Yield a message for each used hostgroup that has an ONLINE server now and would have none."""
     layout = survey.layout
     if not survey.changes[Layer.RUNTIME]:
         return
@@ -83,11 +84,7 @@ def _emptied_hostgroups(
     for hostgroup in sorted((before - after) & used, key=str):
         name = names.get(hostgroup) if isinstance(hostgroup, int) else None
         shown = f"{hostgroup} ({name})" if name else str(hostgroup)
-        yield Refusal(
-            "empty_hostgroup",
-            f"hostgroup {shown} is used by rules or users and would have no ONLINE server",
-            FORCE,
-        )
+        yield f"hostgroup {shown} is used by rules or users and would have no ONLINE server"
 
 
 def _served(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset[Value]:

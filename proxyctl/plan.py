@@ -184,7 +184,9 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the plan says: address, changes, steps, refusals.
+        """A hash of what the plan would do: address, changes, steps, refusals.
+
+        What is left alone does not enter: connections that drain meanwhile change no step.
 
         Secrets enter it only as changed or unchanged: a hash over them could be guessed from the
         rest of the plan, which is printed.
@@ -207,7 +209,6 @@ class Plan:
                 ]
                 yield [change.table, list(change.key), change.action, list(change.layers), fields]
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
-        yield self.left_alone
 
 
 def plan_module(

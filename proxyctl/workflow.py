@@ -17,6 +17,7 @@ from proxyctl.admin.read import (
     TableReader,
     read_facts,
     read_layouts,
+    used_connections,
     used_hostgroups,
 )
 from proxyctl.catalog import ADMIN_MODULES, TABLES, AdminModule, Layout, Value
@@ -361,6 +362,10 @@ def _add_refusals(
                 leftovers=options.leftovers,
             )
         )
+    servers = survey.done.get("mysql_servers")
+    if desired.guards.empty_hostgroup == "warn" and servers is not None and servers.desired:
+        families, names = survey.surroundings.families, desired.hostgroup_names
+        plan.warnings.extend(guards.emptied_hostgroups(servers, families, used, names))
     if not options.force:
         plan.refusals.extend(
             guards.guard_refusals(
@@ -390,6 +395,7 @@ def _add_remarks(plan: Plan, survey: _Survey) -> None:
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(_unshunned(module))
+            plan.warnings.extend(_cut_connections(module, survey.client))
     for change in (c for m in plan.modules for c in m.changes):
         if change.key and change.key[0] in RESTART_TO_TAKE_EFFECT:
             plan.restart_required.append(str(change.key[0]))
@@ -404,6 +410,21 @@ def _held(found: TableSurvey) -> Iterator[str]:
         wanted = found.desired.rows.get(key)
         if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
             yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
+
+
+def _cut_connections(module: ModulePlan, client: AdminClient) -> Iterator[str]:
+    """Servers that leave a hostgroup, and how many connections in use that cuts."""
+    loaded = module.images[-1]["mysql_servers"] if module.images else {}
+    runtime = module.surveys["mysql_servers"].runtime or {}
+    leaving = {key for key in runtime if key not in loaded}
+    if not leaving:
+        return
+    for key, count in sorted(used_connections(client).items(), key=repr):
+        if key in leaving:
+            noun = "connection" if count == 1 else "connections"
+            yield (
+                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {count} {noun} in use will be cut"
+            )
 
 
 def _unshunned(module: ModulePlan) -> Iterator[str]:

@@ -10,8 +10,11 @@ wrong after the first LOAD, every module is restored in reverse order.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
@@ -88,14 +91,18 @@ class _Run:
         try:
             self._stage()
         except (Exception, KeyboardInterrupt) as error:
-            raise self._unstage(error) from error
+            with _uninterrupted():
+                failure = self._unstage(error)
+            raise failure from error
         try:
             self._load_all()
             self._finish_memory()
             if self.options.save:
                 self._save_all()
         except (Exception, KeyboardInterrupt) as error:
-            raise self._restore(error) from error
+            with _uninterrupted():
+                failure = self._restore(error)
+            raise failure from error
         return self.result
 
     # -- writing MEMORY ---------------------------------------------------------------------
@@ -274,8 +281,8 @@ class _Run:
             for module in reversed(self.modules):
                 self._write_back(module, _before(module))
                 self.results[module.name].memory = OLD
-        except ProxyctlError as second:
-            return self._failure(error, f"MEMORY could not be put back: {second.message}")
+        except Exception as second:
+            return self._failure(error, f"MEMORY could not be put back: {_message(second)}")
         if isinstance(error, KeyboardInterrupt):
             return self._failure(error, "nothing was loaded; MEMORY was put back")
         return InstanceError(
@@ -284,8 +291,11 @@ class _Run:
         )
 
     def _revive(self, error: BaseException) -> None:
+        """Open the connection again unless it surely is in step: an answer may be half read."""
         if isinstance(error, ConnectionLostError):
             self._reconnect(error)
+        elif not isinstance(error, ProxyctlError):
+            self._reconnect(ConnectionLostError(_message(error)))
 
     def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         """Turn MEMORY into these rows, whatever it holds now."""
@@ -302,8 +312,8 @@ class _Run:
             self._revive(error)
             for module in reversed(self.modules):
                 self._restore_module(module)
-        except ProxyctlError as second:
-            return self._failure(error, f"restoring failed: {second.message}")
+        except Exception as second:
+            return self._failure(error, f"restoring failed: {_message(second)}")
         return self._failure(error, "everything was restored")
 
     def _restore_module(self, module: ModulePlan) -> None:
@@ -346,6 +356,19 @@ class _Run:
             hint="a plain second run of apply finishes or says what stands in the way",
             layers=[result.text() for result in self.results.values()],
         )
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back the interrupt key while an instance is put back: half of that helps nobody."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _before(module: ModulePlan) -> dict[str, Rows]:

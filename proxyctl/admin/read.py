@@ -281,3 +281,15 @@ def used_hostgroups(client: AdminClient, layouts: dict[str, Layout]) -> frozense
         if table in layouts
     ]
     return frozenset(int(row[0]) for row in client.query(" UNION ".join(parts)) if row[0])
+
+
+def used_connections(client: AdminClient) -> dict[Key, int]:
+    """Return the connections in use by server. Shape: keyed like mysql_servers; only above 0."""
+    rows = client.query(
+        "SELECT hostgroup, srv_host, srv_port, ConnUsed FROM stats_mysql_connection_pool"
+        " WHERE ConnUsed>0"
+    )
+    return {
+        (int(hostgroup or 0), host, int(port or 0)): int(count or 0)
+        for hostgroup, host, port, count in rows
+    }
