@@ -43,9 +43,9 @@ docs: $(READY)
 	$(BIN)/python -m docs.generate
 
 golden: $(READY)
-	$(BIN)/python -m pytest -q tests/golden --update-golden
+	$(BIN)/python -m pytest -q tests/golden tests/docs --update-golden
 	$(BIN)/python -m tests.conformance.record
-	@echo "recorded; now read: git diff tests"
+	@echo "recorded; now read: git diff"
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

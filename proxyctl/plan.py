@@ -207,7 +207,8 @@ class Plan:
                     [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
                     for f in change.fields
                 ]
-                yield [change.table, list(change.key), change.action, list(change.layers), fields]
+                gone = change.row if change.action == DELETE else None
+                yield [change.table, [*change.key], change.action, [*change.layers], fields, gone]
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
 
 

@@ -150,9 +150,15 @@ mysql_variables=
 
 
 class ProxySQL:
-    """A real ProxySQL process with a data directory of its own."""
+    """A real ProxySQL process with a data directory of its own.
 
-    def __init__(self, binary: str, folder: Path, *, monitor: bool = False) -> None:
+    `config` is the text of its .cnf, with `{folder}`, `{port}`, `{traffic_port}` and `{monitor}`.
+    """
+
+    def __init__(
+        self, binary: str, folder: Path, *, monitor: bool = False, config: str = _CONFIG
+    ) -> None:
+        self._config = config
         self.binary = binary
         self.folder = folder
         self.port = free_port()
@@ -189,7 +195,7 @@ class ProxySQL:
         config = self.folder / "proxysql.cnf"
         monitor = "true" if self._monitor else "false"
         config.write_text(
-            _CONFIG.format(
+            self._config.format(
                 folder=self.folder,
                 port=self.port,
                 traffic_port=self.traffic_port,

@@ -84,6 +84,10 @@ class _Run:
         self.memory = {module.name: _before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
+        self.lost: ConnectionLostError | None = None
+        """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
+        self.is_gone = False
+        """Whether the instance stayed away when we tried to reconnect."""
         self._readers: dict[str, Callable[[Layer], Rows]] = {}
 
     def go(self) -> ApplyResult:
@@ -257,14 +261,16 @@ class _Run:
             self.client.execute(Statement.plain(sql))
         except ConnectionLostError as error:
             self._reconnect(error)
+            self.lost = error
 
     def _reconnect(self, cause: ConnectionLostError) -> None:
-        end = time.monotonic() + RECONNECT_S
+        end = time.monotonic() + (0 if self.is_gone else RECONNECT_S)
         while True:
             try:
                 self.client.connect()
             except InstanceError:
                 if time.monotonic() >= end:
+                    self.is_gone = True
                     raise cause from None
                 time.sleep(0.5)
             else:
@@ -351,8 +357,9 @@ class _Run:
 
     def _failure(self, error: BaseException, what: str) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        lost = f"{self.lost.message}\nafter reconnecting: " if self.lost else ""
         return kind(
-            f"{_message(error)}\n{what}",
+            f"{lost}{_message(error)}\n{what}",
             hint="a plain second run of apply finishes or says what stands in the way",
             layers=[result.text() for result in self.results.values()],
         )

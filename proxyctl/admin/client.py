@@ -87,14 +87,14 @@ class AdminClient:
         self._connection = _open(self.login)
         rows = self.query("SELECT @@version")
         self.version_text = str(rows[0][0]) if rows else ""
-        try:
-            parse_version(self.version_text)
-        except ValueError as error:
+        # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
+        schema = self.query("SELECT DATABASE()")
+        if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
             raise InstanceError(
                 f"{self.address} does not answer as ProxySQL does (version {self.version_text!r})",
                 hint="the admin port is 6032 by default; 6033 is for applications",
-            ) from error
-        if self.query("SELECT DATABASE()") == [("stats",)]:
+            )
+        if schema == [("stats",)]:
             raise InstanceError(
                 f"{self.address}: the account {self.login.user} may only read statistics",
                 hint="use an account of admin-admin_credentials, not of admin-stats_credentials",
@@ -137,7 +137,9 @@ class AdminClient:
             self._trace(masked())
         try:
             with self._connection.cursor() as cursor:
-                count = cursor.execute(sql)
+                # Encoded here: not every PyMySQL lets surrogate escapes through. It takes bytes as
+                # they are, which its types do not say.
+                count = cursor.execute(sql.encode("utf-8", "surrogateescape"))  # type: ignore[call-overload]
                 rows = list(cursor.fetchall()) if cursor.description else []
         except (err.Error, OSError, ssl.SSLError) as error:
             raise self._translated(error, masked()) from error
@@ -166,6 +168,14 @@ class AdminClient:
             f"{self.address}: the connection was lost ({text or type(error).__name__})"
             f"\n  in: {_short(masked)}"
         )
+
+
+def _is_version(text: str) -> bool:
+    try:
+        parse_version(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _text(cell: bytes | str) -> str:
@@ -213,6 +223,7 @@ def _open(login: Login) -> Connection[Any]:
         """
 
         server_version: str
+        _read_timeout: float
 
         def _get_server_information(self) -> None:
             super()._get_server_information()  # type: ignore[misc]
@@ -221,14 +232,14 @@ def _open(login: Login) -> Connection[Any]:
 
     tls = _tls(login)
     try:
-        return AnyVersionConnection(
+        connection = AnyVersionConnection(
             host=login.host,
             port=login.port,
             unix_socket=login.socket,
             user=login.user,
             password=login.password,
             connect_timeout=login.connect_timeout_s,
-            read_timeout=login.read_timeout_s,
+            read_timeout=login.connect_timeout_s,
             write_timeout=login.read_timeout_s,
             charset="utf8mb4",
             use_unicode=False,
@@ -237,8 +248,11 @@ def _open(login: Login) -> Connection[Any]:
             ssl_disabled=tls is None and _is_local(login),
             cursorclass=pymysql.cursors.Cursor,
         )
+        # The greeting comes at once or never; a statement may wait for somebody else's.
+        connection._read_timeout = login.read_timeout_s
     except (TimeoutError, err.Error, OSError, ssl.SSLError) as error:
         raise _refused(login, error) from error
+    return connection
 
 
 def _is_local(login: Login) -> bool:
@@ -283,6 +297,8 @@ def _refused(login: Login, error: Exception) -> InstanceError:
             hint="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
         )
     reason = text.split("(", 1)[-1].rstrip(")") if code == 2003 else text or type(error).__name__
+    if "timed out" in text:
+        reason = f"no answer within {login.connect_timeout_s} s"
     return InstanceError(
         f"cannot connect to {login.address}: {reason}",
         hint="is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?",

@@ -32,7 +32,9 @@ def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
     host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
     port = options.port or (chosen and chosen.port) or int(file.get("port") or 6032)
     user = options.user or (chosen and chosen.user) or file.get("user") or "admin"
-    socket = options.socket or (None if options.host else chosen and chosen.socket)
+    socket = options.socket
+    if socket is None and options.host is None:
+        socket = chosen.socket if chosen else file.get("socket")
     address = socket or f"{host}:{port}"
     return Login(
         host=host,
@@ -40,7 +42,7 @@ def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
         user=user,
         password=_password(options, chosen, file, f"{user}@{address}"),
         name=chosen.name if chosen else "",
-        socket=socket or file.get("socket"),
+        socket=socket,
         tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
         tls_required=options.tls_required or bool(chosen and chosen.tls_required),
     )

@@ -11,7 +11,7 @@ import typer
 
 from proxyctl.cli.options import FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
@@ -45,7 +45,7 @@ OutOption = Annotated[
 VersionOption = Annotated[
     str | None,
     typer.Option(
-        "--proxysql-version", metavar="X.Y.Z", help="Check against this version's tables."
+        "--proxysql-version", metavar="X.Y.Z", help="Use this version's tables (default 2.7.1)."
     ),
 ]
 
@@ -98,7 +98,10 @@ def chosen_version(text: str | None) -> Version:
 def init(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder to write into.")],
     template: Annotated[
-        str, typer.Option("--template", metavar="NAME", help="Which starter layout.")
+        str,
+        typer.Option(
+            "--template", metavar="NAME", help="minimal, read-write-split, pxc or sharded."
+        ),
     ] = "minimal",
 ) -> int:
     """Write a starter layout into a folder."""
@@ -123,8 +126,6 @@ def validate(
         document = {"format": 1, "valid": True, "tables": counts}
         write(json.dumps(document, indent=2) + "\n")
     else:
-        from proxyctl.render.style import counted
-
         rows = counted(sum(counts.values()), "row")
         write(f"The files are valid: {rows} in {counted(len(counts), 'table')}.\n")
     for warning in project.desired.warnings:

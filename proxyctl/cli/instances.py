@@ -154,6 +154,7 @@ def apply(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
+    from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.saved_plan import SavedPlan
 
     saved = SavedPlan.read(Path(plan_file)) if plan_file else None
@@ -165,18 +166,32 @@ def apply(
         approved = saved.fingerprint if saved else None
         options = _plan_options(allowances)
         if approved is None and not auto_approve:
-            shown = _make_plan(client, parsed, options)
-            write(_plan_output(shown, PlanFormat.TEXT))
-            if shown.is_in_sync:
-                return ExitCode.DONE
-            _refuse(shown)
-            _ask(shown)
-            approved = shown.fingerprint
-        request = _Request(options, approved, save=not no_save, lock_timeout_s=lock_timeout)
+            tell = write if format is TextFormat.TEXT else say
+            approved = _approved(_make_plan(client, parsed, options), tell)
+        request = _Request(
+            options,
+            approved,
+            save=not no_save,
+            lock_timeout_s=lock_timeout,
+            shows_plan=format is TextFormat.TEXT and (auto_approve or saved is not None),
+        )
         found, result = _apply_locked(client, parsed, request)
-    is_new = auto_approve or saved is not None
-    write(_result_output(found, result, format, shows_plan=is_new))
+    if format is TextFormat.JSON:
+        write(apply_json(found, result))
+    else:
+        write(apply_text(found, result))
     return result.exit_code if result else ExitCode.DONE
+
+
+def _approved(shown: Plan, tell: Callable[[str], None]) -> str:
+    """Show the plan and ask; return the fingerprint of what was approved."""
+    from proxyctl.render.plan_text import plan_text
+
+    tell(plan_text(shown, style()))
+    _refuse(shown)
+    if not shown.is_in_sync:
+        _ask(shown)
+    return shown.fingerprint
 
 
 @dataclass(frozen=True)
@@ -187,6 +202,7 @@ class _Request:
     approved: str | None
     save: bool
     lock_timeout_s: float
+    shows_plan: bool
 
 
 def _apply_locked(
@@ -199,6 +215,7 @@ def _apply_locked(
     from proxyctl.admin.lock import Lock
     from proxyctl.admin.read import TableReader
     from proxyctl.admin.snapshot import SnapshotWriter
+    from proxyctl.render.plan_text import plan_text
 
     lock = Lock(client, "apply")
     lock.take(timeout_s=request.lock_timeout_s, waiting=say)
@@ -213,6 +230,8 @@ def _apply_locked(
                 " made",
                 hint="run plan again and look at what is different now",
             )
+        if request.shows_plan:
+            write(plan_text(found, style(), is_done=True))
         if found.is_in_sync:
             return found, None
         _refuse(found)
@@ -359,18 +378,6 @@ def _plan_output(found: Plan, format: PlanFormat) -> str:
             return plan_machine.plan_markdown([found])
         case PlanFormat.SQL:
             return plan_machine.plan_sql([found])
-
-
-def _result_output(
-    found: Plan, result: ApplyResult | None, format: TextFormat, *, shows_plan: bool
-) -> str:
-    from proxyctl.render.apply_text import apply_json, apply_text
-    from proxyctl.render.plan_text import plan_text
-
-    if format is TextFormat.JSON:
-        return apply_json(found, result)
-    shown = plan_text(found, style(), is_done=True) if shows_plan else ""
-    return shown + apply_text(found, result)
 
 
 def _refuse(found: Plan) -> None:

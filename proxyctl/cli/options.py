@@ -111,7 +111,7 @@ class ConnectionOptions:
         str | None,
         typer.Option(
             metavar="PATH",
-            help="Option file of the mysql client, group [client].",
+            help="Option file of the mysql client; its group `client` is read.",
             rich_help_panel=_CONNECTION,
         ),
     ] = None

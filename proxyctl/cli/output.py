@@ -36,7 +36,11 @@ def write(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Write a line of progress or a remark to stderr."""
+    """Write progress or a remark to stderr; what came from a server cannot move the cursor."""
+    _to_stderr("\n".join(map(printable, text.split("\n"))))
+
+
+def _to_stderr(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
@@ -66,7 +70,7 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
             if first and not isinstance(error, ConfigError):
                 text = f"{colour('refuse', 'error:')} {text}"
             first = False
-            say(text)
+            _to_stderr(text)
     if as_json:
         write(json.dumps({"error": error_object(error)}, indent=2) + "\n")
 

@@ -23,7 +23,7 @@ from proxyctl.config.routing_tests import RoutingTest, compile_routing_tests
 from proxyctl.config.rows import Batch
 from proxyctl.config.scopes import apply_manage, compile_manage
 from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
-from proxyctl.config.shards import Shards, check_digests, compile_shards
+from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
 from proxyctl.config.tables import compile_part, join, missing_table
 from proxyctl.config.variables import compile_variables
 from proxyctl.state import Desired, DesiredTable, GuardLimits
@@ -240,6 +240,7 @@ class _Compiler:
             drops.check_users(table, names, mistakes)
         if "mysql_servers" in tables:
             check_nodes(clusters, tables["mysql_servers"], mistakes)
+        check_reserved(shards, tables.get("mysql_query_rules"), self._context)
         check_digests(shards, variables.get("mysql_variables"), self._context)
 
     def _guards(self) -> GuardLimits:

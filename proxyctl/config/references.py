@@ -64,5 +64,7 @@ def _environment(name: str) -> str:
     try:
         return os.environ[name]
     except KeyError:
-        hint = did_you_mean(name, os.environ)
+        # Our own variables, one of which is the admin password, are never what was meant.
+        known = [other for other in os.environ if not other.startswith("PROXYCTL_")]
+        hint = did_you_mean(name, known)
         raise UnresolvedError(f"the environment variable {name} is not set", hint) from None

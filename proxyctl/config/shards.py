@@ -32,6 +32,8 @@ class Shards:
     rules: list[Batch] = field(default_factory=list)
     fast_routing: list[Batch] = field(default_factory=list)
     by_digest: list[Where] = field(default_factory=list)
+    reserved: dict[str, range] = field(default_factory=dict)
+    """The rule ids that each scheme keeps for itself, by the origin of its rows."""
 
     def add(self, part: Part, position: int, model: ShardingModel, context: Context) -> None:
         """Generate the rows of one scheme. Changes: self, context.mistakes."""
@@ -54,6 +56,8 @@ class Shards:
             context.mistakes.add(where, label, f"rule ids would run on beyond {MAX_INT}")
             return
         item = Item(part.document, ((part.name, position),), f"sharding {model.name}")
+        if spec.rule_ids is not None:
+            self.reserved[item.origin] = range(spec.rule_ids[0], spec.rule_ids[1] + 1)
         for name, rows, batches in (
             (RULES, generated.rules, self.rules),
             (FAST_ROUTING, generated.fast_routing, self.fast_routing),
@@ -112,6 +116,18 @@ def _spec(part: Part, position: int, model: ShardingModel, context: Context) -> 
         comment=model.comment,
         flagIN=model.flagIN,
     )
+
+
+def check_reserved(shards: Shards, rules: DesiredTable | None, context: Context) -> None:
+    """Note rules that stand in a range that a scheme reserves. Changes: context.mistakes."""
+    if rules is None or not shards.reserved:
+        return
+    for key in rules.rows:
+        number, where = key[0], rules.where[key]
+        for origin, ids in shards.reserved.items():
+            if number in ids and where.origin != origin:
+                message = f"{number} is reserved for {origin} (rule_ids {ids[0]}-{ids[-1]})"
+                context.mistakes.add(where, "rule_id", message, "choose an id outside that range")
 
 
 def check_digests(shards: Shards, variables: DesiredTable | None, context: Context) -> None:

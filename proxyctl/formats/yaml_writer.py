@@ -248,11 +248,9 @@ def _node(value: object) -> str:
 
 
 def _variable_lines(variables: Mapping[str, VariableField]) -> Iterator[str]:
-    if all(isinstance(value, Commented) for value in variables.values()):
-        # A key with comments only would be null; the comments still stand where they belong.
-        yield "variables: {}"
-    else:
-        yield "variables:"
+    # A key with comments only would be null.
+    is_empty = all(isinstance(value, Commented) for value in variables.values())
+    yield "# variables:" if is_empty else "variables:"
     for name, value in variables.items():
         if isinstance(value, Commented):
             why = f"   # {value.why}" if value.why else ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from proxyctl.errors import counted
 from proxyctl.plan import ADD, CHANGE, DELETE, Plan
 from proxyctl.render.plan_machine import plan_object
-from proxyctl.render.style import counted, printable
+from proxyctl.render.style import printable
 from proxyctl.result import ApplyResult
 
 FORMAT = 1

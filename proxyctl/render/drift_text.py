@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.errors import counted
 from proxyctl.plan import Change, Plan
-from proxyctl.render.rows import MARKS, detail, field_text, subject
-from proxyctl.render.style import PLAIN, Style, counted, printable
+from proxyctl.render.rows import MARKS, field_text, headline, listed_fields
+from proxyctl.render.style import PLAIN, Style, printable
 from proxyctl.state import Layer
 
 _CAUSES = {
@@ -37,17 +38,17 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
     if not changes:
         yield f"{name}{plan.address}: no drift"
         return
-    yield style("bold", f"{name}{plan.address}: {counted(len(changes), 'row')} differ")
+    verb_end = "s" if len(changes) == 1 else ""
+    yield style("bold", f"{name}{plan.address}: {counted(len(changes), 'row')} differ{verb_end}")
     names = plan.hostgroup_names
     for module in plan.modules:
         if not module.changes:
             continue
         yield module.name
         for change in module.changes:
-            words = (subject(change, names), detail(change, names))
-            text = "   ".join(word for word in words if word)
-            yield f"  {style(change.action, f'{MARKS[change.action]} {text}')}"
-            for field in change.fields:
+            text = f"{MARKS[change.action]} {headline(change, names)}"
+            yield f"  {style(change.action, text)}"
+            for field in listed_fields(change):
                 yield f"        {field.column:<24}{field_text(change, field, names)}"
             yield f"        {style('dim', cause(change))}"
     for note in plan.left_alone:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Value
+from proxyctl.errors import counted
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
 from proxyctl.render.plan_text import summary
-from proxyctl.render.rows import detail, field_text, layer_note, subject
-from proxyctl.render.style import counted, printable
+from proxyctl.render.rows import field_text, headline, listed_fields, note
+from proxyctl.render.style import printable
+from proxyctl.sql import Statement
 
 FORMAT = 1
 
@@ -82,11 +85,12 @@ def _markdown_lines(plan: Plan) -> Iterator[str]:
     for refusal in plan.refusals:
         allow = f" (allow with `{refusal.allow}`)" if refusal.allow else ""
         yield f"- :no_entry: {_inline(refusal.message)}{allow}"
-    for note in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
-        yield f"- :warning: {_inline(note)}"
+    for remark in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
+        yield f"- :warning: {_inline(remark)}"
     if plan.left_alone:
         yield f"- left alone: {_inline('; '.join(plan.left_alone))}"
-    yield ""
+    if plan.refusals or plan.warnings or plan.restart_required or plan.left_alone:
+        yield ""
     for module in plan.modules:
         if module.changes or module.does_something:
             yield from _markdown_module(plan, module)
@@ -110,10 +114,9 @@ def _markdown_module(plan: Plan, module: ModulePlan) -> Iterator[str]:
 def _diff_lines(plan: Plan, change: Change) -> Iterator[str]:
     mark = {ADD: "+", DELETE: "-", CHANGE: "!"}[change.action]
     names = plan.hostgroup_names
-    note = layer_note(change)
-    text = " ".join(part for part in (subject(change, names), detail(change, names)) if part)
-    yield f"{mark} {_fenced(text)}{f'  ({note})' if note else ''}"
-    for field in change.fields:
+    beside = note(change)
+    yield f"{mark} {_fenced(headline(change, names))}{f'  ({beside})' if beside else ''}"
+    for field in listed_fields(change):
         yield f"{mark}     {field.column}: {_fenced(field_text(change, field, names))}"
 
 
@@ -136,20 +139,43 @@ def plan_sql(plans: Iterable[Plan]) -> str:
 
 def _sql_lines(plan: Plan) -> Iterator[str]:
     yield f"-- {printable(plan.name)}: what apply would send, in order; secrets are masked"
-    for module in plan.modules:
-        for statement in module.staging():
-            yield f"{statement.masked};"
-    for module in plan.modules:
-        for number, image in enumerate(module.images):
-            if number:
-                before = module.images[number - 1]
-                yield "-- after MYSQL USERS: the servers that leave"
-                for statement in module.transition(before, image):
-                    yield f"{statement.masked};"
-            yield f"{module.module.load};"
-    for module in plan.modules:
+    modules = [module for module in plan.modules if module.does_something]
+    if not modules:
+        yield "-- nothing"
+    for module in modules:
+        yield from _statements(module.staging())
+    later: list[ModulePlan] = []
+    for module in modules:
         if module.images:
-            for statement in module.transition(module.images[-1], module.final):
-                yield f"{statement.masked};"
+            yield f"{module.module.load};"
+            later += [module] * (len(module.images) > 1)
+        if module.name == "MYSQL USERS":
+            yield from _second_loads(later)
+            later = []
+    yield from _second_loads(later)
+    for module in modules:
+        if module.images:
+            yield from _statements(module.transition(module.images[-1], module.final))
+    for module in modules:
         if module.save:
             yield f"{module.module.save};"
+
+
+def _second_loads(modules: Iterable[ModulePlan]) -> Iterator[str]:
+    for module in modules:
+        yield "-- nothing routes to the servers that leave any more"
+        yield from _statements(module.transition(*module.images))
+        yield f"{module.module.load};"
+
+
+def _statements(statements: Iterable[Statement]) -> Iterator[str]:
+    for statement in statements:
+        yield _CONTROL.sub(_spelled, statement.masked) + ";"
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+
+
+def _spelled(found: re.Match[str]) -> str:
+    """Spell control characters, which stand in literals only, so that a terminal ignores them."""
+    return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"

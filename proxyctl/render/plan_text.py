@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 
+from proxyctl.errors import counted
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
-from proxyctl.render.rows import MARKS, detail, field_text, layer_note, subject
-from proxyctl.render.style import PLAIN, Style, counted, printable
+from proxyctl.render.rows import MARKS, field_text, headline, listed_fields, note, subject
+from proxyctl.render.style import PLAIN, Style, printable
 
 MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
+WIDEST_SUBJECT = 40
+"""Subjects of one table stand in a column of at most this many characters."""
 
 
 def plan_text(plan: Plan, style: Style = PLAIN, *, is_done: bool = False) -> str:
@@ -18,7 +22,7 @@ def plan_text(plan: Plan, style: Style = PLAIN, *, is_done: bool = False) -> str
     lines = [_headline(plan, style), ""]
     for module in plan.modules:
         if module.changes or module.does_something:
-            lines += _module_lines(plan, module, style)
+            lines += [*_module_lines(plan, module, style), ""]
     lines += _remarks(plan, style)
     if plan.is_in_sync:
         lines.append("No changes: MEMORY, RUNTIME and DISK hold what the files say.")
@@ -53,17 +57,29 @@ def summary(plan: Plan) -> str:
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     yield f"{style('bold', f'{module.name:<18}')}  {_module_summary(module)}"
-    listed: Counter[str] = Counter()
-    hidden: Counter[str] = Counter()
-    for change in module.changes:
-        if change.action == ADD:
-            listed[change.table] += 1
-            if listed[change.table] > MOST_ADDED:
-                hidden[change.table] += 1
-                continue
-        yield from _change_lines(plan, change, style)
-    for table, count in hidden.items():
-        yield f"  + ... and {count} more new rows of {table} (--format json lists all)"
+    for table, group in groupby(module.changes, key=attrgetter("table")):
+        changes = _listed(list(group))
+        longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
+        width = min(longest, WIDEST_SUBJECT)
+        for change in changes:
+            yield from _change_lines(plan, change, style, width)
+        added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
+        if added > MOST_ADDED:
+            more = counted(added - MOST_ADDED, "more new row")
+            yield f"  + ... and {more} of {table} (--format json lists all)"
+
+
+def _listed(changes: list[Change]) -> list[Change]:
+    """Return the changes of one table without the new rows beyond MOST_ADDED."""
+    added = [change for change in changes if change.action == ADD]
+    if len(added) <= MOST_ADDED:
+        return changes
+    if len(added) == len(changes):
+        return changes[:MOST_ADDED]
+    last = added[MOST_ADDED - 1].key
+    position = next(n for n, change in enumerate(changes) if change.key == last)
+    rest = (change for change in changes[position + 1 :] if change.action != ADD)
+    return [*changes[: position + 1], *rest]
 
 
 def _module_summary(module: ModulePlan) -> str:
@@ -77,51 +93,23 @@ def _module_summary(module: ModulePlan) -> str:
         return ", ".join(words)
     if module.load:
         return "nothing changes; LOAD again, since the regular expression engine changes"
+    written = "; MEMORY is written" if module.stages else ""
     behind = "; DISK is behind: SAVE" if module.save else ""
-    return f"nothing changes at RUNTIME{behind}"
+    return f"nothing changes at RUNTIME{written}{behind}"
 
 
-def _change_lines(plan: Plan, change: Change, style: Style) -> Iterator[str]:
-    mark = MARKS[change.action]
+def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:
     names = plan.hostgroup_names
-    parts = [f"{mark} {subject(change, names)}"]
-    if change.table.endswith("_variables"):
-        parts.append(field_text(change, change.fields[0], names) if change.fields else "")
-    elif text := detail(change, names):
-        parts.append(text)
-    notes = [layer_note(change)]
-    if change.action == DELETE:
-        notes.append("in no file")
-    elif change.where is not None and change.where.origin:
-        notes.append(printable(change.where.origin))
-    note = "; ".join(note for note in notes if note)
-    line = "  " + style(change.action, "   ".join(parts))
-    yield f"{line:<72}  {style('dim', note)}".rstrip() if note else line
-    if change.table.endswith("_variables"):
-        return
-    if change.action == ADD:
-        yield from _new_fields(change, names)
-        return
-    for field in change.fields:
-        yield f"        {field.column:<24}{field_text(change, field, names)}"
-
-
-def _new_fields(change: Change, names: Mapping[int, str]) -> Iterator[str]:
-    """Yield the fields of a new row that its own line does not show, several a line."""
-    shown_above = {"destination_hostgroup"} if detail(change, names) else set()
-    if change.row.get("match_digest") is not None:
-        shown_above.add("match_digest")
-    elif change.row.get("match_pattern") is not None:
-        shown_above.add("match_pattern")
-    fields = [
-        f"{field.column} {field_text(change, field, names)}"
-        for field in change.fields
-        if field.column not in shown_above
-        and not (field.column == "active" and field.desired == 1)
-        and not (field.column == "comment" and change.where and change.where.origin)
-    ]
-    if fields:
-        yield f"        {', '.join(fields)}"
+    line = "  " + style(change.action, f"{MARKS[change.action]} {headline(change, names, width)}")
+    beside = note(change)
+    yield f"{line:<72}  {style('dim', beside)}" if beside else line
+    fields = listed_fields(change)
+    if change.action != ADD:
+        for field in fields:
+            yield f"        {field.column:<24}{field_text(change, field, names)}"
+    elif fields:
+        # Several a line: a new row has many, and none of them was different before.
+        yield "        " + ", ".join(f"{f.column} {field_text(change, f, names)}" for f in fields)
 
 
 def _remarks(plan: Plan, style: Style) -> Iterator[str]:

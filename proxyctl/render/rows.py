@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from proxyctl.catalog import TABLES, Value
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.render.style import hostgroup, shown
+from proxyctl.render.style import hostgroup, printable, shown
 from proxyctl.state import Layer
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
@@ -16,6 +16,8 @@ _HOSTGROUPS = frozenset(
     for column in table.columns
     if column.hostgroup
 )
+LONGEST_MATCHER = 70
+_MATCHERS = ("match_digest", "match_pattern", "digest")
 _SUBJECTS = {
     "query_rules": "rule",
     "query_rules_fast_routing": "route",
@@ -72,12 +74,12 @@ def detail(change: Change, names: Mapping[int, str]) -> str:
         return ""
     parts = []
     if "match_digest" in row:
-        matcher = row.get("match_digest") or row.get("match_pattern") or row.get("digest")
+        matcher = next((row[name] for name in _MATCHERS if row.get(name)), None)
         generated = change.where is not None and change.where.origin
         if generated and row.get("comment"):
             matcher = _after_colon(str(row["comment"]))
         if matcher is not None:
-            parts.append(shown(matcher, limit=70))
+            parts.append(shown(matcher, limit=LONGEST_MATCHER))
     if row["destination_hostgroup"] is not None and change.action != CHANGE:
         parts.append(f"-> {hostgroup(row['destination_hostgroup'], names)}")
     return " ".join(parts)
@@ -102,9 +104,54 @@ def field_text(change: Change, field: FieldChange, names: Mapping[int, str]) -> 
     return f"{text(field.current)} -> {text(field.desired)}"
 
 
-def layer_note(change: Change) -> str:
-    """Return in which layers the row differs, where that is not all three."""
-    if len(change.layers) == len(Layer):
-        return ""
-    names = " and ".join(layer.name for layer in Layer if layer in change.layers)
-    return f"{names} only"
+def headline(change: Change, names: Mapping[int, str], width: int = 0) -> str:
+    """Return the subject, at least `width` wide, and what a reader knows it by beside it."""
+    beside = detail(change, names)
+    if is_variable(change) and change.fields:
+        beside = field_text(change, change.fields[0], names)
+    return f"{subject(change, names):<{width}}  {beside}" if beside else subject(change, names)
+
+
+def is_variable(change: Change) -> bool:
+    """Return whether the row is a variable: one line shows all of it."""
+    return change.table.endswith("_variables")
+
+
+def listed_fields(change: Change) -> list[FieldChange]:
+    """Return the fields that the headline does not show already."""
+    if is_variable(change):
+        return []
+    if change.action != ADD:
+        return list(change.fields)
+    row = change.row
+    hidden = {"frontend", "backend"} if _half(row) else set()
+    if "destination_hostgroup" in row:
+        hidden.add("destination_hostgroup")
+        is_generated = change.where is not None and bool(change.where.origin)
+        if is_generated:
+            hidden.add("comment")
+        matcher = next((name for name in _MATCHERS if row.get(name)), None)
+        if matcher and (is_generated or len(str(row[matcher])) <= LONGEST_MATCHER):
+            hidden.add(matcher)
+    return [
+        field
+        for field in change.fields
+        if field.column not in hidden and not (field.column == "active" and field.desired == 1)
+    ]
+
+
+def note(change: Change) -> str:
+    """Return in which layers the row differs, where that is not all three, and why."""
+    notes = []
+    if len(change.layers) < len(Layer):
+        differing = " and ".join(layer.name for layer in Layer if layer in change.layers)
+        notes.append(f"{differing} only")
+    if change.action != DELETE:
+        notes.append(printable(change.where.origin) if change.where else "")
+    elif change.where is None:
+        notes.append("in no file")
+    else:
+        notes.append(
+            "inactive in the file" if "active" in change.row else "OFFLINE_HARD in the file"
+        )
+    return "; ".join(text for text in notes if text)

@@ -57,8 +57,3 @@ def hostgroup(value: Value, names: Mapping[int, str]) -> str:
     """Return a hostgroup as `10 (writer)`, or just its number."""
     name = names.get(value) if isinstance(value, int) else None
     return f"{value} ({name})" if name else shown(value)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return `1 change` or `2 changes`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import ssl
 import threading
@@ -100,7 +101,8 @@ class Sandbox:
             self._thread.join()
             self._thread = None
             raise ProxyctlError(
-                f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port"
+                f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}",
+                hint="choose another --port",
             ) from error
         self.host = host
         return self.port

@@ -198,7 +198,8 @@ def test_a_document() -> None:
 
 def test_only_comments_under_variables() -> None:
     text = write_document({}, {"mysql-threads": Commented("4")})
-    assert both_readers(text) == {"version": 1, "variables": {}}
+    assert both_readers(text) == {"version": 1}
+    assert "#   mysql-threads" in text or "# mysql-threads" in text
 
 
 def test_null_is_not_empty() -> None:

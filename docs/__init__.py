@@ -1,0 +1,1 @@
+"""The documentation. Only `docs/reference` is generated; see `docs.generate`."""

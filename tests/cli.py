@@ -1,0 +1,93 @@
+"""The command line in process: files in a folder, an instance behind it, text and exit code out."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxyctl.cli.main import run
+from tests.servers import Instance
+
+SECRETS = {"APP_PASSWORD": "s3cret-of-app", "OTHER_PASSWORD": "s3cret-of-other"}
+"""What files may name with {env: ...}."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one command line gave. Bytes that are not UTF-8 stand as surrogate escapes."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """Everything that was written."""
+        return self.out + self.err
+
+    @property
+    def json(self) -> Any:
+        """What stdout holds as JSON."""
+        return json.loads(self.out)
+
+
+def proxyctl(*arguments: str) -> Outcome:
+    """Run one command line in this process."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape")
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape")
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = run(arguments)
+        finally:
+            gc.enable()
+    return Outcome(int(code), _written(out), _written(err))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    raw: io.BytesIO = stream.buffer  # type: ignore[assignment]
+    return raw.getvalue().decode("utf-8", "surrogateescape")
+
+
+@dataclass
+class Project:
+    """A folder with files, and the instance that the environment names."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    state: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = self.folder / ".state"
+        home = self.folder / ".home"
+        home.mkdir(exist_ok=True)
+        for name in ("HOST", "PORT", "USER", "PASSWORD", "PASSWORD_FILE", "INSTANCE", "FILE"):
+            self.monkeypatch.delenv(f"PROXYCTL_{name}", raising=False)
+        for name in ("FORCE_COLOR", "TERMINAL_WIDTH"):
+            self.monkeypatch.delenv(name, raising=False)
+        settings = {"HOME": str(home), "PROXYCTL_STATE_DIR": str(self.state), "COLUMNS": "100"}
+        for name, value in {**SECRETS, **settings}.items():
+            self.monkeypatch.setenv(name, value)
+        self.monkeypatch.chdir(self.folder)
+
+    def connect(self, instance: Instance) -> None:
+        """Let the commands talk to this instance."""
+        self.monkeypatch.setenv("PROXYCTL_HOST", instance.host)
+        self.monkeypatch.setenv("PROXYCTL_PORT", str(instance.port))
+        self.monkeypatch.setenv("PROXYCTL_USER", instance.user)
+        self.monkeypatch.setenv("PROXYCTL_PASSWORD", instance.password)
+
+    def write(self, text: str, name: str = "proxyctl.yaml") -> None:
+        """Write one of the files."""
+        (self.folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+    def snapshots(self) -> list[Path]:
+        """Return the snapshots that were kept."""
+        return sorted(self.state.rglob("*.json"))

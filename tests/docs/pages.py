@@ -1,0 +1,107 @@
+"""The documentation as tests see it: its pages, and the blocks of a page that can be run.
+
+    ```shell      lines of a script; only the exit code counts
+    ```console    `$ ` before each command, its output below. Output is compared unless there is
+                  none; a line `...` stands for any number of lines
+    ```yaml       a configuration file if it has `version: 1`, which has to be valid
+
+A comment on the line before a block says more: `<!-- exit: 2 -->` for its last command,
+`<!-- file: NAME -->` writes the block into the folder the page runs in, `<!-- not run: WHY -->`.
+A page that has `<!-- page: no sandbox -->` starts its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NO_SANDBOX = "<!-- page: no sandbox -->"
+
+_COMMENT = re.compile(r"<!-- (exit|file|not run): (.+?) -->")
+_PROMPT = "$ "
+
+
+def pages() -> list[Path]:
+    """Return every page, the README first."""
+    folders = (ROOT / "docs", ROOT / "examples", ROOT / "templates")
+    found = [page for folder in folders for page in sorted(folder.rglob("*.md"))]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *found]
+
+
+def page_id(page: Path) -> str:
+    """Return the name of a page in test ids."""
+    return str(page.relative_to(ROOT))
+
+
+@dataclass
+class Command:
+    """One command of a block. `line` is where its output begins, counted from 0."""
+
+    text: str
+    line: int
+    output: list[str] = field(default_factory=list)
+    exit_code: int = 0
+
+
+@dataclass
+class Block:
+    """One fenced block. Shape: `line` is that of its first line inside, counted from 0."""
+
+    language: str
+    lines: list[str]
+    line: int
+    says: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        """The block as it stands."""
+        return "\n".join(self.lines) + "\n"
+
+    def commands(self) -> list[Command]:
+        """Return the commands of the block, with the exit code each has to end with."""
+        if "not run" in self.says or self.language not in ("shell", "console"):
+            return []
+        found = [Command(self.text, self.line)] if self.language == "shell" else self._prompted()
+        found[-1].exit_code = int(self.says.get("exit", "0"))
+        return found
+
+    def _prompted(self) -> list[Command]:
+        found: list[Command] = []
+        for number, line in enumerate(self.lines, self.line):
+            if found and found[-1].text.endswith("\\") and not found[-1].output:
+                found[-1].text += "\n" + line
+                found[-1].line = number + 1
+            elif line.startswith(_PROMPT):
+                found.append(Command(line.removeprefix(_PROMPT), number + 1))
+            else:
+                assert found, f"a console block begins with `$ `, not with: {line}"
+                found[-1].output.append(line)
+        return found
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the fenced blocks of a page."""
+    return list(_blocks(page.read_text(encoding="utf-8").split("\n")))
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    opened: tuple[str, str, int] | None = None
+    says: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        fence = re.fullmatch(r"(`{3,})(\S*).*", line)
+        if opened is None:
+            comment = _COMMENT.fullmatch(line.strip())
+            if comment:
+                says[comment[1]] = comment[2]
+            elif fence:
+                opened = (fence[1], fence[2], number + 1)
+            elif line.strip():
+                says = {}
+        elif fence and fence[1] == opened[0] and not fence[2]:
+            _, language, first = opened
+            yield Block(language, lines[first:number], first, says)
+            opened, says = None, {}
+    assert opened is None, "a block is not closed"

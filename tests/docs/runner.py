@@ -1,0 +1,178 @@
+"""Runs the commands of a page as one script, against a sandbox that is the page's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxyctl.sandbox import Sandbox
+from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks
+from tests.servers import free_port
+
+_PORT = re.compile(r"\b6032\b")
+_BASH = shutil.which("bash") or "bash"
+
+_FIRST = "trap 'kill $(jobs -p) 2> /dev/null' EXIT"
+"""What a page starts in the background ends with it."""
+
+_ONE = """
+failed=0
+trap 'failed=$?' ERR
+{{
+{command}
+}} > {out} 2>&1
+trap - ERR
+echo $failed > {out}.code
+"""
+
+_SHIM = """#!/bin/sh
+# An apply that would ask is run on a terminal, and is answered with yes.
+case " $* " in
+*" --auto-approve "*) ;;
+" apply "*) exec {python} -m tests.docs.terminal {python} -m proxyctl "$@" ;;
+esac
+exec {python} -m proxyctl "$@"
+"""
+
+_CLIENT = """#!/bin/sh
+exec {python} -m tests.docs.client "$@"
+"""
+
+_VARYING = (
+    (re.compile(r"\d{8}T\d{6}\.\d{6}Z"), "<time>"),
+    (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
+    (re.compile(r'("proxyctl": "|^proxyctl )\d+\.\d+\.\d+', re.MULTILINE), r"\1<version>"),
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command wrote and ended with, in the words of the page."""
+
+    command: Command
+    exit_code: int
+    output: list[str]
+
+    def is_as_written(self) -> bool:
+        """Return whether the page tells the truth."""
+        expected = self.command.output
+        return self.exit_code == self.command.exit_code and (
+            not expected or _matches(_same(expected), _same(self.output))
+        )
+
+
+def run_page(page: Path, folder: Path) -> list[Ran]:
+    """Run every command of a page in a new folder; return them in order."""
+    found = blocks(page)
+    if not any(block.commands() for block in found):
+        return []
+    work, home = folder / "work", folder / "home"
+    _furnish(page, work)
+    home.mkdir()
+    starts_own = NO_SANDBOX in page.read_text(encoding="utf-8")
+    with nullcontext() if starts_own else Sandbox() as sandbox:
+        port = str(sandbox.port if sandbox else free_port())
+        script, commands = _script(found, folder, port)
+        subprocess.run(
+            [_BASH, "-c", script],
+            cwd=work,
+            env=_environment(folder, home, port),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    return [
+        Ran(command, _code(out), _told(out, port, home))
+        for command, out in commands
+        if out.exists()
+    ]
+
+
+def _furnish(page: Path, work: Path) -> None:
+    """A starter's page stands in the folder that `init` wrote; others see a checkout."""
+    if page.parent.parent == ROOT / "templates":
+        shutil.copytree(page.parent, work)
+        return
+    work.mkdir()
+    for name in ("examples", "templates"):
+        (work / name).symlink_to(ROOT / name)
+
+
+def _script(found: list[Block], folder: Path, port: str) -> tuple[str, list[tuple[Command, Path]]]:
+    parts = [_FIRST]
+    commands: list[tuple[Command, Path]] = []
+    for number, block in enumerate(found):
+        if "file" in block.says:
+            kept = folder / f"{number}.file"
+            kept.write_text(_PORT.sub(port, block.text), encoding="utf-8")
+            parts.append(f'mkdir -p "$(dirname {block.says["file"]})"')
+            parts.append(f"cp {kept} {block.says['file']}")
+        for command in block.commands():
+            out = folder / f"{len(commands)}.out"
+            parts.append(_ONE.format(command=_PORT.sub(port, command.text), out=out))
+            commands.append((command, out))
+    return "\n".join(parts), commands
+
+
+def _environment(folder: Path, home: Path, port: str) -> dict[str, str]:
+    shims = folder / "bin"
+    shims.mkdir()
+    for name, text in (("proxyctl", _SHIM), ("mysql", _CLIENT)):
+        shim = shims / name
+        shim.write_text(text.format(python=sys.executable))
+        shim.chmod(0o755)
+    # No more than this: a message may suggest the name of another variable.
+    kept = {n: os.environ[n] for n in ("LANG", "LC_ALL", "TMPDIR") if n in os.environ}
+    return {
+        **kept,
+        "PATH": f"{shims}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(home),
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+        "PROXYCTL_PORT": port,
+        "PROXYCTL_PASSWORD": "admin",
+    }
+
+
+def _code(out: Path) -> int:
+    code = Path(f"{out}.code")
+    return int(code.read_text()) if code.exists() else -1
+
+
+def _told(out: Path, port: str, home: Path) -> list[str]:
+    """Return the output with the port and the home folder that the page speaks of."""
+    text = out.read_text(encoding="utf-8", errors="surrogateescape").replace(str(home), "~")
+    text = re.sub(rf"(?<!\d){port}(?!\d)", "6032", text)
+    return [line.rstrip() for line in text.rstrip("\n").split("\n")]
+
+
+def _same(lines: list[str]) -> list[str]:
+    text = "\n".join(lines).rstrip("\n")
+    for pattern, word in _VARYING:
+        text = pattern.sub(word, text)
+    return text.split("\n")
+
+
+def _matches(expected: list[str], found: list[str]) -> bool:
+    """Compare line by line; `...` stands for any number of lines."""
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == "..." else re.escape(line) + r"\n" for line in expected
+    )
+    return re.fullmatch(pattern, "\n".join(found) + "\n") is not None
+
+
+def rewrite(page: Path, ran: list[Ran]) -> None:
+    """Write true output into the page, except where `...` shortens it."""
+    lines = page.read_text(encoding="utf-8").split("\n")
+    for one in reversed(ran):
+        old = one.command.output
+        if old and "..." not in [line.strip() for line in old] and not one.is_as_written():
+            tail = [""] * (len(old) - len("\n".join(old).rstrip("\n").split("\n")))
+            lines[one.command.line : one.command.line + len(old)] = [*one.output, *tail]
+    page.write_text("\n".join(lines), encoding="utf-8")

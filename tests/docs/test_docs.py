@@ -1,0 +1,123 @@
+"""Every command of the documentation runs, every link leads somewhere, every file is valid."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from proxyctl.cli.app import build
+from proxyctl.config.files import Sources
+from proxyctl.config.load import load_project
+from tests.docs.pages import ROOT, Block, blocks, page_id, pages
+from tests.docs.runner import rewrite, run_page
+
+PAGES = pages()
+RUN = [page for page in PAGES if any(block.commands() for block in blocks(page))]
+FILES = [
+    pytest.param(block, id=f"{page_id(page)}:{block.line}")
+    for page in PAGES
+    for block in blocks(page)
+    if block.language == "yaml" and "version: 1" in block.lines
+]
+MOST_NOT_RUN = 12
+"""Blocks that cannot be run. Think twice before you raise it."""
+
+
+@pytest.mark.parametrize("page", RUN, ids=page_id)
+def test_commands_do_what_the_page_says(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    ran = run_page(page, tmp_path)
+    assert len(ran) == sum(len(block.commands()) for block in blocks(page))
+    is_recording = request.config.getoption("--update-golden", default=False)
+    if is_recording:
+        rewrite(page, ran)
+    for one in ran:
+        is_right = one.exit_code == one.command.exit_code and (is_recording or one.is_as_written())
+        assert is_right, (
+            f"{page_id(page)}:{one.command.line}: {one.command.text}\n"
+            f"exit code {one.exit_code}, expected {one.command.exit_code}\n" + "\n".join(one.output)
+        )
+
+
+@pytest.mark.parametrize("block", FILES)
+def test_files_are_valid(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in re.findall(r"\{env: (\w+)\}", block.text):
+        monkeypatch.setenv(name, f"secret of {name}")
+    for name in re.findall(r"\{file: ([\w.]+)\}", block.text):
+        (tmp_path / name).write_text("secret", encoding="utf-8")
+    file = tmp_path / "proxyctl.yaml"
+    file.write_text(block.text, encoding="utf-8")
+    assert load_project(Sources((str(file),), {})).desired.tables
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in _links(page):
+        assert target.exists(), f"{page_id(page)}: {target}"
+        if anchor:
+            assert anchor in _anchors(target), f"{page_id(page)}: {target}#{anchor}"
+
+
+def _links(page: Path) -> list[tuple[Path, str]]:
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+        if not re.match(r"\w+:", link):
+            path, _, anchor = link.partition("#")
+            found.append(((page.parent / path).resolve() if path else page, anchor))
+    return found
+
+
+def _prose(page: Path) -> str:
+    return re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as the common renderers name them."""
+    titles = re.findall(r"^#+ (.+)$", _prose(page), flags=re.M)
+    words = (re.sub(r"[^\w\- ]", "", title.lower()) for title in titles)
+    return {word.strip().replace(" ", "-") for word in words}
+
+
+def test_few_blocks_are_not_run() -> None:
+    skipped = [block for page in PAGES for block in blocks(page) if "not run" in block.says]
+    assert len(skipped) <= MOST_NOT_RUN
+
+
+def test_shell_blocks_are_spelled_so_that_they_run() -> None:
+    spelled = {block.language for page in PAGES for block in blocks(page)}
+    assert spelled <= {"shell", "console", "yaml", "sql", "json", "text", "csv", "jinja", "python"}
+
+
+@pytest.mark.parametrize("name", sorted(build().commands))
+def test_every_command_is_explained_by_hand(name: str) -> None:
+    """The reference lists it anyway: some page a person wrote has to use it."""
+    used = re.compile(rf"proxyctl {name}\b")
+    written = [page for page in PAGES if "reference" not in page.parts]
+    assert any(used.search(page.read_text(encoding="utf-8")) for page in written)
+
+
+def test_every_page_can_be_found() -> None:
+    linked = {target for page in PAGES for target, _ in _links(page)}
+    missing = [page_id(p) for p in (ROOT / "docs").rglob("*.md") if p.resolve() not in linked]
+    assert missing == []
+
+
+def test_the_drawing_matches_the_import_contract() -> None:
+    """Each name stands in the drawing below those that may import it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    (drawing,) = [b for b in blocks(ROOT / "docs" / "architecture.md") if b.language == "text"]
+    layers = [re.findall(r"proxyctl\.(\w+)", layer) for layer in contract]
+    places = [[_line_of(name, drawing.lines) for name in layer] for layer in layers]
+    for upper, lower in itertools.pairwise(places):
+        assert max(upper) < min(lower)
+
+
+def _line_of(name: str, lines: list[str]) -> int:
+    """Return the line where a package is drawn: the first that begins with it, or lists it."""
+    return next(n for n, line in enumerate(lines) if re.search(rf"(^|\s){name}(\s\s|$)", line))

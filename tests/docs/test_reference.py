@@ -1,0 +1,33 @@
+"""The reference pages are what the code says now: `make docs` writes them again."""
+
+from __future__ import annotations
+
+import pytest
+
+from docs.generate import FOLDER, pages
+from proxyctl.catalog import TABLES
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.cli.app import build
+
+PAGES = pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_fresh(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name], "stale: run `make docs`"
+
+
+def test_every_command_and_option_is_there() -> None:
+    page = PAGES["commands.md"]
+    for name, command in build().commands.items():
+        assert f"## {name}\n" in page
+        for parameter in command.params:
+            assert all(option in page for option in parameter.opts if option.startswith("-"))
+
+
+def test_every_column_and_variable_is_there() -> None:
+    for table in TABLES.values():
+        if table.prefix is None:
+            assert f"## {table.name}\n" in PAGES["keys.md"]
+            assert all(f"| `{column.name}` |" in PAGES["keys.md"] for column in table.columns)
+    assert all(f"| `{name}` |" in PAGES["variables.md"] for name in VARIABLES)
