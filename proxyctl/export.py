@@ -23,7 +23,7 @@ from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import is_hash, native_hash
 from proxyctl.plan import sorted_keys
-from proxyctl.runtime_image import runtime_image
+from proxyctl.runtime_image import as_configured, runtime_image
 from proxyctl.state import DesiredRow, Key, Row, Rows
 
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
@@ -60,11 +60,12 @@ def from_runtime(
     result: Rows = {}
     for key, row in rows.items():
         explained = key in image and not differing(layout, row, image[key])
-        result[key] = known[key] if explained else row
+        result[key] = known[key] if explained else as_configured(layout, row)
     active = layout.index.get("active")
     if active is not None:
         for key, row in known.items():
-            if row[active] == 0 and key not in result:
+            # Rules and users only: other tables show their inactive rows at RUNTIME.
+            if row[active] == 0 and key not in result and key not in image:
                 result[key] = row
     return result
 

@@ -36,10 +36,16 @@ _UNCHANGED = frozenset(
         "pgsql_firewall_whitelist_users",
         "pgsql_firewall_whitelist_rules",
         "pgsql_firewall_whitelist_sqli_fingerprints",
-        "restapi_routes",
         "proxysql_servers",
     }
 )
+
+
+PASTED = {
+    "scheduler": ('"', ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")),
+    "restapi_routes": ("'", ("method", "uri", "script", "comment")),
+}
+"""Columns that ProxySQL pastes between quotes, unescaped, into the SQL of the runtime table."""
 
 
 def is_copied(layout: Layout) -> bool:
@@ -70,7 +76,9 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
     elif name.endswith("_query_rules"):
         yield from _rules(layout, rows)
     elif name == "scheduler":
-        yield from ((key, _schedule(layout, row)) for key, row in rows.items())
+        yield from _pasted(layout, {k: _schedule(layout, row) for k, row in rows.items()})
+    elif name in PASTED:
+        yield from _pasted(layout, rows)
     else:
         yield from _hostgroups(layout, rows)
 
@@ -181,6 +189,38 @@ def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
     for position in positions[ends:]:
         cells[position] = None
     return tuple(cells)
+
+
+def _pasted(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    """Two quotes are shown as one; a row with a lone quote is at work, but never shown."""
+    quote, names = PASTED[layout.name]
+    positions = [layout.index[name] for name in names]
+    for key, row in rows.items():
+        if any(has_lone_quote(row[position], quote) for position in positions):
+            continue
+        cells = list(row)
+        for position in positions:
+            cell = cells[position]
+            if isinstance(cell, str):
+                cells[position] = cell.replace(quote * 2, quote)
+        yield key, tuple(cells)
+
+
+def as_configured(layout: Layout, row: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the MEMORY row of a row that a runtime table shows: a quote there was a pair."""
+    if layout.name not in PASTED:
+        return row
+    quote, names = PASTED[layout.name]
+    positions = {layout.index[name] for name in names}
+    return tuple(
+        cell.replace(quote, quote * 2) if position in positions and isinstance(cell, str) else cell
+        for position, cell in enumerate(row)
+    )
+
+
+def has_lone_quote(value: object, quote: str) -> bool:
+    """Return whether a quote is left when pairs of it are taken out."""
+    return isinstance(value, str) and quote in value.replace(quote * 2, "")
 
 
 def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:

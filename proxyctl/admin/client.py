@@ -139,7 +139,7 @@ class AdminClient:
             with self._connection.cursor() as cursor:
                 # Encoded here: not every PyMySQL lets surrogate escapes through. It takes bytes as
                 # they are, which its types do not say.
-                count = cursor.execute(sql.encode("utf-8", "surrogateescape"))  # type: ignore[call-overload]
+                count = cursor.execute(sql.encode("utf-8", "surrogateescape"))
                 rows = list(cursor.fetchall()) if cursor.description else []
         except (err.Error, OSError, ssl.SSLError) as error:
             raise self._translated(error, masked()) from error

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import RowPlaces
+from proxyctl.runtime_image import PASTED, has_lone_quote
 from proxyctl.state import DesiredTable, Key, Where
 
 MAX_CLIENT_ADDR = 45
@@ -48,6 +49,25 @@ def check_rules(table: DesiredTable, mistakes: Mistakes) -> None:
             if problem:
                 where, label = field_place(table, key, column)
                 mistakes.add(where, label, *problem)
+
+
+def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
+    """Note rows that the runtime table never shows, so that no LOAD of them could be verified.
+
+    Changes: mistakes.
+    """
+    quote, columns = PASTED[table.layout.name]
+    for column in columns:
+        position = table.layout.index[column]
+        for key, row in table.rows.items():
+            if has_lone_quote(row[position], quote):
+                where, label = field_place(table, key, column)
+                mistakes.add(
+                    where,
+                    label,
+                    f"ProxySQL never shows a row with a lone {quote} in its runtime table",
+                    "move it into the script that is called",
+                )
 
 
 def _client_addr(text: str) -> tuple[str, str | None] | None:

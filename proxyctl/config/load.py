@@ -26,6 +26,7 @@ from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
 from proxyctl.config.tables import compile_part, join, missing_table
 from proxyctl.config.variables import compile_variables
+from proxyctl.runtime_image import PASTED
 from proxyctl.state import Desired, DesiredTable, GuardLimits
 
 if TYPE_CHECKING:
@@ -231,6 +232,8 @@ class _Compiler:
             check_constraints(table, mistakes, with_unique=name not in _FAMILY_TABLES)
         for table in _present(tables, RULE_TABLES):
             drops.check_rules(table, mistakes)
+        for table in _present(tables, PASTED):
+            drops.check_quotes(table, mistakes)
         for table in _present(tables, _FAMILY_TABLES):
             drops.check_families(table, mistakes)
         admin = variables.get("admin_variables")

@@ -1,0 +1,5 @@
+INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1'), (20, 'db2');
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;
+UPDATE mysql_servers SET weight=9 WHERE hostname='db2';
+LOAD MYSQL SERVERS TO RUNTIME;

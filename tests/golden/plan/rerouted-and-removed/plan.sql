@@ -1,0 +1,10 @@
+-- HOST:PORT: what apply would send, in order; secrets are masked
+INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (30,'db3',3306,0,'ONLINE',1,0,1000,0,0,0,'');
+UPDATE mysql_query_rules SET destination_hostgroup=30 WHERE rule_id=20;
+LOAD MYSQL SERVERS TO RUNTIME;
+LOAD MYSQL QUERY RULES TO RUNTIME;
+-- nothing routes to the servers that leave any more
+DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (20,'db2',3306));
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;
+SAVE MYSQL QUERY RULES TO DISK;

@@ -1,0 +1,4 @@
+-- HOST:PORT: what apply would send, in order; secrets are masked
+DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (20,'db2',3306));
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;

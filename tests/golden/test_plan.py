@@ -1,0 +1,116 @@
+"""What a user sees of a plan: one folder a case, recorded whole from the command line.
+
+A case has `proxyctl.yaml`, `current.sql` (what happened at the instance before; a line
+`-- place HOSTGROUP HOST:PORT` lets the monitor make that node the writer, `-- shun` shuns it), and
+may have `options` for plan and apply, and `flags` for the apply alone. `plan.*` are recorded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.cli import SECRETS, Project, proxyctl
+
+CASES = sorted(path for path in (Path(__file__).parent / "plan").iterdir() if path.is_dir())
+FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}
+INPUTS = {"proxyctl.yaml", "current.sql", "options", "flags"}
+
+_FILTERS = (
+    (re.compile(r"127\.0\.0\.1:\d{4,5}"), "HOST:PORT"),
+    (re.compile(r"2\.7\.1-sandbox"), "VERSION"),
+    (re.compile(r'("fingerprint": )"[0-9a-f]{64}"'), r'\1"FINGERPRINT"'),
+)
+
+
+def filtered(text: str) -> str:
+    """Replace what differs from run to run."""
+    for pattern, replacement in _FILTERS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _statements(text: str) -> Iterator[str]:
+    for statement in text.split(";\n"):
+        if statement.strip():
+            yield statement.strip()
+
+
+def prepare(sandbox: Sandbox, text: str) -> None:
+    """Do what `current.sql` says."""
+    for statement in _statements(text):
+        played = re.match(r"-- (place|shun) (\d+) (\S+):(\d+)", statement)
+        if played is None:
+            sandbox.run(statement)
+            continue
+        hostgroup, node = int(played[2]), (played[3], int(played[4]))
+        if played[1] == "place":
+            sandbox.monitor.place(hostgroup, writers=[node])
+        else:
+            sandbox.monitor.shun(hostgroup, node)
+
+
+def words(folder: Path, name: str) -> list[str]:
+    """Return the lines of a file that need not exist."""
+    path = folder / name
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
+def test_plan(
+    folder: Path,
+    sandbox: Sandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> None:
+    unknown = {path.name for path in folder.iterdir()} - INPUTS - FORMATS.keys()
+    assert not unknown, unknown
+    project = Project(tmp_path, monkeypatch)
+    monkeypatch.setenv("PROXYCTL_PORT", str(sandbox.port))
+    monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    project.write((folder / "proxyctl.yaml").read_text(errors="surrogateescape"))
+    prepare(sandbox, (folder / "current.sql").read_text(errors="surrogateescape"))
+    options = words(folder, "options")
+    before = _layers(sandbox)
+
+    for name, format in FORMATS.items():
+        found = proxyctl("plan", "--detailed-exitcode", "--format", format, *options)
+        shown = filtered(found.text)
+        if name == "plan.txt":
+            shown = f"exit code {found.code}\n{shown}"
+        path = folder / name
+        if pytestconfig.getoption("--update-golden"):
+            path.write_text(shown, encoding="utf-8", errors="surrogateescape")
+        assert shown == path.read_text(encoding="utf-8", errors="surrogateescape"), name
+        assert not any(secret in shown for secret in SECRETS.values())
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", found.text)
+    assert _layers(sandbox) == before
+
+    flags = words(folder, "flags")
+    applied = proxyctl("apply", "--auto-approve", *options, *flags)
+    if "refused " in (folder / "plan.txt").read_text(errors="surrogateescape") and not flags:
+        assert applied.code == 3, applied.text
+        assert _layers(sandbox) == before
+        return
+    assert applied.code == 0, applied.text
+    again = proxyctl("plan", "--detailed-exitcode", *options)
+    assert (again.code, "No changes" in again.out) == (0, True), again.text
+
+
+def _layers(sandbox: Sandbox) -> list[object]:
+    """Return what all three layers hold in the tables that the cases touch."""
+    tables = [
+        *("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing"),
+        *("mysql_galera_hostgroups", "mysql_hostgroup_attributes", "global_variables"),
+    ]
+    schemas = ("main.", "main.runtime_", "disk.")
+    return [
+        sorted(sandbox.query(f"SELECT * FROM {schema}{table}"), key=repr)
+        for table in tables
+        for schema in schemas
+    ]

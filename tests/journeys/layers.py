@@ -1,0 +1,49 @@
+"""What the three layers of an instance hold, asked with SQL and not with proxyctl."""
+
+from __future__ import annotations
+
+from tests.servers import Instance
+
+RUNTIME, MEMORY, DISK = "main.runtime_", "main.", "disk."
+LAYERS = {"RUNTIME": RUNTIME, "MEMORY": MEMORY, "DISK": DISK}
+TABLES = (
+    "mysql_servers",
+    "mysql_users",
+    "mysql_query_rules",
+    "mysql_query_rules_fast_routing",
+    "mysql_replication_hostgroups",
+    "mysql_hostgroup_attributes",
+    "scheduler",
+    "global_variables",
+)
+
+Dump = dict[tuple[str, str], list[tuple[str | None, ...]]]
+
+
+def in_layers(instance: Instance, what: str) -> dict[str, list[tuple[str | None, ...]]]:
+    """Return the rows of `SELECT ... FROM {}table ...` in each layer."""
+    return {
+        layer: instance.query(what.format(schema).replace("disk.runtime_", "disk."))
+        for layer, schema in LAYERS.items()
+    }
+
+
+def everywhere(instance: Instance, what: str) -> list[tuple[str | None, ...]]:
+    """Return the rows, which all three layers agree on."""
+    found = in_layers(instance, what)
+    assert found["RUNTIME"] == found["MEMORY"] == found["DISK"], found
+    return found["RUNTIME"]
+
+
+def dump(instance: Instance) -> Dump:
+    """Return everything that the layers hold, in an order of its own."""
+    return {
+        (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)
+        for layer, schema in LAYERS.items()
+        for table in TABLES
+    }
+
+
+def of_layer(dumped: Dump, layer: str) -> Dump:
+    """Return the part of a dump that is about one layer."""
+    return {place: rows for place, rows in dumped.items() if place[0] == layer}

@@ -1,0 +1,297 @@
+"""Laws of planning, applying and exporting, for whatever an instance and the files may hold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
+from hypothesis import strategies as st
+
+from proxyctl.catalog import REFERENCE, Layout, Value
+from proxyctl.export import Exported
+from proxyctl.formats.exported import exported_text
+from proxyctl.passwords import native_hash
+from proxyctl.plan import DELETE, Plan, complete_images
+from proxyctl.runtime_image import runtime_image
+from proxyctl.sandbox import AdminError, Sandbox
+from proxyctl.state import Rows
+from proxyctl.survey import Surroundings
+from tests import build
+from tests.cli import Project, proxyctl
+from tests.property.states import (
+    SECRET,
+    State,
+    any_text,
+    fill,
+    move,
+    plain,
+    set_variable,
+    states,
+    tables,
+)
+
+few = settings(
+    max_examples=10,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+many = settings(max_examples=100, deadline=None)
+LAYERS = ("runtime", "memory", "disk")
+ALLOW = ("--auto-approve", "--force", "--discard-pending", "--include-pending")
+
+
+# -- the pure core --------------------------------------------------------------------------------
+
+
+def as_dicts(table: str, rows: Rows) -> list[dict[str, Value]]:
+    names = build.layout(table).names
+    return [dict(zip(names, one, strict=True)) for one in rows.values()]
+
+
+def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None) -> Plan:
+    """Plan one table of an instance whose three layers agree."""
+    layout = build.layout(table)
+    if runtime is None:
+        runtime = shown_at_runtime(layout, current)
+    found = build.survey(
+        build.desired(table, *as_dicts(table, wanted)), current, runtime=runtime, disk=dict(current)
+    )
+    plan = Plan("px", "here:1", "2.7.1", modules=[build.module_plan(found)])
+    complete_images(plan.modules, Surroundings(), frozenset())
+    return plan
+
+
+def shown_at_runtime(layout: Layout, rows: Rows) -> Rows:
+    image: Any = runtime_image(layout, rows)
+    return dict(image)
+
+
+@many
+@given(states, tables)
+def test_the_difference_of_equal_states_is_empty(state: State, table: str) -> None:
+    plan = planned(table, state[table], state[table])
+    assert plan.is_in_sync, plan.modules[0].changes
+
+
+@many
+@given(states, states, tables, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(
+    one: State, other: State, table: str, chance: random.Random
+) -> None:
+    def shuffled(rows: Rows) -> Rows:
+        items = list(rows.items())
+        chance.shuffle(items)
+        return dict(items)
+
+    first = planned(table, one[table], other[table])
+    second = planned(table, shuffled(one[table]), shuffled(other[table]))
+    assert first.fingerprint == second.fingerprint
+
+
+@many
+@given(states, states, states, tables)
+def test_equal_plans_and_only_those_have_one_fingerprint(
+    one: State, other: State, current: State, table: str
+) -> None:
+    first = planned(table, one[table], current[table])
+    second = planned(table, other[table], current[table])
+    same = [_told(first), first.is_in_sync] == [_told(second), second.is_in_sync]
+    assert (first.fingerprint == second.fingerprint) is same
+
+
+def _told(plan: Plan) -> list[object]:
+    return [
+        (change.key, change.action, change.layers, change.fields)
+        + ((change.row,) if change.action == DELETE else ())
+        for module in plan.modules
+        for change in module.changes
+    ]
+
+
+@many
+@given(states, states, tables)
+def test_a_plan_names_every_row_once(one: State, other: State, table: str) -> None:
+    (module,) = planned(table, one[table], other[table]).modules
+    keys = [change.key for change in module.changes]
+    assert len(keys) == len(set(keys))
+    assert set(keys) <= one[table].keys() | other[table].keys()
+
+
+# -- an instance ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Sandbox]:
+    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Sandbox) -> Project:
+    made = Project(tmp_path, monkeypatch)
+    monkeypatch.setenv("PROXYCTL_PORT", str(served.port))
+    monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    return made
+
+
+def text_of(state: State) -> str:
+    """Return the files that describe a state."""
+    exported = Exported(REFERENCE)
+    for table, rows in state.items():
+        exported.layouts[table] = build.layout(table)
+        exported.tables[table] = list(rows.values())
+    return exported_text(exported, "yaml", "clear")
+
+
+def planning(*arguments: str) -> Any:
+    found = proxyctl("plan", "--format", "json", *arguments)
+    assert found.code == 0, found.text
+    return found.json["instances"][0]
+
+
+@few
+@given(wanted=states, current=states, moved=st.sampled_from([(), ("LOAD",), ("LOAD", "SAVE")]))
+def test_after_an_apply_nothing_is_left_to_do(
+    project: Project, served: Sandbox, wanted: State, current: State, moved: tuple[str, ...]
+) -> None:
+    fill(served, current)
+    move(served, current, moved)
+    project.write(text_of(wanted))
+    done = proxyctl("apply", *ALLOW)
+    assert done.code == 0, done.text
+    again = planning()
+    assert again["in_sync"], again["modules"]
+
+
+@few
+@given(state=states, layer=st.sampled_from(LAYERS))
+def test_equal_layers_export_to_an_empty_plan(
+    project: Project, served: Sandbox, state: State, layer: str
+) -> None:
+    fill(served, state)
+    move(served, state, ("LOAD", "SAVE"))
+    exported = proxyctl("export", "--layer", layer)
+    assert exported.code == 0, exported.text
+    assert "differ" not in exported.err
+    project.write(exported.out)
+    found = planning()
+    assert found["in_sync"], found["modules"]
+    compiled = proxyctl("render")
+    project.write(compiled.out, "again.yaml")
+    assert proxyctl("render", "-f", "again.yaml").out == compiled.out
+
+
+@few
+@given(
+    older=states,
+    newer=states,
+    moved=st.sampled_from([("LOAD",), ("SAVE",), ()]),
+    layer=st.sampled_from(LAYERS),
+)
+def test_an_export_shows_exactly_the_layers_that_differ(
+    project: Project,
+    served: Sandbox,
+    older: State,
+    newer: State,
+    moved: tuple[str, ...],
+    layer: str,
+) -> None:
+    fill(served, older)
+    move(served, older, ("LOAD", "SAVE"))
+    fill(served, newer)
+    move(served, newer, moved)
+    project.write(proxyctl("export", "--layer", layer).out)
+    found = planning()
+    shown = {one for m in found["modules"] for c in m["changes"] for one in c["layers"]}
+    assert layer not in shown, [
+        (c["table"], c["key"], c["action"], c["layers"], c["fields"])
+        for m in found["modules"]
+        for c in m["changes"]
+        if layer in c["layers"]
+    ]
+    agree = {"memory"} | ({"runtime"} if moved == ("LOAD",) else set())
+    agree |= {"disk"} if moved == ("SAVE",) else set()
+    if layer in agree:
+        assert not shown & agree
+    elif moved == ():
+        # RUNTIME and DISK both hold the older rows.
+        assert not shown - {"memory"} or layer == "runtime"
+
+
+# -- secrets --------------------------------------------------------------------------------------
+
+
+@few
+@given(wanted=states, current=states, monitor=plain)
+def test_no_secret_is_ever_shown(
+    project: Project, served: Sandbox, wanted: State, current: State, monitor: str
+) -> None:
+    fill(served, current)
+    set_variable(served, "mysql-monitor_password", f"{SECRET}{monitor}")
+    move(served, current, ("LOAD",))
+    project.write(text_of(wanted) + "variables: {mysql-monitor_password: s3cret-of-monitor}\n")
+    texts = [
+        proxyctl("plan", "--format", form, "--debug", "--out", "plan.out").text
+        for form in ("text", "json", "markdown", "sql")
+    ]
+    texts += [
+        (project.folder / "plan.out").read_text(),
+        proxyctl("drift").text,
+        proxyctl("apply", "--debug").text,
+        proxyctl("apply", "--debug", "--format", "json", *ALLOW).text,
+        *(proxyctl("export", "--secrets", how).text for how in ("hash", "omit")),
+        *(proxyctl("export", "--format", how).text for how in ("sql", "cnf")),
+        *(proxyctl("render", "--format", how).text for how in ("yaml", "sql", "cnf")),
+    ]
+    for text in texts:
+        assert SECRET not in text
+
+
+@few
+@given(state=states, error=st.sampled_from(["the disk is full", "UNIQUE constraint failed"]))
+def test_no_secret_is_shown_by_an_error(
+    project: Project, served: Sandbox, state: State, error: str
+) -> None:
+    def refuse(sql: str) -> None:
+        if sql.startswith(("INSERT INTO mysql_users", "UPDATE mysql_users")):
+            raise AdminError(f"{error}: {sql}", code=1045)
+
+    fill(served, {"mysql_users": {}})
+    project.write(text_of(state))
+    served.options.before_statement = refuse
+    try:
+        found = proxyctl("apply", "--debug", *ALLOW)
+    finally:
+        served.options.before_statement = None
+    assume(found.code != 0)
+    assert found.code == 1, found.text
+    assert SECRET not in found.text
+
+
+@few
+@given(plain.map(lambda text: f"{SECRET}{text}"))
+@example(f"{SECRET}*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19")
+def test_a_hash_and_its_clear_text_are_one_password(
+    project: Project, served: Sandbox, password: str
+) -> None:
+    users = build.rows("mysql_users", {"username": "u", "password": native_hash(password)})
+    fill(served, {"mysql_users": users})
+    move(served, {"mysql_users": users}, ("LOAD", "SAVE"))
+    clear = build.rows("mysql_users", {"username": "u", "password": password})
+    project.write(text_of({"mysql_users": clear}))
+    assert planning()["in_sync"]
+
+
+@few
+@given(any_text)
+def test_text_comes_back_as_it_was_written(project: Project, served: Sandbox, text: str) -> None:
+    rules = build.rows("mysql_query_rules", {"rule_id": 1, "comment": text, "error_msg": text})
+    project.write(text_of({"mysql_query_rules": rules}))
+    assert proxyctl("apply", *ALLOW).code == 0
+    found = served.query("SELECT comment, error_msg FROM disk.mysql_query_rules")
+    assert found == [(text, text)]
