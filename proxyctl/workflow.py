@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from proxyctl import fitting, guards, pending
+from proxyctl import fitting, guards, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import (
     RuntimeFacts,
@@ -21,10 +21,9 @@ from proxyctl.admin.read import (
     used_hostgroups,
 )
 from proxyctl.catalog import ADMIN_MODULES, TABLES, AdminModule, Layout, Value
-from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
-from proxyctl.errors import ConfigError, Mistake, UsageError, counted
+from proxyctl.errors import ConfigError, Mistake, UsageError
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.plan import ModulePlan, Plan, complete_images, plan_module
 from proxyctl.runtime_image import runtime_image
@@ -380,59 +379,11 @@ def _add_refusals(
 
 def _add_remarks(plan: Plan, survey: _Survey) -> None:
     for found in survey.done.values():
-        table = found.layout.name
-        scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
-        if scope and found.unowned:
-            plan.left_alone.append(f"{table}: {counted(found.unowned, 'row')} outside {scope.text}")
-        plan.left_alone.extend(_held(found))
-        for host, port in found.drained:
-            plan.left_alone.append(f"{host}:{port} drained (max_connections 0 at RUNTIME)")
-        for host, port in found.discovered:
-            plan.left_alone.append(f"{host}:{port} discovered by the monitor")
-        if found.draining:
-            rows = counted(found.draining, "row")
-            plan.left_alone.append(f"{table}: {rows} OFFLINE_HARD, draining")
+        plan.left_alone.extend(remarks.left_alone(found))
+    plan.restart_required.extend(remarks.restart_required(plan.modules))
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:
-            plan.warnings.extend(_unshunned(module))
-            plan.warnings.extend(_cut_connections(module, survey.client))
-    for change in (c for m in plan.modules for c in m.changes):
-        if change.key and change.key[0] in RESTART_TO_TAKE_EFFECT:
-            plan.restart_required.append(str(change.key[0]))
-
-
-def _held(found: TableSurvey) -> Iterator[str]:
-    """Servers that an operator took out, where the files do not say otherwise."""
-    if found.layout.name != "mysql_servers" or found.desired is None:
-        return
-    status = found.layout.index["status"]
-    for key, row in (found.runtime or {}).items():
-        wanted = found.desired.rows.get(key)
-        if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
-            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
-
-
-def _cut_connections(module: ModulePlan, client: AdminClient) -> Iterator[str]:
-    """Servers that leave a hostgroup, and how many connections in use that cuts."""
-    loaded = module.images[-1]["mysql_servers"] if module.images else {}
-    runtime = module.surveys["mysql_servers"].runtime or {}
-    leaving = {key for key in runtime if key not in loaded}
-    if not leaving:
-        return
-    for key, count in sorted(used_connections(client).items(), key=repr):
-        if key in leaving:
-            noun = "connection" if count == 1 else "connections"
-            yield (
-                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {count} {noun} in use will be cut"
-            )
-
-
-def _unshunned(module: ModulePlan) -> Iterator[str]:
-    """A LOAD sets servers that the proxy itself has SHUNNED back ONLINE: say which."""
-    found = module.surveys["mysql_servers"]
-    image = module.images[0].get("mysql_servers", {}) if module.images else {}
-    status = found.layout.index["status"]
-    for key, row in (found.runtime or {}).items():
-        loaded = image.get(key)
-        if str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE":
-            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
+            plan.warnings.extend(remarks.unshunned(module))
+            leaving = remarks.leaving_servers(module)
+            used = used_connections(survey.client) if leaving else {}
+            plan.warnings.extend(remarks.cut_connections(leaving, used))

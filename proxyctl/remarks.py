@@ -1,0 +1,73 @@
+"""What a plan says beside its changes: what is left alone, what a LOAD does by the way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.errors import counted
+from proxyctl.plan import ModulePlan
+from proxyctl.state import KEEP, Key
+from proxyctl.survey import TableSurvey
+
+
+def left_alone(found: TableSurvey) -> Iterator[str]:
+    """Yield what one table holds that the files do not ask for, and that stays."""
+    table = found.layout.name
+    scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
+    if scope and found.unowned:
+        yield f"{table}: {counted(found.unowned, 'row')} outside {scope.text}"
+    yield from _held(found)
+    for host, port in found.drained:
+        yield f"{host}:{port} drained (max_connections 0 at RUNTIME)"
+    for host, port in found.discovered:
+        yield f"{host}:{port} discovered by the monitor"
+    if found.draining:
+        yield f"{table}: {counted(found.draining, 'row')} OFFLINE_HARD, draining"
+
+
+def _held(found: TableSurvey) -> Iterator[str]:
+    """Servers that an operator took out, where the files do not say otherwise."""
+    if found.layout.name != "mysql_servers" or found.desired is None:
+        return
+    status = found.layout.index["status"]
+    for key, row in (found.runtime or {}).items():
+        wanted = found.desired.rows.get(key)
+        if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
+            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
+
+
+def leaving_servers(module: ModulePlan) -> frozenset[Key]:
+    """Return the servers that RUNTIME has and the last LOAD of MYSQL SERVERS does not."""
+    loaded = module.images[-1]["mysql_servers"] if module.images else {}
+    runtime = module.surveys["mysql_servers"].runtime or {}
+    return frozenset(key for key in runtime if key not in loaded)
+
+
+def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterator[str]:
+    """Yield how many connections in use are cut, by server. `used`: counted at the instance."""
+    for key, count in sorted(used.items(), key=repr):
+        if key in leaving:
+            connections = counted(count, "connection")
+            yield f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be cut"
+
+
+def unshunned(module: ModulePlan) -> Iterator[str]:
+    """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
+    found = module.surveys["mysql_servers"]
+    image = module.images[0].get("mysql_servers", {}) if module.images else {}
+    status = found.layout.index["status"]
+    for key, row in (found.runtime or {}).items():
+        loaded = image.get(key)
+        if str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE":
+            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
+
+
+def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:
+    """Yield the changed variables that work only after a restart."""
+    for module in modules:
+        if not module.name.endswith("VARIABLES"):
+            continue
+        for change in module.changes:
+            if change.key[0] in RESTART_TO_TAKE_EFFECT:
+                yield str(change.key[0])
