@@ -8,6 +8,7 @@ latin1 byte in a comment must not break the connection.
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
@@ -225,6 +226,13 @@ def _open(login: Login) -> Connection[Any]:
         server_version: str
         _read_timeout: float
 
+        def connect(self, sock: socket.socket | None = None) -> None:
+            """Connect. PyMySQL itself would leave a Unix socket open that could not connect."""
+            if sock is None and login.socket:
+                sock = _unix_socket(login.socket, login.connect_timeout_s)
+                self._secure = True
+            super().connect(sock)
+
         def _get_server_information(self) -> None:
             super()._get_server_information()  # type: ignore[misc]
             if not self.server_version.split(".", 1)[0].isdigit():
@@ -253,6 +261,17 @@ def _open(login: Login) -> Connection[Any]:
     except (TimeoutError, err.Error, OSError, ssl.SSLError) as error:
         raise _refused(login, error) from error
     return connection
+
+
+def _unix_socket(path: str, timeout_s: int) -> socket.socket:
+    opened = socket.socket(socket.AF_UNIX)
+    try:
+        opened.settimeout(timeout_s)
+        opened.connect(path)
+    except OSError:
+        opened.close()
+        raise
+    return opened
 
 
 def _is_local(login: Login) -> bool:

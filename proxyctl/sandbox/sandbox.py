@@ -64,6 +64,7 @@ class Sandbox:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = threading.Event()
+        self._is_stopping = threading.Lock()
         self.host = ""
         self.port = 0
         self.options = Options()
@@ -109,11 +110,12 @@ class Sandbox:
 
     def stop(self) -> None:
         """Stop serving. Clients are cut off; MEMORY, RUNTIME and DISK stay as they are."""
-        if self._thread is None or self._loop is None:
-            return
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = self._loop = None
+        with self._is_stopping:
+            if self._thread is None or self._loop is None:
+                return
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join()
+            self._thread = self._loop = None
 
     def close(self) -> None:
         """Stop serving and forget everything that is not in the file."""

@@ -53,8 +53,6 @@ def test_no_such_host(offline: Project) -> None:
     said(plan("--host", "no-such-host.invalid"), 1, "cannot connect to no-such-host.invalid:6032")
 
 
-# PyMySQL leaves it to the collector to close a socket that could not connect.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_no_such_socket(offline: Project) -> None:
     offline.write(FILES)
     said(plan("--socket", "/nowhere/proxysql.sock"), 1, "/nowhere/proxysql.sock", "hint: ")

@@ -335,6 +335,12 @@ def tables(draw: st.DrawFn) -> dict[str, list[tuple[Value, ...]]]:
                 case "mysql_hostgroup_attributes":
                     values["hostgroup_id"] = number
                 case "scheduler":
+                    # A lone quote in an argument is refused: RUNTIME would not show the row.
+                    values |= {
+                        name: value.replace('"', '""')
+                        for name, value in values.items()
+                        if name.startswith("arg") and isinstance(value, str)
+                    }
                     values |= {"id": number, "interval_ms": 1000, "filename": "/bin/true"}
             found.setdefault(table, []).append(row(table, **values))
     return found
