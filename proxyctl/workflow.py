@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from proxyctl import fitting, guards, pending, remarks
 from proxyctl.admin.client import AdminClient
@@ -195,8 +196,13 @@ def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[st
         module = ADMIN_MODULES.get(name.upper())
         names = [t.name for t in module.tables] if module else [name]
         if not module and name not in TABLES:
-            known = ", ".join([*ADMIN_MODULES, *TABLES])
-            raise UsageError(f"--only {name}: no such admin module or table", hint=known)
+            near = get_close_matches(name, [*ADMIN_MODULES, *TABLES], n=1)
+            hint = (
+                f"did you mean {near[0]!r}?"
+                if near
+                else f"admin modules: {', '.join(ADMIN_MODULES)}"
+            )
+            raise UsageError(f"--only {name}: no such admin module or table", hint=hint)
         found = {n: tables[n] for n in names if n in tables}
         if not found:
             raise UsageError(f"--only {name}: the files do not manage it")

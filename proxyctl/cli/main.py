@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 import typer
 
@@ -50,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _asks_for_json(arguments: Sequence[str]) -> bool:
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    pairs = pairwise([*arguments, ""])
     return any(
         one == "--format=json" or (one == "--format" and other == "json") for one, other in pairs
     )

@@ -352,6 +352,17 @@ def test_a_wrong_command_line(offline: Project, arguments: list[str]) -> None:
     assert found.out == ""
 
 
+def test_no_command_at_all_shows_the_commands(offline: Project) -> None:
+    found = proxyctl()
+    said(found, 64)
+    assert "Usage" in found.text
+
+
+def test_a_misspelt_admin_module_has_a_hint(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    said(plan("--only", "MYSQL USRES"), 64, "did you mean 'MYSQL USERS'?")
+
+
 def test_several_instances_need_a_choice(offline: Project) -> None:
     offline.write(
         "instances:\n  - {name: a, host: 127.0.0.1, port: 1}\n  - {name: b, host: 127.0.0.1}\n"
