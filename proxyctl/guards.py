@@ -45,10 +45,14 @@ def _too_many_deletes(
     if not any(change.action == DELETE for change in changes):
         return
     added = {_node(survey.layout, change.key) for change in changes if change.action == ADD}
+    # A row that the files deactivate leaves RUNTIME, but nothing is lost.
+    still_there = survey.desired.rows if survey.desired else {}
     gone = [
         change
         for change in changes
-        if change.action == DELETE and _node(survey.layout, change.key) not in added
+        if change.action == DELETE
+        and change.key not in still_there
+        and _node(survey.layout, change.key) not in added
     ]
     remaining = len(survey.target)
     if table in NEVER_EMPTIED and gone and remaining == 0:

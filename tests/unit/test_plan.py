@@ -166,6 +166,11 @@ class TestGuards:
         ]
         assert self.codes(module_plan(survey(desired(RULES, *self.rules(14)), memory))) == []
 
+    def test_rules_that_are_deactivated_are_not_deleted(self):
+        memory = rows(RULES, *self.rules(20))
+        wanted = desired(RULES, *({**rule, "active": 0} for rule in self.rules(20)))
+        assert self.codes(module_plan(survey(wanted, memory))) == []
+
     def test_few_rows_may_go(self):
         memory = rows(RULES, *self.rules(10))
         assert self.codes(module_plan(survey(desired(RULES, *self.rules(1)), memory))) == []
