@@ -60,15 +60,23 @@ def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOption
     Raises: RefusedError when the plan has refusals; InstanceError when staging failed and MEMORY
     was put back (nothing was loaded); ApplyError when layers may have changed.
     """
+    raise_refusals(plan)
+    return _Run(client, plan, lock, options).go()
+
+
+def raise_refusals(plan: Plan) -> None:
+    """Raise every reason not to apply as one error.
+
+    Raises: RefusedError.
+    """
     if plan.refusals:
         raise RefusedError(
             f"{plan.name}: not applied",
             reasons=[
-                f"{refusal.message}" + (f" (allow with {refusal.allow})" if refusal.allow else "")
+                refusal.message + (f"   allow with {refusal.allow}" if refusal.allow else "")
                 for refusal in plan.refusals
             ],
         )
-    return _Run(client, plan, lock, options).go()
 
 
 class _Run:
@@ -246,11 +254,13 @@ class _Run:
             self.results[module.name].disk = UNKNOWN
             self._command(module.module.save)
             self.result.saves += 1
-            for name, survey in module.surveys.items():
-                rows = self._read(module, name, Layer.DISK)
-                expected = module.final.get(name, survey.memory)
-                self._demand(stored_shortfalls(survey.layout, rows, expected), Layer.DISK)
+            self._verify_disk(module, module.final)
             self.results[module.name].disk = NEW
+
+    def _verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        for name, survey in module.surveys.items():
+            rows = self._read(module, name, Layer.DISK)
+            self._demand(stored_shortfalls(survey.layout, rows, wanted[name]), Layer.DISK)
 
     def _command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
@@ -333,11 +343,10 @@ class _Run:
             result.runtime = OLD
         if result.disk != OLD:
             self._say(f"{module.name}: restore DISK")
-            self._write_back(
-                module,
-                {n: s.memory if s.disk is None else s.disk for n, s in module.surveys.items()},
-            )
+            image = {n: s.memory if s.disk is None else s.disk for n, s in module.surveys.items()}
+            self._write_back(module, image)
             self._command(module.module.save)
+            self._verify_disk(module, image)
             result.disk = OLD
         self._write_back(module, _before(module))
         result.memory = OLD

@@ -185,10 +185,11 @@ def apply(
 
 def _approved(shown: Plan, tell: Callable[[str], None]) -> str:
     """Show the plan and ask; return the fingerprint of what was approved."""
+    from proxyctl.admin.apply import raise_refusals
     from proxyctl.render.plan_text import plan_text
 
     tell(plan_text(shown, style()))
-    _refuse(shown)
+    raise_refusals(shown)
     if not shown.is_in_sync:
         _ask(shown)
     return shown.fingerprint
@@ -211,7 +212,7 @@ def _apply_locked(
     """Take the lock, read everything again under it, and apply if it still is what was approved."""
     from dataclasses import replace
 
-    from proxyctl.admin.apply import ApplyOptions, apply_plan
+    from proxyctl.admin.apply import ApplyOptions, apply_plan, raise_refusals
     from proxyctl.admin.lock import Lock
     from proxyctl.admin.read import TableReader
     from proxyctl.admin.snapshot import SnapshotWriter
@@ -234,10 +235,9 @@ def _apply_locked(
             write(plan_text(found, style(), is_done=True))
         if found.is_in_sync:
             return found, None
-        _refuse(found)
+        raise_refusals(found)
         kept = snapshot.keep()
-        progress = _progress()
-        result = apply_plan(client, found, lock, ApplyOptions(request.save, progress))
+        result = apply_plan(client, found, lock, ApplyOptions(request.save, say))
         result.snapshot = str(kept)
         return found, result
     finally:
@@ -252,10 +252,6 @@ def _release(lock: Lock) -> None:
         lock.release()
     except InstanceError as error:
         say(f"the lock could not be given back ({error.message}); it expires by itself")
-
-
-def _progress() -> Callable[[str], None]:
-    return say
 
 
 def drift(
@@ -378,18 +374,6 @@ def _plan_output(found: Plan, format: PlanFormat) -> str:
             return plan_machine.plan_markdown([found])
         case PlanFormat.SQL:
             return plan_machine.plan_sql([found])
-
-
-def _refuse(found: Plan) -> None:
-    """Raise RefusedError when the plan has refusals."""
-    if found.refusals:
-        raise RefusedError(
-            f"{found.name}: not applied",
-            reasons=[
-                refusal.message + (f"   allow with {refusal.allow}" if refusal.allow else "")
-                for refusal in found.refusals
-            ],
-        )
 
 
 def _ask(found: Plan) -> None:
