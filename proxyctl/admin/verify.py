@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout
+from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, compare_servers
 from proxyctl.runtime_image import is_copied, runtime_image
@@ -45,7 +46,8 @@ def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[S
     """Yield the rows of MEMORY or DISK that are not exactly what was written."""
     if found == expected:
         return
-    yield from _both_ways(layout, found, expected)
+    # Restart-only variables count here: DISK is where they are set.
+    yield from _both_ways(layout, found, expected, unchecked=READ_ONLY)
 
 
 def runtime_shortfalls(
@@ -66,17 +68,21 @@ def runtime_shortfalls(
         yield from (Shortfall(layout, difference) for difference in verdict.differences)
         return
     rows = fold_users(layout, found) if "frontend" in layout.index else found
-    yield from _both_ways(layout, rows, image)
+    yield from _both_ways(layout, rows, image, unchecked=NOT_PUBLISHED)
 
 
 def _both_ways(
-    layout: Layout, found: Rows, expected: Mapping[Key, DesiredRow] | Rows
+    layout: Layout,
+    found: Rows,
+    expected: Mapping[Key, DesiredRow] | Rows,
+    *,
+    unchecked: frozenset[str],
 ) -> Iterator[Shortfall]:
     if found == expected:
         return
     is_variables = layout.table.prefix is not None
     for difference in differences(layout, found, expected.items()):
-        if not (is_variables and difference.key[0] in NOT_PUBLISHED):
+        if not (is_variables and difference.key[0] in unchecked):
             yield Shortfall(layout, difference)
     for key, row in found.items():
         if key not in expected and not is_variables:
