@@ -50,6 +50,10 @@ a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `i
 names to lists of columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
     "guards": "What an apply refuses without `--force`.",
+    "keep_fast_routing_alive": """\
+`true` (the default): where the last active rule has `apply`, a rule that never matches is added
+behind it, since ProxySQL would skip fast routing. `false`: no such rule, and a warning where fast
+routing is skipped. `export` writes `false` for an instance that skips it.""",
 }
 
 TABLE_SECTIONS = """\

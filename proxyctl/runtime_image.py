@@ -196,7 +196,7 @@ def _pasted(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, 
     quote, names = PASTED[layout.name]
     positions = [layout.index[name] for name in names]
     for key, row in rows.items():
-        if any(has_lone_quote(row[position], quote) for position in positions):
+        if columns_with_lone_quote(layout, row):
             continue
         cells = list(row)
         for position in positions:
@@ -218,9 +218,18 @@ def as_configured(layout: Layout, row: tuple[Value, ...]) -> tuple[Value, ...]:
     )
 
 
-def has_lone_quote(value: object, quote: str) -> bool:
-    """Return whether a quote is left when pairs of it are taken out."""
-    return isinstance(value, str) and quote in value.replace(quote * 2, "")
+def columns_with_lone_quote(layout: Layout, row: Sequence[object]) -> list[str]:
+    """Return the columns for which ProxySQL never shows the row in its runtime table.
+
+    A quote is lone if it is left when pairs of it are taken out.
+    """
+    if layout.name not in PASTED:
+        return []
+    quote, names = PASTED[layout.name]
+    cells = ((name, row[layout.index[name]]) for name in names)
+    return [
+        n for n, cell in cells if isinstance(cell, str) and quote in cell.replace(quote * 2, "")
+    ]
 
 
 def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:

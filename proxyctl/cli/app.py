@@ -11,7 +11,7 @@ from proxyctl import __version__
 
 def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between its versions
     """Return the command line, ready to be called with a list of arguments."""
-    from proxyctl.cli import files, instances, sandbox
+    from proxyctl.cli import apply, export, files, plan, sandbox
 
     app = typer.Typer(
         name="proxyctl",
@@ -31,6 +31,8 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
             raise typer.Exit
 
     files.register(app)
-    instances.register(app)
+    plan.register(app)
+    apply.register(app)
+    export.register(app)
     sandbox.register(app)
     return typer.main.get_command(app)

@@ -5,16 +5,35 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient, Login
-from proxyctl.cli.options import ConnectionOptions
+from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import say
 from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import Instance
+    from proxyctl.config.load import Instance, ParsedFiles
+
+
+@contextmanager
+def opened(
+    files: FileOptions, connection: ConnectionOptions
+) -> Iterator[tuple[AdminClient, ParsedFiles]]:
+    """Parse the files, which may name the instance, and connect to it."""
+    from proxyctl.config.load import ParsedFiles
+
+    given = files.sources()
+    parsed = ParsedFiles(given)
+    chosen = choose_instance(connection, parsed.instances())
+    if chosen is not None and chosen.vars:
+        parsed = ParsedFiles(replace(given, variables={**chosen.vars, **given.variables}))
+    with connect(connection, chosen) as client:
+        yield client, parsed
 
 
 def connect(options: ConnectionOptions, chosen: Instance | None = None) -> AdminClient:

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.exported import (
+    OutOption,
+    RowFormat,
+    Secrets,
+    SecretsOption,
+    check_secrets,
+    emit,
+)
 from proxyctl.cli.options import FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.config.load import Project, Sources
+    from proxyctl.config.load import Project
     from proxyctl.export import Exported
 
 
-class RowFormat(StrEnum):
-    """How rows are written."""
-
-    YAML = "yaml"
-    SQL = "sql"
-    CNF = "cnf"
-
-
-class Secrets(StrEnum):
-    """What happens to passwords."""
-
-    HASH = "hash"
-    OMIT = "omit"
-    CLEAR = "clear"
-
-
-SecretsOption = Annotated[
-    Secrets,
-    typer.Option("--secrets", help="Passwords as hashes, left out, or (with -o) in clear."),
-]
-OutOption = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
-]
 VersionOption = Annotated[
     str | None,
     typer.Option(
@@ -57,27 +41,6 @@ def register(app: typer.Typer) -> None:
     command(app, "render")(render)
     command(app, "schema")(schema)
     command(app, "import")(import_)
-
-
-def sources(files: FileOptions) -> Sources:
-    """Return what the options say about the files.
-
-    Raises: UsageError for a --var without `=`.
-    """
-    from proxyctl.config.load import Sources
-
-    variables: dict[str, object] = {}
-    for item in files.var or ():
-        name, separator, value = item.partition("=")
-        if not separator or not name.isidentifier():
-            raise UsageError(f"--var {name}: expected NAME=VALUE")
-        variables[name] = value
-    return Sources(
-        paths=tuple(files.file or ("./proxyctl.yaml",)),
-        variables=variables,
-        var_files=tuple(files.var_file or ()),
-        restrict_paths=files.restrict_paths,
-    )
 
 
 def chosen_version(text: str | None) -> Version:
@@ -120,7 +83,7 @@ def validate(
     """Check the files without a server: every mistake at once, with its place."""
     from proxyctl.config.load import load_project
 
-    project = load_project(sources(files), version=chosen_version(proxysql_version))
+    project = load_project(files.sources(), version=chosen_version(proxysql_version))
     counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
     if format is TextFormat.JSON:
         document = {"format": 1, "valid": True, "tables": counts}
@@ -149,13 +112,13 @@ def render(
     from proxyctl.formats.exported import exported_text
 
     if numbered:
-        for text in rendered_texts(sources(files)):
+        for text in rendered_texts(files.sources()):
             write(f"# {text.path}\n")
             lines = text.text.split("\n")
             write("".join(f"{n:>5}  {line}\n" for n, line in enumerate(lines, 1)))
         return ExitCode.DONE
     check_secrets(secrets, out)
-    project = load_project(sources(files), version=chosen_version(proxysql_version))
+    project = load_project(files.sources(), version=chosen_version(proxysql_version))
     exported = _compiled(project, secrets)
     emit(exported, exported_text(exported, format.value, secrets.value), secrets, out)
     return ExitCode.DONE
@@ -175,26 +138,6 @@ def _compiled(project: Project, secrets: Secrets) -> Exported:
             rows = sorted_rows(dict(table.rows))
             exported.tables[name] = with_secrets(table.layout, rows, secrets.value)
     return exported
-
-
-def check_secrets(secrets: Secrets, out: str | None) -> None:
-    """Refuse to show passwords in clear text on a terminal or in a log."""
-    if secrets is Secrets.CLEAR and not out:
-        raise UsageError(
-            "--secrets clear writes passwords in clear text",
-            hint="it needs -o FILE, which is made readable by its owner only",
-        )
-
-
-def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> None:
-    """Write the text where it was asked for, and the warnings to stderr."""
-    for warning in exported.warnings:
-        say(f"warning: {warning}")
-    if out:
-        write_file(Path(out), text, mode=0o600 if secrets is Secrets.CLEAR else 0o644)
-        say(f"written to {out}")
-    else:
-        write(text)
 
 
 def schema(out: OutOption = None) -> int:

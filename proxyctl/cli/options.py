@@ -12,9 +12,14 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from proxyctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.config.load import Sources
 
 _FILES = "Files"
 _CONNECTION = "Connection"
@@ -58,6 +63,34 @@ class FileOptions:
             rich_help_panel=_FILES,
         ),
     ] = False
+
+    def paths(self) -> list[str]:
+        """Return what -f named, or the default."""
+        return self.file or ["./proxyctl.yaml"]
+
+    def variable_names(self) -> list[str]:
+        """Return the names that --var gave, sorted."""
+        return sorted(item.split("=", 1)[0] for item in self.var or ())
+
+    def sources(self) -> Sources:
+        """Return what the options say about the self.
+
+        Raises: UsageError for a --var without `=`.
+        """
+        from proxyctl.config.load import Sources
+
+        variables: dict[str, object] = {}
+        for item in self.var or ():
+            name, separator, value = item.partition("=")
+            if not separator or not name.isidentifier():
+                raise UsageError(f"--var {name}: expected NAME=VALUE")
+            variables[name] = value
+        return Sources(
+            paths=tuple(self.paths()),
+            variables=variables,
+            var_files=tuple(self.var_file or ()),
+            restrict_paths=self.restrict_paths,
+        )
 
 
 @dataclass(frozen=True)

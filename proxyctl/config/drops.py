@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import RowPlaces
-from proxyctl.runtime_image import PASTED, has_lone_quote
+from proxyctl.runtime_image import PASTED, columns_with_lone_quote
 from proxyctl.state import DesiredTable, Key, Where
 
 MAX_CLIENT_ADDR = 45
@@ -56,18 +56,16 @@ def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
 
     Changes: mistakes.
     """
-    quote, columns = PASTED[table.layout.name]
-    for column in columns:
-        position = table.layout.index[column]
-        for key, row in table.rows.items():
-            if has_lone_quote(row[position], quote):
-                where, label = field_place(table, key, column)
-                mistakes.add(
-                    where,
-                    label,
-                    f"ProxySQL never shows a row with a lone {quote} in its runtime table",
-                    "move it into the script that is called",
-                )
+    quote, _ = PASTED[table.layout.name]
+    for key, row in table.rows.items():
+        for column in columns_with_lone_quote(table.layout, row):
+            where, label = field_place(table, key, column)
+            mistakes.add(
+                where,
+                label,
+                f"ProxySQL never shows a row with a lone {quote} in its runtime table",
+                "move it into the script that is called",
+            )
 
 
 def _client_addr(text: str) -> tuple[str, str | None] | None:

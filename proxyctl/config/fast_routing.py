@@ -1,7 +1,5 @@
-"""The rule that keeps fast routing alive.
+"""The rule that keeps fast routing alive where the last one of the files has apply=1.
 
-ProxySQL looks at fast routing only if the last rule it evaluated has apply=0. Where the last active
-rule has apply=1, a query that no rule matched would never get there.
 Source: ProxySQL 2.7.1, run: dead with such a last rule, alive with one more that never matches.
 """
 
@@ -16,43 +14,34 @@ from proxyctl.config.rows import Batch, PlacedRow, RowPlaces, default_row
 from proxyctl.errors import InternalError
 from proxyctl.state import DesiredTable, Key
 
-ORIGIN = "kept alive for fast routing"
+SECTION = "keep_fast_routing_alive"
+ORIGIN = "added for fast routing"
 COMMENT = "proxyctl: keeps fast routing alive, matches nothing"
 NEVER = MAX_INT
 """A flagIN that no rule leads to."""
 
 
-def keep_alive(
-    rules: DesiredTable | None, routing: DesiredTable | None, mistakes: Mistakes
-) -> DesiredTable | None:
-    """Return the table of rules with one more rule, where fast routing needs it; else None.
+def with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> DesiredTable:
+    """Return the table of rules with one more rule behind rule `last`, which never matches.
 
-    Changes: mistakes.
+    Changes: mistakes, where the files leave no room for it.
     """
-    if rules is None or routing is None or not routing.rows:
-        return None
     if not isinstance(rules.where, RowPlaces):
         raise InternalError("a table of rules without the places of its rows")
     index = rules.layout.index
-    active = [key for key, row in rules.rows.items() if row[index["active"]] == 1]
-    if not active:
-        return None
-    last = max(active, key=_rule_id)
-    if rules.rows[last][index["apply"]] != 1:
-        return None
     rule_id = max(map(_rule_id, rules.rows)) + 1
-    where = rules.where[last]._replace(origin=ORIGIN)
+    where = rules.where[(last,)]._replace(origin=ORIGIN)
     key: Key = (rule_id,)
     if rule_id > MAX_INT or not rules.owns(key):
         limit = rules.scope.text if rules.scope else f"rule_id up to {MAX_INT}"
         mistakes.add(
             where,
             rules.layout.name,
-            f"rule {last[0]} is the last one and has apply 1, so fast routing needs one more rule"
+            f"rule {last} is the last one and has apply 1, so fast routing needs one more rule"
             f" behind it; {rule_id} is outside {limit}",
-            "leave one id free at the end of the range",
+            f"leave one id free at the end of the range, or write {SECTION}: false",
         )
-        return None
+        return rules
     values: list[Any] = default_row(rules.layout)
     values[index["rule_id"]] = rule_id
     values[index["flagIN"]] = NEVER

@@ -6,13 +6,13 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.config import drops
 from proxyctl.config.constraints import check_constraints
 from proxyctl.config.context import Context
-from proxyctl.config.fast_routing import keep_alive
+from proxyctl.config.fast_routing import with_last_rule
 from proxyctl.config.files import Fence, Sources, Text, read_documents, read_texts
 from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
@@ -26,6 +26,7 @@ from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
 from proxyctl.config.tables import compile_part, join, missing_table
 from proxyctl.config.variables import compile_variables
+from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.runtime_image import PASTED
 from proxyctl.state import Desired, DesiredTable, GuardLimits
 
@@ -150,6 +151,7 @@ class _Compiler:
         self._context = context
         self._mistakes = context.mistakes
         self._hostgroups = compile_hostgroups(self._of("hostgroups"), context)
+        self._keeps_alive: bool = self._single("keep_fast_routing_alive", default=True)
 
     def _of(self, name: str) -> list[Part]:
         return self._parts.get(name, [])
@@ -187,12 +189,21 @@ class _Compiler:
         variables = compile_variables(self._of("variables"), context)
         self._check(tables, variables, clusters, shards)
         for family in FAMILIES:
-            name = f"{family}_query_rules"
-            routing = tables.get(f"{family}_query_rules_fast_routing")
-            alive = keep_alive(tables.get(name), routing, self._mistakes)
-            if alive is not None:
-                tables[name] = alive
+            self._keep_alive(tables, f"{family}_query_rules")
         return {**tables, **variables}
+
+    def _keep_alive(self, tables: dict[str, DesiredTable], name: str) -> None:
+        """Add the rule that fast routing needs, or say that it is dead. Changes: tables."""
+        rules, routing = tables.get(name), tables.get(f"{name}_fast_routing")
+        if rules is None or routing is None or not routing.rows:
+            return
+        last = last_rule_in_the_way(rules.layout, rules.rows.values())
+        if last is None:
+            return
+        if self._keeps_alive:
+            tables[name] = with_last_rule(rules, last, self._mistakes)
+        else:
+            self._context.warnings.append(dead_text(routing.layout.name, last))
 
     def _batches(self, clusters: Clusters, shards: Shards) -> dict[str, list[Batch]]:
         """Return the rows of every managed table, by table."""
@@ -247,18 +258,24 @@ class _Compiler:
         check_digests(shards, variables.get("mysql_variables"), self._context)
 
     def _guards(self) -> GuardLimits:
-        parts = self._of("guards")
-        for part in parts[1:]:
-            place = parts[0].where(of_key=True)
-            message = f"the section stands twice; first at {place}"
-            self._mistakes.add(part.where(of_key=True), "guards", message)
-        guards: Guards | None = None
-        for part in parts:
-            guards, _ = check(part, self._context)
+        guards: Guards | None = self._single("guards", default=None)
         if guards is None:
             return GuardLimits()
         limit = guards.max_deletes
         return GuardLimits(limit.percent, limit.above_rows, guards.empty_hostgroup)
+
+    def _single(self, name: str, default: Any) -> Any:  # noqa: ANN401 - what the model makes
+        """Return the value of a section that may stand once only."""
+        parts = self._of(name)
+        for part in parts[1:]:
+            place = parts[0].where(of_key=True)
+            message = f"the section stands twice; first at {place}"
+            self._mistakes.add(part.where(of_key=True), name, message)
+        value = default
+        for part in parts:
+            found, _ = check(part, self._context)
+            value = default if found is None else found
+        return value
 
 
 def _present(tables: dict[str, DesiredTable], names: Iterable[str]) -> list[DesiredTable]:

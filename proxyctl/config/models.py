@@ -157,6 +157,7 @@ _MODELS: dict[str, Any] = {
     "sharding": list[ShardingModel],
     "routing_tests": list[RoutingTestModel],
     "guards": Guards,
+    "keep_fast_routing_alive": bool,
 }
 
 

@@ -22,12 +22,15 @@ SPECIAL = (
     "routing_tests",
     "manage",
     "guards",
+    "keep_fast_routing_alive",
 )
 """The sections that are more than a table."""
 
 TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is None)
 
 _LISTS = frozenset({"instances", "pxc_clusters", "sharding", "routing_tests", *TABLE_SECTIONS})
+
+_SCALARS = frozenset({"version", "keep_fast_routing_alive"})
 
 _NOT_MANAGED = {
     "coredump_filters": "it is never saved",
@@ -89,7 +92,7 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     is_file = name in TABLE_SECTIONS and isinstance(value, YamlMap)
     shape = "a list" if name in _LISTS else "a mapping"
     fits = isinstance(value, YamlList if name in _LISTS else YamlMap)
-    if fits or is_file or name == "version":
+    if fits or is_file or name in _SCALARS:
         return True
     mistakes.add(part.where(), name, f"expected {shape}, got {described(value)}")
     return False

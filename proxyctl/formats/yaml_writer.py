@@ -46,6 +46,7 @@ def write_document(
     *,
     header: Sequence[str] = (),
     remarks: Mapping[str, Sequence[str]] | None = None,
+    keeps_fast_routing_alive: bool = True,
 ) -> str:
     """Return a whole file.
 
@@ -56,6 +57,9 @@ def write_document(
     remarks = remarks or {}
     lines = [_comment(line) for line in header]
     lines += ["version: 1"]
+    if not keeps_fast_routing_alive:
+        lines += ["", "# ProxySQL skips its fast routing: the last active rule has apply 1."]
+        lines += ["keep_fast_routing_alive: false"]
     if variables:
         lines += ["", *map(_comment, remarks.get("variables", ()))]
         lines += _variable_lines(variables)

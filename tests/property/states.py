@@ -110,20 +110,9 @@ def _rows_of(table: str) -> st.SearchStrategy[Rows]:
 tables = st.sampled_from(sorted(_CELLS))
 
 
-def _with_fast_routing_alive(state: State) -> State:
-    """The last active rule has apply=0: else the files add a rule behind it, as they should."""
-    rules = state["mysql_query_rules"]
-    active, apply = (layout("mysql_query_rules").index[name] for name in ("active", "apply"))
-    last = max((key for key, one in rules.items() if one[active]), default=None)
-    if last is not None:
-        one = rules[last]
-        rules[last] = (*one[:apply], 0, *one[apply + 1 :])
-    return state
-
-
 states: st.SearchStrategy[State] = st.fixed_dictionaries(
     {table: _rows_of(table) for table in _CELLS}
-).map(_with_fast_routing_alive)
+)
 
 
 def modules_of(state: Mapping[str, object]) -> list[str]:

@@ -1,0 +1,77 @@
+"""Options of plan and apply that let something through, and how a saved plan carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from proxyctl.workflow import PlanOptions
+
+
+@dataclass(frozen=True)
+class Allowances:
+    """Options of plan and apply that let something through, or leave something out."""
+
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Only this admin module (MYSQL USERS) or table (mysql_users); many times.",
+        ),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Let guards pass.")] = False
+    discard_pending: Annotated[
+        bool,
+        typer.Option(
+            "--discard-pending", help="Overwrite rows of ours that were edited in MEMORY."
+        ),
+    ] = False
+    include_pending: Annotated[
+        bool,
+        typer.Option(
+            "--include-pending",
+            help="Load and save other people's edits in MEMORY together with ours.",
+        ),
+    ] = False
+
+    def options(self) -> PlanOptions:
+        """Return them as the plan takes them."""
+        from proxyctl.workflow import PlanOptions
+
+        return PlanOptions(
+            only=tuple(self.only or ()),
+            force=self.force,
+            discard_pending=self.discard_pending,
+            include_pending=self.include_pending,
+        )
+
+    def names(self) -> list[str]:
+        """Return the options as they stood on the command line, for a saved plan."""
+        given = [option for option, flag in _FLAGS.items() if getattr(self, flag)]
+        return [*given, *(f"--only={name}" for name in self.only or ())]
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> Allowances | None:
+        """Return what `names` gave, or None where an option is none of these."""
+        only: list[str] = []
+        flags: dict[str, bool] = {}
+        for option in names:
+            if option.startswith("--only="):
+                only.append(option.removeprefix("--only="))
+            elif option in _FLAGS:
+                flags[_FLAGS[option]] = True
+            else:
+                return None
+        return cls(only=only or None, **flags)
+
+
+_FLAGS = {
+    "--force": "force",
+    "--discard-pending": "discard_pending",
+    "--include-pending": "include_pending",
+}

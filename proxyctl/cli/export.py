@@ -1,0 +1,49 @@
+"""The export command."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from proxyctl.cli.exported import OutOption, RowFormat, Secrets, SecretsOption, check_secrets, emit
+from proxyctl.cli.options import ConnectionOptions, command
+from proxyctl.errors import ExitCode
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    command(app, "export")(export)
+
+
+class ExportLayer(StrEnum):
+    """The layer to export."""
+
+    RUNTIME = "runtime"
+    MEMORY = "memory"
+    DISK = "disk"
+
+
+def export(
+    connection: ConnectionOptions,
+    layer: Annotated[
+        ExportLayer, typer.Option("--layer", help="Which layer.")
+    ] = ExportLayer.RUNTIME,
+    format: Annotated[RowFormat, typer.Option("--format", help="How to write.")] = RowFormat.YAML,
+    secrets: SecretsOption = Secrets.HASH,
+    out: OutOption = None,
+) -> int:
+    """Write the configuration that an instance holds as our files."""
+    from proxyctl.admin.export import export_layer
+    from proxyctl.cli.connection import connect
+    from proxyctl.formats.exported import exported_text
+    from proxyctl.state import Layer
+
+    check_secrets(secrets, out)
+    with connect(connection) as client:
+        exported = export_layer(client, Layer(layer.value), secrets.value)
+        header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
+    text = exported_text(exported, format.value, secrets.value, header=header)
+    emit(exported, text, secrets, out)
+    return ExitCode.DONE

@@ -1,0 +1,35 @@
+"""When ProxySQL looks at fast routing at all.
+
+It does so only if the last rule it evaluated has apply=0. Where the last active rule has apply=1, a
+query that no rule matched never gets there. Source: ProxySQL 2.7.1, run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from proxyctl.catalog import Layout
+
+
+def last_rule_in_the_way(layout: Layout, rules: Iterable[Sequence[object]]) -> int | None:
+    """Return the rule_id of the last active rule if it has apply=1, so that fast routing is dead.
+
+    Shape: `rules` are rows of a table of query rules, in any order.
+    """
+    index = layout.index
+    position, active, apply = index["rule_id"], index["active"], index["apply"]
+    last: Sequence[object] | None = None
+    last_id = -1
+    for row in rules:
+        rule_id = row[position]
+        if row[active] == 1 and isinstance(rule_id, int) and rule_id > last_id:
+            last, last_id = row, rule_id
+    return last_id if last is not None and last[apply] == 1 else None
+
+
+def dead_text(table: str, rule_id: int) -> str:
+    """Return the warning for a table of fast routing that ProxySQL never looks at."""
+    return (
+        f"{table}: ProxySQL skips all of it, since rule {rule_id} is the last active one and has"
+        " apply 1; without `keep_fast_routing_alive: false` a rule is added that mends this"
+    )

@@ -1,0 +1,55 @@
+"""What the journeys share: the files they start with, the commands, and how a refusal reads."""
+
+from __future__ import annotations
+
+from tests.cli import SECRETS, Outcome, proxyctl
+
+FILES = """\
+version: 1
+variables:
+  mysql-server_version: "8.0.36"
+hostgroups:
+  writer: {id: 10}
+  reader: {id: 20, multiplex: false}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: db1, max_connections: 500}
+  - {hostgroup_id: reader, hostname: db1, weight: 1}
+  - {hostgroup_id: reader, hostname: db2, weight: 100}
+  - {hostgroup_id: reader, hostname: db3, weight: 100}
+mysql_users:
+  - {username: app, password: {env: APP_PASSWORD}, default_hostgroup: writer}
+  - {username: batch, password: {env: OTHER_PASSWORD}, default_hostgroup: reader}
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: writer, apply: true}
+  - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
+"""
+
+MANY = FILES + "".join(
+    f"  - {{rule_id: {number}, match_digest: '^SELECT {number}', comment: {'x' * 200}}}\n"
+    for number in range(100, 3000)
+)
+
+
+def plan(*arguments: str) -> Outcome:
+    return proxyctl("plan", "--detailed-exitcode", *arguments)
+
+
+def apply(*arguments: str) -> Outcome:
+    return proxyctl("apply", "--auto-approve", *arguments)
+
+
+def applied(*arguments: str) -> Outcome:
+    """Apply, and expect that it worked."""
+    found = apply(*arguments)
+    assert found.code == 0, found.text
+    return found
+
+
+def said(found: Outcome, code: int, *parts: str) -> None:
+    """Check that it ended with this code and a message for people that has these parts."""
+    assert found.code == code, found.text
+    assert "Traceback" not in found.text
+    assert "internal error" not in found.text
+    assert not any(secret in found.text for secret in SECRETS.values())
+    for part in parts:
+        assert part in found.err, f"{part!r} is not in\n{found.err}"

@@ -1,0 +1,102 @@
+"""The way to the instance: what does not answer, or answers as something else."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+from mysql_mimic.errors import MysqlError
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.errors import InstanceError
+from tests.cli import Project, proxyctl
+from tests.galera_nodes import GaleraCluster, GaleraNode
+from tests.journeys.story import FILES, plan, said
+from tests.servers import free_port
+
+
+def test_nothing_listens(offline: Project) -> None:
+    offline.write(FILES)
+    port = free_port()
+    for command in ("plan", "drift", "apply"):
+        found = proxyctl(command, "--port", str(port))
+        said(found, 1, f"cannot connect to 127.0.0.1:{port}: ", "refused", "hint: ", "6032")
+        assert found.out == ""
+
+
+def test_no_such_host(offline: Project) -> None:
+    offline.write(FILES)
+    said(plan("--host", "no-such-host.invalid"), 1, "cannot connect to no-such-host.invalid:6032")
+
+
+def test_no_such_socket(offline: Project) -> None:
+    offline.write(FILES)
+    said(plan("--socket", "/nowhere/proxysql.sock"), 1, "/nowhere/proxysql.sock", "hint: ")
+
+
+@contextmanager
+def tcp_server(handle: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Serve a port on which every connection is given to `handle`, one after another."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        held: list[socket.socket] = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = server.accept()
+                except OSError:
+                    return
+                held.append(client)
+                handle(client)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for client in held:
+            client.close()
+
+
+def test_a_port_that_says_nothing() -> None:
+    with tcp_server(lambda client: None) as port:
+        login = Login(port=port, connect_timeout_s=1, read_timeout_s=60)
+        with pytest.raises(InstanceError, match=r"cannot connect to .*: no answer within 1 s"):
+            AdminClient(login)
+
+
+@pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
+def test_a_port_that_speaks_something_else(offline: Project, answer: bytes) -> None:
+    offline.write(FILES)
+
+    def speak(client: socket.socket) -> None:
+        client.sendall(answer)
+        client.shutdown(socket.SHUT_WR)
+
+    with tcp_server(speak) as port:
+        said(plan("--port", str(port)), 1, f"cannot connect to 127.0.0.1:{port}", "admin port")
+
+
+class MySQLNode(GaleraNode):
+    """A MySQL server, or the port of a ProxySQL that applications use."""
+
+    def answer(self, sql: str) -> tuple[list[tuple[Any, ...]], list[str]]:
+        if "@@version" in sql:
+            return [("8.0.36",)], ["@@version"]
+        if "DATABASE()" in sql:
+            return [(None,)], ["DATABASE()"]
+        raise MysqlError("Table 'sqlite_master' doesn't exist", 1146)
+
+
+def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
+    offline.write(FILES)
+    mysql = GaleraCluster(["127.0.1.9"], free_port())
+    mysql.nodes["127.0.1.9"] = MySQLNode("127.0.1.9")
+    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
+    with mysql:
+        found = plan("--host", "127.0.1.9", "--port", str(mysql.port), "-u", "app")
+    said(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")

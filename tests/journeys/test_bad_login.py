@@ -1,0 +1,116 @@
+"""Who we are there: accounts, versions that cannot be understood, TLS."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.cli import Project, proxyctl
+from tests.journeys.layers import dump
+from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.servers import Instance, ProxySQL
+
+
+def test_admin_from_another_host(sandbox_project: Project, sandbox: Sandbox) -> None:
+    sandbox_project.write(FILES)
+    sandbox.options.clients_are_remote = True
+    said(plan(), 1, "admin@127.0.0.1", "only from the machine it runs on", "radmin")
+    sandbox_project.monkeypatch.setenv("PROXYCTL_PASSWORD", "radmin")
+    assert plan("-u", "radmin").code == 2
+
+
+def test_wrong_password(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "not-the-pass")
+    for found in (plan(), apply(), proxyctl("export"), proxyctl("unlock")):
+        said(found, 1, f"admin@127.0.0.1:{instance.port}: access denied", "admin-admin_credentials")
+        assert "not-the-pass" not in found.text
+
+
+def test_stats_account(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "stats")
+    said(plan("-u", "stats"), 1, "the account stats may only read statistics", "admin-admin_cred")
+
+
+def test_password_file_and_option_file(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    project.monkeypatch.delenv("PROXYCTL_PASSWORD")
+    project.write("admin\n", "password")
+    assert plan("--password-file", "password").code == 2
+    said(plan("--password-file", "nowhere"), 1, "--password-file nowhere: No such file")
+    project.write("[client]\nuser=radmin\npassword=radmin\n", "my.cnf")
+    project.monkeypatch.delenv("PROXYCTL_USER")
+    assert plan("--defaults-file", "my.cnf").code == 2
+    project.write("password=s3cret-of-app\n", "my.cnf")
+    said(plan("--defaults-file", "my.cnf"), 1, "my.cnf: not an option file")
+    said(plan("--defaults-file", "nowhere.cnf"), 1, "nowhere.cnf: no such file")
+
+
+def test_read_only_admin_interface(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    instance.execute(
+        "UPDATE global_variables SET variable_value='true' WHERE variable_name='admin-read_only'"
+    )
+    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
+    before = dump(instance)
+    assert plan().code == 2
+    said(apply(), 1, "PROXYSQL READWRITE")
+    assert dump(instance) == before
+    instance.execute("PROXYSQL READWRITE")
+
+
+@pytest.mark.parametrize("version", ["MariaDB-10.2.31", "x", "10.11.6-MariaDB"])
+def test_any_announced_version_can_be_managed(
+    project: Project, instance: Instance, version: str
+) -> None:
+    project.write(FILES.replace("8.0.36", version))
+    applied()
+    instance.close()
+    assert plan().code == 0
+    project.write(FILES)
+    applied()
+    assert plan().code == 0
+
+
+def test_logins_with_caching_sha2_password(project: Project, instance: Instance) -> None:
+    plugin = "mysql-default_authentication_plugin"
+    project.write(f"variables: {{{plugin}: caching_sha2_password}}\n")
+    applied()
+    instance.close()
+    assert plan().code == 0
+    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "radmin")
+    assert plan("-u", "radmin").code == 0
+    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "wrong")
+    said(plan("-u", "radmin"), 1, "access denied")
+    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    project.write(f"variables: {{{plugin}: mysql_native_password}}\n")
+    applied()
+
+
+def test_tls(fresh_proxysql: ProxySQL, offline: Project) -> None:
+    offline.connect(fresh_proxysql.instance)
+    offline.write(FILES)
+    authority = str(fresh_proxysql.folder / "proxysql-ca.pem")
+    assert plan("--tls-ca", authority).code == 2
+    assert plan("--tls-required").code == 2
+    assert plan("--tls-required", "--tls-ca", authority).code == 2
+
+    wrong = offline.folder / "wrong.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other"),
+            *("-keyout", str(offline.folder / "key.pem"), "-out", str(wrong)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    said(plan("--tls-ca", str(wrong)), 1, "TLS failed", "verify failed", "--tls-ca")
+    said(plan("--tls-ca", "nowhere.pem"), 1, "--tls-ca nowhere.pem")
+    said(plan("--tls-ca", "proxyctl.yaml"), 1, "--tls-ca proxyctl.yaml")
+
+    fresh_proxysql.instance.execute("SET mysql-have_ssl='false'")
+    fresh_proxysql.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    said(plan("--tls-required"), 1, "TLS failed", "mysql-have_ssl")

@@ -1,0 +1,220 @@
+"""Faults in the middle of an apply: nothing half done that is not said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from proxyctl.admin.apply import ApplyOptions, apply_plan
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.lock import Lock
+from proxyctl.config.load import ParsedFiles, Sources
+from proxyctl.errors import ProxyctlError
+from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
+from proxyctl.workflow import plan_files
+from tests.cli import Project
+from tests.journeys.layers import dump, everywhere, of_layer
+from tests.journeys.story import FILES, MANY, applied, apply, plan, said
+from tests.servers import Instance, ProxySQL
+
+CHANGED = (
+    FILES.replace("^SELECT.*FOR", "^SELECT .*FOR")
+    .replace("weight: 100", "weight: 70")
+    .replace("8.0.36", "8.4.0")
+    .replace("{env: APP_PASSWORD}", "{env: OTHER_PASSWORD}")
+)
+STEPS = [
+    f"{verb} {module} {to}"
+    for verb, to in (("LOAD", "TO RUNTIME"), ("SAVE", "TO DISK"))
+    for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS")
+]
+
+
+class Once:
+    """A hook that acts at one statement, the first time only."""
+
+    def __init__(self, start: str, act: Callable[[], None]) -> None:
+        self.start = start
+        self.act = act
+        self.happened = False
+
+    def __call__(self, sql: str) -> None:
+        if sql.startswith(self.start) and not self.happened:
+            self.happened = True
+            self.act()
+
+
+def cut() -> None:
+    raise CutConnectionError
+
+
+def fail() -> None:
+    raise AdminError("the disk is full", code=1045)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_connection_breaks_after_a_step(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, step: str
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    sandbox_project.write(CHANGED)
+    hook = sandbox.options.after_statement = Once(step, cut)
+    done = apply()
+    assert hook.happened
+    assert done.code == 0, done.text
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("act", [cut, fail])
+def test_a_step_that_does_not_happen_is_taken_back(
+    sandbox_project: Project,
+    sandbox: Sandbox,
+    sandbox_instance: Instance,
+    step: str,
+    act: Callable[[], None],
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+    hook = sandbox.options.before_statement = Once(step, act)
+    found = apply()
+    assert hook.happened
+    said(found, 4, "everything was restored", "a plain second run of apply")
+    for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS"):
+        assert f"{module}: MEMORY as before, RUNTIME as before, DISK as before" in found.err
+    assert dump(sandbox_instance) == before
+    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    applied()
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize("start", ["UPDATE mysql_query_rules", "UPDATE mysql_users"])
+@pytest.mark.parametrize("hook", ["before_statement", "after_statement"])
+@pytest.mark.parametrize("act", [cut, fail])
+def test_nothing_is_loaded_when_staging_fails(
+    sandbox_project: Project,
+    sandbox: Sandbox,
+    sandbox_instance: Instance,
+    start: str,
+    hook: str,
+    act: Callable[[], None],
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+    once = Once(start, act)
+    setattr(sandbox.options, hook, once)
+    found = apply()
+    assert once.happened
+    said(found, 1, "nothing was loaded; MEMORY was put back")
+    assert dump(sandbox_instance) == before
+
+
+def test_a_rule_that_is_dropped_at_load(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+
+    def drop() -> None:
+        rules = sandbox.runtime["mysql_query_rules"]
+        sandbox.runtime["mysql_query_rules"] = [rule for rule in rules if rule["rule_id"] != 20]
+
+    sandbox.options.after_statement = Once("LOAD MYSQL QUERY RULES", drop)
+    found = apply()
+    said(found, 4, "RUNTIME does not hold what was written", "mysql_query_rules 20", "is missing")
+    said(found, 4, "everything was restored")
+    assert dump(sandbox_instance) == before
+
+
+def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    applied()
+    before = dump(instance)
+    project.write(CHANGED.replace("variables:\n", "variables:\n  mysql-default_charset: klingon\n"))
+    found = apply()
+    said(found, 4, "mysql-default_charset", "'klingon'", "'utf8'", "everything was restored")
+    assert dump(instance) == before
+    machine = apply("--format", "json")
+    error = machine.json["error"]
+    assert (machine.code, error["type"], error["exit_code"]) == (4, "ApplyError", 4)
+    assert len(error["layers"]) == 4
+    assert dump(instance) == before
+
+
+def test_a_restore_that_fails_says_what_each_layer_holds(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+
+    def refuse_loads(sql: str) -> None:
+        if sql.startswith("LOAD MYSQL QUERY RULES"):
+            fail()
+
+    sandbox.options.before_statement = refuse_loads
+    found = apply()
+    said(found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME not known", "DISK as before")
+    assert of_layer(dump(sandbox_instance), "DISK") == of_layer(before, "DISK")
+    sandbox.options.before_statement = None
+    applied("--discard-pending")
+    assert plan().code == 0
+
+
+STAYS, RETURNS = "stays away", "comes back"
+
+
+@pytest.mark.parametrize(
+    ("step", "what", "code", "disk"),
+    [
+        ("MYSQL QUERY RULES: write MEMORY", RETURNS, 1, "2"),
+        ("LOAD MYSQL QUERY RULES TO RUNTIME", RETURNS, 4, "2"),
+        ("LOAD MYSQL QUERY RULES TO RUNTIME", STAYS, 4, "2"),
+        ("SAVE MYSQL QUERY RULES TO DISK", RETURNS, 4, "2"),
+    ],
+)
+def test_a_proxysql_that_dies_in_the_middle(
+    fresh_proxysql: ProxySQL, offline: Project, step: str, what: str, code: int, disk: str
+) -> None:
+    offline.connect(fresh_proxysql.instance)
+    offline.write(FILES)
+    applied()
+    before = dump(fresh_proxysql.instance)
+    offline.write(MANY)
+    fresh_proxysql.instance.close()
+
+    def die(text: str) -> None:
+        if text == step:
+            fresh_proxysql.kill()
+            if what == RETURNS:
+                fresh_proxysql.start()
+
+    with AdminClient(Login(port=fresh_proxysql.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
+        with pytest.raises(ProxyctlError) as caught:
+            apply_plan(client, found, lock, ApplyOptions(progress=die))
+    assert caught.value.exit_code == code, caught.value.lines()
+    assert "connection was lost" in caught.value.message
+
+    if what == STAYS:
+        assert "MYSQL QUERY RULES: MEMORY " in "\n".join(caught.value.lines())
+        fresh_proxysql.start()
+    rows = fresh_proxysql.instance.query("SELECT count(*) FROM disk.mysql_query_rules")
+    assert rows == [(disk,)]
+    assert of_layer(dump(fresh_proxysql.instance), "DISK") == of_layer(before, "DISK")
+    applied()
+    assert plan().code == 0
+    assert everywhere(fresh_proxysql.instance, "SELECT count(*) FROM {}mysql_query_rules") == [
+        ("2902",)
+    ]

@@ -1,0 +1,125 @@
+"""Asking before acting, the lock, and an apply that was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.journeys.layers import dump, everywhere, in_layers
+from tests.journeys.story import FILES, MANY, applied, apply, plan
+from tests.servers import Instance
+
+
+def test_apply_without_a_terminal_asks_for_a_decision(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    before = dump(instance)
+    found = proxyctl("apply")
+    assert found.code == 64
+    assert "--auto-approve" in found.err
+    assert "Plan: 9 to add" in found.out
+    assert dump(instance) == before
+
+
+LOCK = (
+    "CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"
+    " pid INT, purpose, stage, modules, expires INT)"
+)
+
+
+def hold_lock(instance: Instance, *, host: str, pid: int, modules: str = "[]", for_s: int) -> None:
+    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+    instance.execute(LOCK)
+    instance.execute(
+        f"INSERT INTO proxyctl_lock VALUES (1, 'them', '{host}', {pid}, 'apply', 'staging MEMORY',"
+        f" '{modules}', CAST(strftime('%s','now') AS INT)+{for_s})"
+    )
+
+
+def drop_lock(instance: Instance) -> None:
+    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+
+
+def test_the_lock_of_another_apply_is_respected(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    hold_lock(instance, host="elsewhere", pid=1, for_s=60)
+    before = dump(instance)
+    found = apply("--lock-timeout", "0")
+    assert found.code == 3
+    assert "locked: apply by pid 1 on elsewhere, staging MEMORY" in found.err
+    assert "--lock-timeout" in found.err
+    assert dump(instance) == before
+    assert plan().code == 2
+    removed = proxyctl("unlock")
+    assert "removed the lock of apply by pid 1 on elsewhere" in removed.err
+    assert proxyctl("unlock").err == "there is no lock\n"
+    applied("--lock-timeout", "0")
+    assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    drop_lock(instance)
+
+
+def _dead_pid() -> int:
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize("death", ["expired", "killed here"])
+def test_a_dead_lock_is_taken_over_and_its_leftovers_are_ours(
+    project: Project, instance: Instance, death: str
+) -> None:
+    project.write(FILES)
+    applied()
+    changed = FILES.replace("'^SELECT', destination_hostgroup: reader", "'^SELECT', cache_ttl: 5")
+    project.write(changed)
+    # The dead one was staging a change of ours that is not the one in the files now.
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
+    assert apply().code == 3
+    host = os.uname().nodename
+    if death == "expired":
+        modules = '["MYSQL QUERY RULES"]'
+        hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=-1)
+    else:
+        hold_lock(instance, host=host, pid=_dead_pid(), modules='["MYSQL QUERY RULES"]', for_s=60)
+    applied("--lock-timeout", "0")
+    assert plan().code == 0
+    drop_lock(instance)
+
+
+@pytest.mark.parametrize("stage", ["staging MEMORY", "LOAD", "SAVE"])
+def test_a_second_run_after_a_killed_one_finishes(
+    project: Project, instance: Instance, stage: str
+) -> None:
+    project.write(FILES)
+    applied()
+    project.write(MANY)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "proxyctl", "apply", "--auto-approve"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=project.folder,
+    )
+    # Wait until it says that it is there; however far it gets before the signal, the law holds.
+    while process.poll() is None:
+        rows = instance.query(
+            "SELECT 1 FROM sqlite_temp_master WHERE name='proxyctl_lock'"
+        ) and instance.query("SELECT stage FROM proxyctl_lock")
+        if rows and str(rows[0][0]).startswith(stage):
+            break
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+    found = in_layers(instance, "SELECT count(*) FROM {}mysql_query_rules")
+    whole = {(str(2),), (str(2 + 2900),)}
+    assert set(found["RUNTIME"]) <= whole
+    assert set(found["DISK"]) <= whole
+    applied("--lock-timeout", "0")
+    assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2902",)]
+    assert plan().code == 0
+    drop_lock(instance)

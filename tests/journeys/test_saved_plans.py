@@ -1,0 +1,126 @@
+"""A saved plan is a receipt: applied if nothing changed since, else refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli import SECRETS, Project, proxyctl
+from tests.journeys.layers import dump, everywhere
+from tests.journeys.story import FILES, plan
+from tests.servers import Instance
+
+
+def test_a_saved_plan_is_applied(project: Project, instance: Instance) -> None:
+    project.write(FILES, "px.yaml")
+    saved = plan("-f", "px.yaml", "--out", "plan.out")
+    assert saved.code == 2
+    path = project.folder / "plan.out"
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    text = path.read_text()
+    assert not any(secret in text for secret in SECRETS.values())
+    assert "INSERT" not in text
+    done = proxyctl("apply", "plan.out")
+    assert done.code == 0, done.text
+    assert plan("-f", "px.yaml").code == 0
+    again = proxyctl("apply", "plan.out")
+    assert (again.code, "stale" in again.err) == (3, True)
+
+
+def test_a_saved_plan_keeps_its_options(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    plan("--only", "mysql_query_rules", "--out", "plan.out")
+    refused = proxyctl("apply", "plan.out", "--force")
+    assert (refused.code, "carries its own options" in refused.err) == (64, True)
+    assert proxyctl("apply", "plan.out").code == 0
+    assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2",)]
+    assert everywhere(instance, "SELECT count(*) FROM {}mysql_servers") == [("0",)]
+
+
+def test_a_saved_plan_asks_for_its_variables(project: Project, instance: Instance) -> None:
+    project.write(FILES.replace("'^SELECT'", "'{{ pattern }}'"), "px.yaml.j2")
+    made = plan("-f", "px.yaml.j2", "--var", "pattern=^SELECT x", "--out", "plan.out")
+    assert made.code == 2, made.text
+    assert json.loads((project.folder / "plan.out").read_text())["variables"] == ["pattern"]
+    missing = proxyctl("apply", "plan.out")
+    assert (missing.code, "--var pattern" in missing.err) == (64, True)
+    other = proxyctl("apply", "plan.out", "--var", "pattern=^SELECT y")
+    assert (other.code, "stale" in other.err) == (3, True)
+    assert proxyctl("apply", "plan.out", "--var", "pattern=^SELECT x").code == 0
+
+
+def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    plan("--out", "plan.out")
+    instance.execute("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (99, 'new')")
+    before = dump(instance)
+    found = proxyctl("apply", "plan.out")
+    assert found.code == 3
+    assert "stale" in found.err
+    assert "run plan again" in found.err
+    assert dump(instance) == before
+
+
+def test_a_plan_for_another_address_is_refused(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    plan("--out", "plan.out")
+    path = project.folder / "plan.out"
+    path.write_text(path.read_text().replace(f":{instance.port}", ":1"))
+    before = dump(instance)
+    found = proxyctl("apply", "plan.out")
+    assert (found.code, "the plan was made for 127.0.0.1:1" in found.err) == (3, True), found.text
+    assert dump(instance) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "message"),
+    [
+        ('"kind": "proxyctl plan"', '"kind": "else"', 1, "not a saved plan"),
+        ('"format": 1', '"format": 99', 1, "reads format 1"),
+        ('"options": []', '"options": [7]', 1, "damaged"),
+        ('"options": []', '"options": ["--frob"]', 1, "damaged"),
+        ('"options": []', '"options": ["--force"]', 0, ""),
+        ('"paths": [', '"paths": 3, "was": [', 1, "damaged"),
+        ("{", "", 1, "no JSON"),
+        ("", "\ud800", 1, "no JSON"),
+    ],
+)
+def test_a_damaged_plan_file_is_said_so(
+    sandbox_project: Project,
+    sandbox_instance: Instance,
+    old: str,
+    new: str,
+    code: int,
+    message: str,
+) -> None:
+    sandbox_project.write(FILES)
+    plan("--out", "plan.out")
+    path = sandbox_project.folder / "plan.out"
+    text = path.read_text().replace(old, new, 1) if old else "\udcff\udcfe"
+    path.write_text(text, errors="surrogateescape")
+    before = dump(sandbox_instance)
+    found = proxyctl("apply", "plan.out")
+    assert found.code == code, found.text
+    assert message in found.err
+    assert "Traceback" not in found.err
+    assert (dump(sandbox_instance) == before) is (code != 0)
+
+
+def test_an_edited_plan_cannot_bring_in_a_statement(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(FILES)
+    plan("--out", "plan.out")
+    path = sandbox_project.folder / "plan.out"
+    document = json.loads(path.read_text())
+    document["plan"]["modules"][0]["changes"] = []
+    document["plan"]["modules"].append({"module": "DELETE FROM mysql_users", "changes": []})
+    path.write_text(json.dumps(document))
+    assert proxyctl("apply", "plan.out").code == 0
+    assert plan().code == 0
+
+
+def test_no_plan_file_is_said_so(sandbox_project: Project) -> None:
+    found = proxyctl("apply", "nowhere.out")
+    assert (found.code, found.err) == (1, "error: nowhere.out: No such file or directory\n")
