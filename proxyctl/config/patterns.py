@@ -5,24 +5,15 @@ ProxySQL never says: a rule whose pattern is wrong matches nothing, or everythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Iterator
 
 from proxyctl.config.drops import field_place
 from proxyctl.errors import Mistake
+from proxyctl.regex import BadPattern, Engine, compile_pattern
 from proxyctl.state import Desired, DesiredTable
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 COLUMNS = ("match_digest", "match_pattern")
-
-_RE2_LACKS = "RE2 knows no look-around and no backreferences"
-
-
-class Engine(StrEnum):
-    """A regular expression engine of ProxySQL; the value is how people call it."""
-
-    PCRE = "PCRE"
-    RE2 = "RE2"
 
 
 def engine_of(value: object) -> Engine:
@@ -56,7 +47,6 @@ class _Checker:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._compile = _compiler(engine)
         self._known: dict[str, str | None] = {}
 
     def check(self, table: DesiredTable, column: str) -> Iterator[Mistake]:
@@ -69,43 +59,13 @@ class _Checker:
                 where, label = field_place(table, key, column)
                 message = f"not a regular expression for {self._engine}: {problem};"
                 message += " the rule would never match"
-                is_perl = "perl" in problem or "escape" in problem
-                hint = _RE2_LACKS if self._engine is Engine.RE2 and is_perl else None
-                yield Mistake(where.path, where.line, where.column, label, message, hint)
+                yield Mistake(where.path, where.line, where.column, label, message)
 
     def _problem(self, pattern: str) -> str | None:
         if pattern not in self._known:
-            encoded = pattern.encode("utf-8", "surrogateescape")
-            self._known[pattern] = self._compile(encoded)
-        return self._known[pattern]
-
-
-def _compiler(engine: Engine) -> Callable[[bytes], str | None]:
-    """Return what tells why a pattern does not compile, or None. Engines are imported here only."""
-    if engine is Engine.PCRE:
-        import pcre2
-
-        def pcre(pattern: bytes) -> str | None:
+            self._known[pattern] = None
             try:
-                pcre2.compile(pattern, jit=False)
-            except pcre2.PatternError as error:
-                reason = str(error.msg).rpartition("; ")[2]
-                return f"{reason}, at byte {error.pos + 1}"
-            return None
-
-        return pcre
-
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-
-    def google_re2(pattern: bytes) -> str | None:
-        try:
-            re2.compile(pattern, options)
-        except re2.error as error:
-            reason = error.args[0]
-            return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        return None
-
-    return google_re2
+                compile_pattern(pattern.encode("utf-8", "surrogateescape"), self._engine)
+            except BadPattern as bad:
+                self._known[pattern] = str(bad)
+        return self._known[pattern]

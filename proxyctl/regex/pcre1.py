@@ -1,0 +1,112 @@
+"""Patterns as ProxySQL's default engine takes them: PCRE1 8.x through pcrecpp.
+
+Python's PCRE2 does the work; `pcre1_syntax` puts the pattern into its words where they differ.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pcre2
+
+from proxyctl.regex.bad_pattern import BadPattern
+from proxyctl.regex.pcre1_syntax import Translation
+from proxyctl.regex.rewriting import rewritten
+from proxyctl.regex.spans import Spans
+
+_PLAIN = re.compile(
+    rb"""(?:
+        (?:
+            [^\\^$.|?*+()\[{\0]
+          | \.
+          | \\ (?: [dDwWsShHvVnrtfea] | [^0-9A-Za-z\0] )
+          | \[ \^?+ (?: \\[dDwWsS\].^$*+?(){}|/\\-] (?!-) | [^][\\\0-] (?! - [^]]) (?:-(?=]))?
+                     | [0-9]-9 | [a-z]-z | [A-Z]-Z | 0-[0-9] | a-[a-z] | A-[A-Z] )+ \]
+          | \)
+        )
+        (?: (?: [*+?] | \{[0-9]{1,4}(?:,[0-9]{0,4})?\} ) [+?]? )?+ (?![*+?{])
+      | [|^$] (?![*+?{])
+      | \\[bBAzZ] (?![*+?{])
+      | \( (?: \?(?: [:=!>] | i\) (?![*+?{]) ) )? (?![*+?{])
+    )*+""",
+    re.VERBOSE | re.DOTALL,
+)
+"""Patterns that both engines read alike, and most people write; all others are translated."""
+
+
+_MAX_KNOWN = 17
+_ALL_KNOWN = 25
+"""pcrecpp has room for 16 groups; when more took part, it lets a template name any."""
+
+
+class Pcre1Pattern:
+    """A compiled pattern that matches as in ProxySQL.
+
+    A match that PCRE2 gives up (too much backtracking) is none, as in ProxySQL.
+    """
+
+    def __init__(self, pattern: bytes, *, caseless: bool) -> None:
+        """Compile it. Raises: BadPattern."""
+        pattern = pattern.partition(b"\0")[0]
+        flags = pcre2.IGNORECASE if caseless else 0
+        translation = None
+        text = pattern
+        if not _PLAIN.fullmatch(pattern):
+            translation = Translation(pattern)
+            text = translation.text
+        try:
+            self._compiled: Any = pcre2.compile(text, flags, jit=False)
+        except pcre2.PatternError as error:
+            place = translation.place(error.pos) if translation else error.pos
+            raise BadPattern(str(error.msg).rpartition("; ")[2], place) from None
+
+    @property
+    def groups(self) -> int:
+        """How many capturing groups there are."""
+        return int(self._compiled.groups)
+
+    def matches(self, subject: bytes) -> bool:
+        """Return whether it matches somewhere in the subject."""
+        try:
+            return self._compiled.search(subject.partition(b"\0")[0]) is not None
+        except pcre2.LibraryError:
+            return False
+
+    def search(self, subject: bytes) -> Spans | None:
+        r"""Return where the first match and its groups are, or None.
+
+        A `\K` in a look-around, with which PCRE1 moves the start of the match, is not followed.
+        """
+        try:
+            found = self._compiled.search(subject.partition(b"\0")[0])
+        except pcre2.LibraryError:
+            return None
+        return None if found is None else tuple(map(found.span, range(self.groups + 1)))
+
+    def replace(self, template: bytes, subject: bytes, *, every: bool) -> bytes:
+        r"""Return the subject with the first match, or every match, rewritten.
+
+        A group behind the last that took part in the match is a mistake in the template.
+        """
+        template = template.partition(b"\0")[0]
+        subject = subject.partition(b"\0")[0]
+        out = []
+        at = 0
+        try:
+            for found in self._compiled.finditer(subject):
+                spans = tuple(map(found.span, range(self.groups + 1)))
+                known = max(number for number, span in enumerate(spans) if span != (-1, -1)) + 1
+                if known > _MAX_KNOWN:
+                    known = _ALL_KNOWN
+                text, is_valid = rewritten(template, subject, spans, known)
+                if not every and not is_valid:
+                    return subject
+                start, end = spans[0]
+                out += [subject[at:start], text]
+                at = end
+                if not every:
+                    break
+        except pcre2.LibraryError:
+            pass  # ProxySQL's PCRE gives up as well, and keeps what was replaced before
+        return b"".join(out) + subject[at:]

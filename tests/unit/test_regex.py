@@ -1,0 +1,156 @@
+r"""Both engines against what the real ones answered.
+
+`data/patterns_*.jsonl` holds one case a line: the pattern, whether CASELESS, and null where it does
+not compile, or subjects with the span of the match (null: none). All texts are bytes, as Latin-1.
+They were recorded from PCRE 8.45 and RE2 2022-12-01 as ProxySQL 2.7.1 builds them: patterns that
+people write, one for each rule of the syntax, and generated ones.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxyctl.regex import BadPattern, Engine, compile_pattern
+
+DATA = Path(__file__).with_name("data")
+FILES = [(Engine.PCRE, "patterns_pcre.jsonl"), (Engine.RE2, "patterns_re2.jsonl")]
+
+
+def recorded(name):
+    lines = (DATA / name).read_text(encoding="ascii").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def answer(pattern, engine, caseless, subjects):
+    try:
+        compiled = compile_pattern(pattern.encode("latin-1"), engine, caseless=caseless)
+    except BadPattern:
+        return None
+    found = []
+    for subject in subjects or ():
+        spans = compiled.search(subject.encode("latin-1"))
+        assert compiled.matches(subject.encode("latin-1")) is (spans is not None)
+        found.append([subject, list(spans[0]) if spans else None])
+    return found
+
+
+@pytest.mark.parametrize(("engine", "name"), FILES, ids=["pcre", "re2"])
+def test_every_recorded_case(engine, name):
+    different = []
+    for pattern, caseless, expected in recorded(name):
+        subjects = [subject for subject, _ in expected or ()]
+        found = answer(pattern, engine, caseless, subjects)
+        if found != expected:
+            different.append((pattern, caseless, expected, found))
+    assert different == []
+
+
+def refused(pattern, engine=Engine.PCRE):
+    with pytest.raises(BadPattern) as caught:
+        compile_pattern(pattern, engine)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (rb"ab(", "missing closing parenthesis, at byte 4"),
+        (rb"a[\w-.", "a [ without its ], at byte 2"),
+        (rb"a{,3}(", "missing closing parenthesis, at byte 7"),
+        (rb"\p{L}b", r"ProxySQL's PCRE knows no Unicode properties: no \p, \P, \X, at byte 1"),
+        (rb"x(?<=a{1,3})b", "a look-behind needs one fixed length"),
+        (rb"a(?n)x", "an unknown kind of group behind (?, at byte 2"),
+        (rb"(*pla:a)ab", "(* begins a verb that PCRE 8 does not know, at byte 1"),
+        (rb"(*UCP)ab", "is built without UTF-8 and Unicode properties"),
+        (rb"\Qab\E\g{2}", "reference to non-existent subpattern"),
+        (rb"(?R)", "a recursive call that could go on for ever"),
+        (rb"a**", "nothing to repeat"),
+        (rb"[a-\d]", "a range in brackets that does not end in a character"),
+        (rb"a{3,1}", "numbers out of order in {} quantifier"),
+    ],
+)
+def test_pcre_says_why_and_where(pattern, said):
+    assert said in refused(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (rb"[(?<n>](?<n>a)", "takes a named group as (?P<name>...) only, at byte 8"),
+        (rb"(?<!a)b", "RE2 knows no look-around, at byte 1"),
+        (rb"\Q\1\E(a)\1", "RE2 knows no back references, at byte 10"),
+        (rb"(?>a)", "RE2 knows no atomic groups"),
+        (rb"a(", "missing ): a("),
+    ],
+)
+def test_re2_says_why(pattern, said):
+    assert said in refused(pattern, Engine.RE2)
+
+
+def test_what_stands_behind_a_nul_is_not_seen():
+    for engine in Engine:
+        compiled = compile_pattern(b"a$\0(", engine)
+        assert compiled.search(b"ba\0b") == ((1, 2),)
+
+
+def test_case_matters_only_without_caseless():
+    for engine in Engine:
+        assert compile_pattern(b"[a-c]x", engine).matches(b"BX")
+        assert not compile_pattern(b"[a-c]x", engine, caseless=False).matches(b"BX")
+
+
+def test_a_match_that_takes_too_long_is_none():
+    compiled = compile_pattern(rb"(?:a+)+\1?(b)", Engine.PCRE)
+    assert compiled.search(b"a" * 40) is None
+    assert compiled.replace(b"x", b"a" * 40, every=True) == b"a" * 40
+
+
+def test_nesting_up_to_the_limit_of_pcre():
+    """The lengths are worked out by recursion, which has to bear the deepest pattern."""
+    for deep in (
+        b"(?<=" + b"(" * 249 + b"a" + b")" * 249 + b")b",
+        b"(" * 249 + b"a(?R)?" + b")" * 249,
+    ):
+        compile_pattern(deep, Engine.PCRE)
+    assert "too deeply nested" in refused(b"(" * 251 + b")" * 251)
+
+
+@pytest.mark.parametrize(
+    ("engine", "pattern", "template", "subject", "first", "every"),
+    [
+        (Engine.PCRE, rb"(\d)(x)?", rb"<\1\\>", b"a1b2", rb"a<1\>b2", rb"a<1\>b<2\>"),
+        # Group 2 took no part and is the last: the template is wrong for this match.
+        (Engine.PCRE, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a1b2x", b"a<b<x>"),
+        (Engine.RE2, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a<>b2x", b"a<>b<x>"),
+        (Engine.PCRE, rb"b*", rb"-", b"abc", b"-abc", b"-a--c-"),
+        (Engine.RE2, rb"b*", rb"-", b"abc", b"-abc", b"-a-c-"),
+        (Engine.PCRE, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3-\xa9-"),
+        (Engine.RE2, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3\xa9-"),
+        (Engine.PCRE, rb"a", rb"x\q", b"aba", b"aba", b"xbx"),
+        (Engine.RE2, rb"a", rb"\3", b"aba", b"aba", b"aba"),
+        (Engine.PCRE, rb"A", rb"x", b"aba", b"xba", b"xbx"),
+        # ProxySQL compiles it once more for the replacement, without CASELESS.
+        (Engine.RE2, rb"A", rb"x", b"aba", b"aba", b"aba"),
+    ],
+)
+def test_replacements(engine, pattern, template, subject, first, every):
+    compiled = compile_pattern(pattern, engine)
+    assert compiled.replace(template, subject, every=False) == first
+    assert compiled.replace(template, subject, every=True) == every
+
+
+PIECES = rb"\ ( (? (?< ) [ ] [: :] { } , 1 9 * + ? | ^ $ . - \Q \E \g \k \x \o \c \N (*".split()
+ITEMS = st.sampled_from(PIECES) | st.binary(max_size=2)
+
+
+@given(st.lists(ITEMS, max_size=12).map(b"".join), st.sampled_from(Engine))
+def test_any_bytes_compile_or_are_refused(pattern, engine):
+    try:
+        compiled = compile_pattern(pattern, engine)
+    except BadPattern:
+        return
+    compiled.search(b"ab(1)")
+    compiled.replace(rb"\1\2", b"ab(1)", every=True)
