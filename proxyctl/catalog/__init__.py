@@ -7,7 +7,6 @@ in the order in which an apply LOADs them.
 from __future__ import annotations
 
 from proxyctl.catalog.model import (
-    OLDEST,
     REFERENCE,
     AdminModule,
     Column,
@@ -16,6 +15,7 @@ from proxyctl.catalog.model import (
     Table,
     Value,
     Version,
+    known_version,
     layout_of,
     parse_version,
 )
@@ -69,7 +69,6 @@ ADMIN_MODULES: dict[str, AdminModule] = {
 
 __all__ = [
     "ADMIN_MODULES",
-    "OLDEST",
     "REFERENCE",
     "TABLES",
     "VARIABLE_TABLES",
@@ -80,6 +79,7 @@ __all__ = [
     "Table",
     "Value",
     "Version",
+    "known_version",
     "layout_of",
     "parse_version",
 ]

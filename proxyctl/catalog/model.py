@@ -35,13 +35,27 @@ def parse_version(text: str) -> Version:
     """
     match = re.match(r"\D{0,2}(\d+)\.(\d+)\.(\d+)", text)
     if match is None:
-        raise ValueError(f"not a ProxySQL version: {text!r}")
+        raise ValueError(f"not a ProxySQL version such as 2.7.1: {text!r}")
     return Version(int(match[1]), int(match[2]), int(match[3]))
 
 
 OLDEST = Version(2, 0, 1)
 REFERENCE = Version(2, 7, 1)
 """The version assumed where no instance is asked."""
+
+_DESCRIBED = {*((2, minor) for minor in range(8)), (3, 0)}
+
+
+def known_version(text: str) -> Version:
+    """Return the version in `text`.
+
+    Raises: ValueError when it is none, or one that the catalogue does not describe.
+    """
+    version = parse_version(text)
+    if version[:2] not in _DESCRIBED or version < OLDEST:
+        known = f"known are {OLDEST} to 2.7 and the tables of 3.0"
+        raise ValueError(f"the catalogue does not know ProxySQL {version}; {known}")
+    return version
 
 
 class Kind(StrEnum):

@@ -51,12 +51,13 @@ NEVER_EMPTY = frozenset(
         "mysql-server_version",
     }
 )
-"""Text variables that keep their old value when they are set to ''. Source: ProxySQL 2.7.1, run."""
+"""Text variables that never become empty: most keep their old value. Source: ProxySQL 2.7.1, run."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "mysql-default_authentication_plugin": ("mysql_native_password", "caching_sha2_password"),
+    "mysql-default_session_track_gtids": ("OFF", "OWN_GTID"),
 }
-"""Text variables that take only one of these."""
+"""Text variables that take only one of these, as RUNTIME shows it."""
 
 _STEPS = (0, 1, 5, 10, 30, 60, 120, 300, 600)
 STEPS: Mapping[str, tuple[int, ...]] = {
@@ -316,7 +317,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-query_retries_on_failure", INT, "1", minimum=0, maximum=1000),
         Variable("mysql-query_rules_fast_routing_algorithm", INT, "1", minimum=1, maximum=2, since="2.5.2"),
         Variable("mysql-reset_connection_algorithm", INT, "2", minimum=1, maximum=2),
-        Variable("mysql-server_capabilities", INT, "569867", minimum=0),
+        Variable("mysql-server_capabilities", INT, "569867", minimum=11),
         Variable("mysql-server_version", TEXT, "8.0.11"),
         Variable("mysql-servers_stats", BOOL, "true"),
         Variable("mysql-session_idle_ms", INT, "1", minimum=1, maximum=3600000),
@@ -347,7 +348,8 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-unshun_algorithm", INT, "0", minimum=0, maximum=1, since="2.4.0"),
         Variable("mysql-use_tcp_keepalive", BOOL, "true", since="2.0.7"),
         Variable("mysql-verbose_query_error", BOOL, "false"),
-        Variable("mysql-wait_timeout", INT, "28800000", minimum=0, maximum=1728000000),    )
+        Variable("mysql-wait_timeout", INT, "28800000", minimum=0, maximum=1728000000),
+    )
 }
 
 

@@ -1,118 +1,145 @@
-"""Answers that do not come from a table: what clients ask when they connect, SHOW, and SET."""
+"""What clients ask when they connect, and SET: answers that do not come from a table.
+
+Most of it ProxySQL turns into another SELECT, by the beginning of the text. What follows the part
+that it knows is pasted behind the new SELECT or dropped, and the same is done here, so that a
+longer text gets the same error.
+Source: ProxySQL 2.7.1, watched on a running server.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from datetime import datetime
 
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.logins import Role, Session
-from proxyctl.sandbox.replies import OK, Result, sqlite_error
+from proxyctl.sandbox.replies import AdminError, Result, sqlite_error
 
 _IGNORED = re.compile(
-    r"SET (NAMES|CHARACTER_SET_RESULTS|AUTOCOMMIT|SQL_AUTO_IS_NULL|SQL_SAFE_UPDATES)\b.*"
-    r"|LOCK TABLES? .*|UNLOCK TABLES?|/\*!40.*",
-    re.IGNORECASE | re.DOTALL,
+    r"SET (NAMES|CHARACTER_SET_RESULTS|AUTOCOMMIT|SQL_AUTO_IS_NULL)|SIGNAL MYSQL THREADS",
+    re.IGNORECASE,
+)
+_IGNORED_AS_TYPED = ("SET SQL_SAFE_UPDATES=1",)
+_IGNORED_FOR_ADMIN = re.compile(
+    r"/\*!(40014|40101|40103|40111|80000|50503|50717|50112) SET "
+    r"|/\*!50717 (SELECT|PREPARE|EXECUTE|DEALLOCATE) "
+    r"|/\*!50112 (PREPARE|EXECUTE|DEALLOCATE) "
+    r"|/\*!40000 ALTER TABLE|/\*!40100 SET @@SQL_MODE='' \*/"
+    r"|LOCK TABLES|UNLOCK TABLES|SET SQL_QUOTE_SHOW_CREATE=1|SET SESSION character_set_results"
+    r"|(?i:USE |LOGENTRY )"
 )
 _SET = re.compile(r"SET ([^=]*)(?:=(.*))?", re.IGNORECASE | re.DOTALL)
-_SHOW_TABLES = re.compile(r"SHOW TABLES( FROM (\w+)| LIKE '([^']*)')?", re.IGNORECASE)
-_SHOW_CREATE = re.compile(r"SHOW CREATE TABLE `?(?:(\w+)`?\.`?)?(\w+)`?", re.IGNORECASE)
-_SHOW_VARIABLES = re.compile(r"SHOW (GLOBAL )?VARIABLES( LIKE '[^']*'| WHERE .*)?", re.IGNORECASE)
+_VARIABLE = re.compile(r"SELECT @@([0-9A-Za-z_-]+) ?", re.IGNORECASE)
+_ONE_PACKET = "max_allowed_packet"
 
-_PACKET = {Role.ADMIN: "67108864", Role.STATS: "4194304"}
+_CSHARP = (
+    "select @@max_allowed_packet, @@character_set_client, @@character_set_connection, @@license,"
+    " @@sql_mode, @@lower_case_table_names"
+)
+_JAVA = (
+    "select @@character_set_client, @@character_set_connection, @@character_set_server,"
+    " @@character_set_database limit 1"
+)
+_DOLLARS = {
+    True: (1064, "You have an error in your SQL syntax; check the manual that corresponds to your"
+           " MySQL server version for the right syntax to use near '$$' at line 1"),
+    False: (1054, "Unknown column '$$' in 'field list'"),
+}  # fmt: skip
 _NOT_BY_SET = "mysql-init_connect"
-_SCHEMAS = ("main", "disk", "stats", "monitor", "stats_history")
 
 
-def fixed_answer(text: str, session: Session, product: str) -> Result | None:
-    """Return the answer that depends on nothing but the session, or None.
+def is_ignored(text: str, session: Session) -> bool:
+    """Return whether a normalised text is answered with OK and otherwise ignored."""
+    if _IGNORED.match(text) or text.startswith(_IGNORED_AS_TYPED):
+        return True
+    return session.role is Role.ADMIN and _IGNORED_FOR_ADMIN.match(text) is not None
+
+
+def dollar_error(text: str, server_version: str) -> AdminError | None:
+    """Return the error for the `$$` by which the mysql client probes a server, or None."""
+    if not text.upper().startswith("SELECT $$"):
+        return None
+    code, message = _DOLLARS[server_version.startswith("8.1")]
+    return AdminError(f"ProxySQL Admin Error: {message}", code=code)
+
+
+def rewritten(text: str, session: Session, product: str, *, read_only: bool) -> str | None:
+    """Return the SELECT that answers what a client asks about the server and itself, or None.
 
     `text` is normalised. `product` is ProxySQL's version text.
     """
-    upper = text.upper()
-    if _IGNORED.fullmatch(text) or (session.role is Role.ADMIN and upper.startswith("USE ")):
-        return OK
-    if upper.startswith("SELECT "):
-        return _fixed_select(upper.removeprefix("SELECT "), session, product)
-    return None
+    lower = text.lower()
+    version = product.replace("'", "''")
+    role = session.role.value
+    user = session.user.replace("'", "''")
+    match lower:
+        case "select @@version_comment limit 1":
+            return "SELECT '(ProxySQL Admin Module)'"
+        case "select user()" | "select current_user()":
+            return f"SELECT '{user}@{session.host}' AS '{lower.removeprefix('select ')}'"
+        case "select database()":
+            return f"SELECT '{role}' AS 'DATABASE()'"
+        case "select database() as name":
+            return f"SELECT '{role}' AS 'name'"
+        case "select database(), user() limit 1":
+            return f"SELECT 'admin' AS 'DATABASE()', '{user}' AS 'USER()'"
+        case "select @@collation_database" if role == "admin" and text[0] == "s":
+            return "SELECT 'utf8_general_ci' AS '@@collation_database'"
+    beginnings = {
+        "show global variables like 'read_only'":
+            f"SELECT 'read_only' AS Variable_name, '{'ON' if read_only else 'OFF'}' AS Value",
+        "select @@global.read_only": f"SELECT {int(read_only)} AS '@@global.read_only'",
+        "select concat(@@version, ' ', @@version_comment)": f"SELECT '{version} Admin Module'",
+        "select @@sql_mode": "SELECT '' AS '@@sql_mode'",
+        "select connection_id()": "SELECT 0 AS 'CONNECTION_ID()'",
+        "select timediff(now(), utc_timestamp())":
+            f"SELECT '{_zone()}' AS 'TIMEDIFF(NOW(), UTC_TIMESTAMP()'",
+        _CSHARP: _constants(
+            _CSHARP, ("67108864", "utf8", "utf8", "", "", "")
+        ),
+        "select @@version": f"SELECT '{version}' AS '@@version'",
+        "select version()": f"SELECT '{version}' AS 'version()'",
+    }  # fmt: skip
+    if lower == _JAVA:
+        return _constants(_JAVA.removesuffix(" limit 1"), ("utf8",) * 4)
+    for beginning, sql in beginnings.items():
+        if lower.startswith(beginning):
+            return sql
+    return _variable_query(text)
 
 
-def _fixed_select(text: str, session: Session, product: str) -> Result | None:
-    is_limited = text.endswith(" LIMIT 1")
-    what = text.removesuffix(" LIMIT 1")
-    schema = session.role.value
-    match what:
-        case "VERSION()":
-            return Result(("version()",), [(product,)])
-        case "@@VERSION_COMMENT" if is_limited:
-            return Result(("'(ProxySQL Admin Module)'",), [("(ProxySQL Admin Module)",)])
-        case "@@VERSION" | "@@VERSION_COMMENT":
-            return Result(("@@version",), [(product,)])
-        case "DATABASE()":
-            return Result(("DATABASE()",), [(schema,)])
-        case "USER()" | "CURRENT_USER()":
-            return Result((what.lower(),), [(f"{session.user}@{session.host}",)])
-        case "DATABASE(), USER()":
-            return Result(("DATABASE()", "USER()"), [(schema, schema)])
-    found = re.match(r"@@\w+([.,]?)", what)
+def _constants(asked: str, values: Collection[str]) -> str:
+    """Return a SELECT of texts under the names that a client asked for."""
+    names = asked.removeprefix("select ").split(", ")
+    pairs = zip(values, names, strict=True)
+    return "SELECT " + ", ".join(f"'{value}' AS '{name}'" for value, name in pairs)
+
+
+def _zone() -> str:
+    """Return how far local time is ahead of UTC, as ProxySQL writes it."""
+    sign, hours, minutes = re.findall(r"[+-]|\d\d", f"{datetime.now().astimezone():%z}")[:3]
+    return f"{sign.replace('+', '')}{hours}:{minutes}:00"
+
+
+def _variable_query(text: str) -> str | None:
+    """Return the query for `SELECT @@name`: a global variable, or a counter of stats_mysql_global.
+
+    What follows the name is pasted behind it without a blank.
+    """
+    found = _VARIABLE.match(text)
     if found is None:
         return None
-    if found[1]:
-        raise sqlite_error(f'near "{found[1]}": syntax error')
-    name = what.lower()
-    if name == "@@max_allowed_packet":
-        return Result((name,), [(_PACKET[session.role],)])
-    if session.role is Role.STATS:
-        raise sqlite_error("no such table: stats.stats_mysql_global")
-    return Result((name,))
-
-
-def show(text: str, database: Database, product: str) -> Result | None:
-    """Return the answer to a SHOW that ProxySQL rewrites into a query, or None."""
-    upper = text.upper()
-    if upper in ("SHOW DATABASES", "SHOW SCHEMAS"):
-        rows = database.fetch("PRAGMA database_list")
-        return Result(("seq", "name", "file"), rows)
-    if found := _SHOW_TABLES.fullmatch(text):
-        return _show_tables(database, found[2] or "main", found[3] or "%")
-    if found := _SHOW_CREATE.fullmatch(text):
-        return _show_create(database, found[1] or "main", found[2])
-    columns = "variable_name AS Variable_name, variable_value AS Value"
-    source = f"SELECT {columns} FROM global_variables"
-    if upper == "SHOW GLOBAL VARIABLES LIKE 'VERSION'":
-        return Result(("Variable_name", "Value"), [("version", product)])
-    if upper in ("SHOW MYSQL VARIABLES", "SHOW ADMIN VARIABLES"):
-        prefix = upper.split()[1].lower()
-        return database.run(
-            f"{source} WHERE variable_name LIKE '{prefix}-%' ORDER BY variable_name"
+    name, rest = found[1], text[found.end() :]
+    if name.lower().startswith(_ONE_PACKET):
+        rest = name[len(_ONE_PACKET) :] + rest
+        return (
+            f"SELECT variable_value AS '@@{_ONE_PACKET}' FROM global_variables"
+            f" WHERE variable_name='mysql-{_ONE_PACKET}'{rest}"
         )
-    if found := _SHOW_VARIABLES.fullmatch(text):
-        condition = (found[2] or "").strip()
-        if found[1] and condition:
-            return None
-        condition = re.sub(r"\ALIKE\b", "WHERE variable_name LIKE", condition, flags=re.IGNORECASE)
-        return database.run(f"{source} {condition} ORDER BY variable_name")
-    return None
-
-
-def _show_tables(database: Database, schema: str, pattern: str) -> Result:
-    if schema.lower() not in _SCHEMAS:
-        raise sqlite_error(f"no such table: {schema}.sqlite_master")
-    rows = database.fetch(
-        f"SELECT name FROM {schema}.sqlite_master"
-        " WHERE type='table' AND name<>'sqlite_sequence' AND name LIKE ? ORDER BY name",
-        (pattern,),
-    )
-    return Result(("tables",), rows)
-
-
-def _show_create(database: Database, schema: str, table: str) -> Result:
-    if schema.lower() not in _SCHEMAS:
-        raise sqlite_error(f"no such table: {schema}.sqlite_master")
-    rows = database.fetch(
-        f"SELECT name, sql FROM {schema}.sqlite_master WHERE type='table' AND name=?", (table,)
-    )
-    return Result(("table", "Create Table"), rows)
+    source = "SELECT variable_value AS '@@{0}' FROM {1} WHERE variable_name='{0}' COLLATE NOCASE"
+    tables = ("global_variables", "stats.stats_mysql_global")
+    return " UNION ALL ".join(source.format(name, table) for table in tables) + rest
 
 
 def set_variable(

@@ -9,6 +9,9 @@ from enum import StrEnum
 
 from proxyctl.sandbox.replies import AdminError, not_modelled
 
+COREDUMP = "COREDUMP"
+"""The module that can only be loaded from MEMORY to RUNTIME."""
+
 
 class Direction(StrEnum):
     """Where a LOAD or SAVE takes the rows from, and where it puts them."""
@@ -53,7 +56,6 @@ _SHAPE = re.compile(r"(LOAD|SAVE) (.+) ((?:TO|FROM) (?:RUNTIME|RUN|MEMORY|MEM|DI
 _UNMODELLED = (
     re.compile(r"LOAD .+ FROM CONFIG"),
     re.compile(r"LOAD MYSQL USER \S+ TO RUNTIME"),
-    re.compile(r"LOAD COREDUMP (TO RUNTIME|TO RUN|FROM MEMORY|FROM MEM)"),
     re.compile(r"SAVE MYSQL DIGEST TO DISK"),
     re.compile(r"SAVE CONFIG TO FILE .+"),
     re.compile(r"SELECT CONFIG (FILE|INTO OUTFILE .+)"),
@@ -61,12 +63,14 @@ _UNMODELLED = (
     re.compile(r"CHECKSUM .+"),
     re.compile(r"KILL CONNECTION .+"),
     re.compile(r"PROXYSQLTEST.*"),
-    re.compile(
-        r"SHOW (MYSQL STATUS|MYSQL USERS|MYSQL SERVERS|(FULL )?PROCESSLIST|CHARSET|COLLATION"
-        r"|FIELDS FROM .+|TABLE STATUS .+|PROMETHEUS METRICS)"
-    ),
+    re.compile(r"PULL VERSION MYSQL SERVERS \S.*"),
+    re.compile(r"SHOW PROMETHEUS METRICS.*"),
 )
-_PROXYSQL = re.compile(r"PROXYSQL (?!READONLY\Z|READWRITE\Z).+")
+_PROXYSQL = re.compile(
+    r"PROXYSQL (START|STOP|RESTART|PAUSE|RESUME|SHUTDOWN( SLOW)?|KILL|RELOAD TLS"
+    r"|FLUSH (LOGS|QUERY CACHE|MYSQL CLIENT HOSTS|CONFIGDB)|(COMPRESSED)?COREDUMP.*"
+    r"|CLUSTER_NODE_UUID .*)"
+)
 
 
 def parse(text: str, modules: Collection[str]) -> Command | None:
@@ -80,7 +84,9 @@ def parse(text: str, modules: Collection[str]) -> Command | None:
     verb, module, direction = shape.groups()
     if module not in modules or direction not in _DIRECTIONS[verb]:
         return None
-    return Command(module, _DIRECTIONS[verb][direction])
+    command = Command(module, _DIRECTIONS[verb][direction])
+    is_known = module != COREDUMP or command.direction is Direction.MEMORY_TO_RUNTIME
+    return command if is_known else None
 
 
 def unmodelled(text: str) -> AdminError | None:

@@ -5,17 +5,22 @@ What a client may do is decided here by SQLite's own authorizer, so that no spel
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from proxyctl.sandbox.functions import FUNCTIONS
+from proxyctl.sandbox.functions import BUILD_FUNCTIONS, FUNCTIONS, PROXYSQL_FUNCTIONS
 from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
-from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
+from proxyctl.sandbox.statements import (
+    check_limits,
+    is_comment_only,
+    transaction_refusal,
+    without_surrogates,
+)
 
 _READING_PRAGMAS = frozenset(
     {
-        "compile_options",
         "database_list",
         "foreign_key_list",
         "index_info",
@@ -29,8 +34,15 @@ _READING_PRAGMAS = frozenset(
     }
 )
 
+_VACUUM = re.compile(r"VACUUM(\s+\w+)?", re.IGNORECASE)
+_NO_FUNCTION = re.compile(r"no such function: (\w+)")
+_MALFORMED = "malformed JSON"
+_READS_JSON5 = sqlite3.sqlite_version_info >= (3, 42)
 _ATTACH = {sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH"}
 _TRIGGERS = frozenset({sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_TRIGGER})
+_ROWS = frozenset(
+    {sqlite3.SQLITE_READ, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
+)
 _DROPS = frozenset({sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_TEMP_TABLE})
 
 
@@ -61,7 +73,11 @@ class Database:
             self._connection.close()
             raise
         self._protected: set[tuple[str, str]] = set()
+        self._hidden: set[tuple[str, str]] = set()
+        self._found: dict[str, dict[str, str]] = {}
+        """The tables that a schema held before the first was created, by name."""
         self._guarded = self._readonly = False
+        self._statement = ""
         self._refusal: AdminError | None = None
         self._connection.set_authorizer(self._authorize)
 
@@ -82,14 +98,19 @@ class Database:
 
         Raises: sqlite3.DatabaseError when a file has it with other columns.
         """
-        stored = self.fetch(
-            f"SELECT sql FROM {schema}.sqlite_master WHERE type='table' AND name=?", (table,)
-        )
-        if not stored:
+        if schema not in self._found:
+            master = f"SELECT name, sql FROM {schema}.sqlite_master WHERE type='table'"
+            self._found[schema] = dict(self._connection.execute(master))
+        stored = self._found[schema].get(table)
+        if stored is None:
             self._connection.execute(sql)
-        elif stored != [(sql.replace(f" {schema}.", " ", 1),)]:
+        elif stored != sql.replace(f" {schema}.", " ", 1):
             raise sqlite3.DatabaseError(f"its table {table} has another layout")
         self._protected.add((schema, table.lower()))
+
+    def hide(self, schema: str, table: str) -> None:
+        """Refuse a table's rows to clients, who may still list and describe it."""
+        self._hidden.add((schema, table.lower()))
 
     def fetch(self, sql: str, parameters: Sequence[Cell] = ()) -> list[tuple[Cell, ...]]:
         """Return the rows of a statement of our own."""
@@ -140,15 +161,29 @@ class Database:
         Raises: AdminError with SQLite's text, or with our reason for refusing it.
         """
         statement = without_surrogates(sql)
+        if is_comment_only(statement):
+            raise sqlite_error("not an error")
+        check_limits(statement)
         if readonly:
             self._connection.execute("PRAGMA query_only=ON")
-        self._guarded, self._readonly, self._refusal = True, readonly, None
+        self._statement = statement
+        # VACUUM attaches a file of its own.
+        self._guarded = _VACUUM.fullmatch(statement) is None
+        self._readonly, self._refusal = readonly, None
         try:
             return self._run(statement)
         except sqlite3.ProgrammingError as error:
-            # Raised by Python itself, for example for a parameter without a value.
+            # Raised by Python itself, which wants a value for each parameter.
+            if "binding" in str(error):
+                raise refusal(
+                    "refuses parameters such as ?, :a or @a: ProxySQL takes NULL for each"
+                ) from error
             raise refusal(f"cannot run this statement: {error}") from error
         except sqlite3.Error as error:
+            if self._refusal is None:
+                _check_build(error)
+                if columns := self._columns_of_query(statement):
+                    return Result(columns)
             raise self._refusal or sqlite_error(str(error)) from error
         finally:
             self._guarded = False
@@ -160,11 +195,39 @@ class Database:
         try:
             if cursor.description is not None:
                 columns = tuple(column[0] for column in cursor.description)
-                return Result(columns, cursor.fetchall())
+                return Result(columns, self._rows(cursor, statement))
         finally:
             cursor.close()
         [(affected,)] = self._connection.execute("SELECT changes()").fetchall()
         return Result(affected=affected)
+
+    def _rows(self, cursor: sqlite3.Cursor, statement: str) -> list[tuple[Cell, ...]]:
+        """Return the rows up to the first that cannot be made.
+
+        ProxySQL ends its answer there, with OK. Python's cursor also loses the row before, since it
+        always steps ahead; so that many rows are asked for again.
+        Source: ProxySQL 2.7.1 does not look at why sqlite3_step gave no further row.
+        """
+        rows: list[tuple[Cell, ...]] = []
+        try:
+            rows.extend(cursor)
+        except sqlite3.DatabaseError as error:
+            _check_build(error)
+            made = f"SELECT * FROM ({statement}\n) LIMIT {len(rows) + 1}"
+            return self._connection.execute(made).fetchall()
+        return rows
+
+    def _columns_of_query(self, statement: str) -> tuple[str, ...]:
+        """Return the columns of a statement that failed; none unless it is a query that compiles.
+
+        Such a query failed while it ran, at its first row: ProxySQL does not notice.
+        """
+        try:
+            self._connection.execute(f"EXPLAIN {statement}").close()
+            cursor = self._connection.execute(f"SELECT * FROM ({statement}\n) LIMIT 0")
+        except sqlite3.Error:
+            return ()
+        return tuple(column[0] for column in cursor.description)
 
     def _authorize(
         self,
@@ -179,6 +242,21 @@ class Database:
         self._refusal = self._reason(action, first or "", second, schema or "")
         return sqlite3.SQLITE_DENY if self._refusal else sqlite3.SQLITE_OK
 
+    def _is_hidden(self, schema: str, table: str) -> bool:
+        # A count(*) comes without the schema unless the client wrote it.
+        return (schema, table) in self._hidden or (
+            not schema and any(name == table for _, name in self._hidden)
+        )
+
+    def _function_refusal(self, name: str) -> AdminError | None:
+        """Return why a function is refused: each build of SQLite has others."""
+        if name.lower() in BUILD_FUNCTIONS:
+            return not_modelled(f"{name}(): its SQLite is another than ProxySQL's")
+        if name.lower() in PROXYSQL_FUNCTIONS:
+            return None
+        typed = re.search(rf"\b{re.escape(name)}\b", self._statement, re.IGNORECASE)
+        return sqlite_error(f"no such function: {typed[0] if typed else name}")
+
     def _reason(
         self, action: int, first: str, second: str | None, schema: str
     ) -> AdminError | None:
@@ -186,12 +264,20 @@ class Database:
         if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
             return transaction_refusal("SAVEPOINT" if second else first)
         if action in _ATTACH:
-            return not_modelled(_ATTACH[action])
+            return not_modelled(
+                "VACUUM INTO" if self._statement[:6].upper() == "VACUUM" else _ATTACH[action]
+            )
+        if action == sqlite3.SQLITE_FUNCTION and second is not None:
+            return self._function_refusal(second)
+        if action == sqlite3.SQLITE_CREATE_VTABLE:
+            return sqlite_error(f"no such module: {second}")
         if action in _TRIGGERS:
             return not_modelled("CREATE TRIGGER")
         if action == sqlite3.SQLITE_PRAGMA and first.lower() not in _READING_PRAGMAS:
             return not_modelled(f"PRAGMA {first}")
         table = first
+        if action in _ROWS and self._is_hidden(schema, table.lower()):
+            return not_modelled(f"the rows of {table}")
         if action == sqlite3.SQLITE_ALTER_TABLE:
             schema, table = first, second or ""
         elif action not in _DROPS or self._readonly:
@@ -200,6 +286,20 @@ class Database:
             return None
         verb = "drop" if action in _DROPS else "alter"
         return refusal(f"refuses to {verb} {table}: ProxySQL would repair it only at a restart")
+
+
+def _check_build(error: sqlite3.Error) -> None:
+    """Refuse a statement that ProxySQL's SQLite may run and the one at hand cannot.
+
+    Raises: AdminError.
+    """
+    found = _NO_FUNCTION.match(str(error))
+    if found and found[1].lower() in PROXYSQL_FUNCTIONS:
+        raise refusal(f"cannot run {found[1]}(): the SQLite of this Python lacks it") from error
+    if str(error) == _MALFORMED and not _READS_JSON5:
+        raise refusal(
+            "cannot read this JSON: the SQLite of this Python knows no JSON5, as ProxySQL's does"
+        ) from error
 
 
 def _with_bytes(head: str, row: Sequence[Cell]) -> tuple[str, Sequence[Cell]]:

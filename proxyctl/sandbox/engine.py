@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
@@ -10,15 +11,13 @@ from pathlib import Path
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.variables import RESTART_ONLY
-from proxyctl.sandbox import chatter, commands, statistics, tables
+from proxyctl.sandbox import chatter, commands, show, statistics, tables
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.logins import Logins, Proof, Role, Session
 from proxyctl.sandbox.replies import (
     OK,
-    AdminError,
     Cell,
     Result,
-    not_modelled,
     refusal,
     sqlite_error,
 )
@@ -27,6 +26,8 @@ from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.tables import CHECKSUM_COLUMNS, VARIABLE_COLUMNS
 from proxyctl.sandbox.transfer import Transfer
 from proxyctl.sandbox.variables import starting_values
+
+_CLEARS_DIGESTS = re.compile(r"TRUNCATE (TABLE )?(STATS\.)?STATS_MYSQL_QUERY_DIGEST(_RESET)?")
 
 
 class Engine:
@@ -78,7 +79,7 @@ class Engine:
         if disk:
             self._database.restore("disk", disk)
         tables.create_all(self._database, version)
-        tables.create_stub(self._stats_database)
+        tables.create_for_readers(self._stats_database, version)
         self._stats = {
             Role.ADMIN: statistics.Statistics(self._database, "stats", version),
             Role.STATS: statistics.Statistics(self._stats_database, "main", version),
@@ -169,23 +170,31 @@ class Engine:
         if unmodelled is not None:
             raise unmodelled
         self._refresh(statement, text)
-        database, readonly = self._database, self._transfer.is_read_only
-        answer = (
+        return (
             self._own_command(text)
-            or chatter.fixed_answer(text, session, self.product)
-            or chatter.show(text, database, self.product)
-            or chatter.set_variable(text, database, self._transfer.running, readonly=readonly)
+            or show.described(text, self._database)
+            or self._talk(text, session, self._database)
+            or self._run(statement)
         )
-        return answer or self._run(statement)
+
+    def _talk(self, text: str, session: Session, database: Database) -> Result | None:
+        """Return the answer to SET, SHOW and what clients ask, or None for SQL."""
+        readonly = session.role is Role.STATS or self._transfer.is_read_only
+        if chatter.is_ignored(text, session):
+            return OK
+        error = chatter.dollar_error(text, self._transfer.running["mysql-server_version"])
+        if error is not None:
+            raise error
+        query = chatter.rewritten(
+            text, session, self.product, read_only=self._transfer.is_read_only
+        ) or show.rewritten(text, session.role, self.product)
+        if query is not None:
+            self._refresh_stats(query, session.role)
+            return database.run(query, readonly=readonly)
+        return chatter.set_variable(text, database, self._transfer.running, readonly=readonly)
 
     def _run(self, statement: str) -> Result:
-        try:
-            result = self._database.run(statement, readonly=self._transfer.is_read_only)
-        except AdminError as error:
-            _, _, table = error.message.partition("no such table: ")
-            if tables.is_unmodelled(table):
-                raise not_modelled(f"the table {table}") from error
-            raise
+        result = self._database.run(statement, readonly=self._transfer.is_read_only)
         if not result.columns and "runtime_" in statement.lower():
             # A client wrote into a twin: the next look at it shows RUNTIME again.
             self._transfer.rows.stale.update(self._layouts)
@@ -206,7 +215,7 @@ class Engine:
                 self._transfer.running["admin-read_only"] = "true"
             case "PROXYSQL READWRITE":
                 self._transfer.running["admin-read_only"] = "false"
-            case "TRUNCATE STATS_MYSQL_QUERY_DIGEST" | "TRUNCATE TABLE STATS_MYSQL_QUERY_DIGEST":
+            case upper if _CLEARS_DIGESTS.fullmatch(upper):
                 return Result(affected=len(self.stats.pop("stats_mysql_query_digest", ())))
             case _:
                 return None
@@ -217,12 +226,7 @@ class Engine:
             raise sqlite_error("Command not allowed")
         self._refresh_stats(statement, Role.STATS)
         database = self._stats_database
-        answer = (
-            chatter.fixed_answer(text, session, self.product)
-            or chatter.show(text, database, self.product)
-            or chatter.set_variable(text, database, self._transfer.running, readonly=True)
-        )
-        return answer or database.run(statement, readonly=True)
+        return self._talk(text, session, database) or database.run(statement, readonly=True)
 
     # --- what a text refreshes ------------------------------------------------------------------
 
@@ -288,7 +292,17 @@ class Engine:
             case "stats_mysql_query_rules":
                 return statistics.hit_rows(rows["mysql_query_rules"])
             case "stats_mysql_global":
-                return statistics.global_rows(int(self._clock() - self._started))
+                return statistics.global_rows(
+                    self._transfer.running,
+                    uptime_s=int(self._clock() - self._started),
+                    servers_version=self._transfer.checksums["mysql_servers"].version,
+                )
+            case "stats_mysql_commands_counters":
+                return statistics.command_rows()
+            case "stats_proxysql_servers_metrics":
+                return statistics.peer_rows(rows["proxysql_servers"])
+            case "stats_proxysql_servers_checksums":
+                return statistics.peer_checksum_rows(rows["proxysql_servers"])
             case "stats_memory_metrics":
                 digests = self.stats.get("stats_mysql_query_digest", ())
                 return statistics.memory_rows(len(digests))

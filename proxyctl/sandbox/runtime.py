@@ -36,6 +36,13 @@ def c_int(value: Cell) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
+def c_field(value: Cell) -> Cell:
+    """Return a field as ProxySQL's C strings take it: a BLOB is its bytes up to the first NUL."""
+    if isinstance(value, bytes):
+        return value.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+    return value
+
+
 def c_text(value: Cell) -> str:
     """Return a field as text; NULL becomes empty."""
     return "" if value is None else str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import ssl
 import threading
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from proxyctl.catalog import parse_version
+from proxyctl.catalog import known_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Role, Session
@@ -22,6 +21,7 @@ from proxyctl.sandbox.monitor import Monitor
 from proxyctl.sandbox.options import Options
 from proxyctl.sandbox.replies import Cell, Result
 from proxyctl.sandbox.runtime import Server as Backend
+from proxyctl.sandbox.starting import disk_error, listen_error
 from proxyctl.sandbox.store import RuntimeRows
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Sandbox:
 
     `users` and `stats_users` are the logins at start, `variables` other global variables that
     differ from the defaults of `version`. DISK is kept in the file `path`, or in memory.
+    Raises: ProxyctlError for a version that the catalogue does not know, and for a file that cannot
+    be used.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class Sandbox:
         path: Path | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        parsed = parse_version(version)
+        parsed = known_version(version)
         admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
         readers = {"stats": "stats"} if stats_users is None else stats_users
         overrides = {
@@ -73,17 +75,15 @@ class Sandbox:
         try:
             return self._make_engine(b"")
         except sqlite3.DatabaseError as error:
-            raise ProxyctlError(
-                f"{path} cannot be used as DISK: {error}",
-                hint="it may come from another version; choose another file",
-            ) from error
+            raise disk_error(path or Path(), error) from error
 
     # --- serving --------------------------------------------------------------------------------
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Serve from a background thread and return the port; 0 picks a free one.
 
-        Raises: ProxyctlError when the address is taken or the library for the protocol is missing.
+        Raises: ProxyctlError when the address is taken or is none of this machine, or when the
+        library for the protocol is missing.
         """
         if self._thread is not None:
             raise InternalError("the sandbox is already serving")
@@ -98,13 +98,12 @@ class Sandbox:
         self._thread.start()
         try:
             self.port = started.result()
-        except OSError as error:
-            self._thread.join()
-            self._thread = None
-            raise ProxyctlError(
-                f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}",
-                hint="choose another --port",
-            ) from error
+        except (OSError, UnicodeError, OverflowError) as error:
+            raise listen_error(host, port, error) from error
+        finally:
+            if started.exception() is not None:
+                self._thread.join()
+                self._thread = None
         self.host = host
         return self.port
 
@@ -136,10 +135,10 @@ class Sandbox:
         self, host: str = "127.0.0.1", port: int = 6032, ready: Callable[[int], None] | None = None
     ) -> None:
         """Serve until interrupted or stopped from another thread; `ready` is told the port."""
-        found = self.start(host, port)
-        if ready is not None:
-            ready(found)
         try:
+            found = self.start(host, port)
+            if ready is not None:
+                ready(found)
             # A timeout keeps the main thread open to the interrupt key on every platform.
             while not self._ended.wait(1):
                 pass
@@ -164,7 +163,7 @@ class Sandbox:
         except ModuleNotFoundError as error:
             raise ProxyctlError(
                 f"the sandbox needs the package {error.name}",
-                hint="pip install 'proxyctl-proxysql[sandbox]'",
+                hint="in the checkout of proxyctl: pip install '.[sandbox]'",
             ) from error
         return Server(self._engine, self.options, self._tls)
 
@@ -173,7 +172,8 @@ class Sandbox:
         self._stopping = asyncio.Event()
         try:
             started.set_result(await server.start(host, port))
-        except OSError as error:
+        except BaseException as error:
+            # Whatever it is, `start` waits for it.
             started.set_exception(error)
             return
         await self._stopping.wait()

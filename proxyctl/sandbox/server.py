@@ -7,6 +7,7 @@ replaced: ProxySQL sends every column as text, an info text with OK, and bytes a
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
@@ -35,6 +36,10 @@ from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Proof, Session
 from proxyctl.sandbox.options import Options
 from proxyctl.sandbox.replies import AdminError, Cell, CutConnectionError, Result, refusal
+
+_LOGGER = logging.getLogger(__name__)
+# Without a handler of its own the library's remarks on clients would go to the terminal.
+logging.getLogger("mysql_mimic").addHandler(logging.NullHandler())
 
 _CAPABILITIES = (
     Capabilities.CLIENT_LONG_PASSWORD
@@ -194,6 +199,11 @@ class _Client(Connection):  # type: ignore[misc]
         except CutConnectionError:
             self.stream.writer.transport.abort()
             return
+        except Exception as error:
+            # A bug of ours must not end the sandbox, nor leave the client without an answer.
+            bug = refusal(f"failed, which is a bug in proxyctl: {type(error).__name__}: {error}")
+            await self.stream.write(_error_packet(bug))
+            return
         if result.columns:
             await self._write_rows(result)
         else:
@@ -320,16 +330,20 @@ class Server:
         task = asyncio.current_task()
         if task is not None:
             self._clients[task] = writer
-        host = str(writer.get_extra_info("peername")[0])
-        client = _Client(MysqlStream(reader, writer), self._engine, host, self._options, self._tls)
+        # The address of a client that is gone already is None.
+        host = str((writer.get_extra_info("peername") or ("",))[0])
         try:
-            await client.start()
+            stream = MysqlStream(reader, writer)
+            await _Client(stream, self._engine, host, self._options, self._tls).start()
         except asyncio.CancelledError:
             # Only `stop` cancels. Ending quietly keeps asyncio from reporting it as a fault.
             return
+        except Exception as error:
+            # Whatever one client sends, a port scan for instance, is no matter of the others.
+            _LOGGER.debug("the connection of %s ended: %r", host, error)
         finally:
             if task is not None:
                 self._clients.pop(task, None)
             writer.close()
-            with suppress(ConnectionError):
+            with suppress(OSError):
                 await writer.wait_closed()

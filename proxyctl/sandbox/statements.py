@@ -24,6 +24,18 @@ _TOKEN = re.compile(
 _TRANSACTION = re.compile(r"(BEGIN|START\s+TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b", re.I)
 _TRIGGER = re.compile(r"CREATE\s+(TEMP\s+|TEMPORARY\s+)?TRIGGER\b", re.IGNORECASE)
 
+_FATE_OF_FIRST = {
+    **dict.fromkeys(
+        ("LOAD", "SAVE", "PROXYSQL", "CHECKSUM"),
+        "ProxySQL knows none of its commands in such a text and answers a syntax error",
+    ),
+    "SHOW": "ProxySQL mistakes a SHOW in such a text",
+    "SET": "ProxySQL would write the value into every variable in MEMORY",
+}
+_VERB = re.compile(r"(?:EXPLAIN\s+(?:QUERY\s+PLAN\s+)?)?(UPDATE|DELETE|WITH)\b", re.IGNORECASE)
+_CHANGING = ("UPDATE", "DELETE")
+_WORD = re.compile(r"[A-Za-z_]\w*|[()]")
+
 
 def normalised(sql: str) -> str:
     """Return the text in which ProxySQL looks for its own commands.
@@ -43,8 +55,6 @@ def single(sql: str) -> str:
         if ";" in sql:
             raise refusal("refuses a text of semicolons only: it crashes ProxySQL")
         raise sqlite_error("not an error")
-    if statement.startswith(("--", "/*")) and _is_comment_only(statement):
-        raise sqlite_error("not an error")
     found = _TRANSACTION.match(statement)
     if found:
         raise transaction_refusal(" ".join(found[1].upper().split()))
@@ -57,9 +67,12 @@ def single(sql: str) -> str:
     return statement
 
 
-def _is_comment_only(statement: str) -> bool:
+def is_comment_only(statement: str) -> bool:
+    """Return whether SQLite finds nothing to do in a text."""
+    if not statement.startswith(("--", "/*")):
+        return False
     rest = _TOKEN.sub(lambda t: "" if t[0].startswith(("--", "/*")) else t[0], statement)
-    return not rest.strip() and not statement.startswith("/*!")
+    return not rest.strip()
 
 
 def transaction_refusal(word: str) -> AdminError:
@@ -84,7 +97,36 @@ def _refuse_more(statement: str) -> None:
     else:
         if not ended or not statement[position:].strip():
             return
-    raise refusal("refuses several statements in one text: ProxySQL runs only the first")
+    # Only texts of SQLite end at the semicolon: ProxySQL compares its own commands with all of it.
+    word = statement.split()[0].upper()
+    what = _FATE_OF_FIRST.get(word, "ProxySQL runs only the first")
+    raise refusal(f"refuses several statements in one text: {what}")
+
+
+def check_limits(statement: str) -> None:
+    """Refuse what only some builds of SQLite know: UPDATE and DELETE with ORDER BY or LIMIT.
+
+    Raises: AdminError with SQLite's text.
+    """
+    verb = _VERB.match(statement)
+    if verb is None or ("LIMIT" not in statement.upper() and "ORDER" not in statement.upper()):
+        return
+    depth = 0
+    is_changing = verb[1].upper() in _CHANGING
+    for token in _WORD.finditer(_TOKEN.sub(_blank, statement)):
+        word = token[0].upper()
+        if word in "()":
+            depth += 1 if word == "(" else -1
+        elif depth == 0 and word in ("SELECT", "INSERT", "REPLACE", *_CHANGING):
+            if not is_changing and word not in _CHANGING:
+                return
+            is_changing = True
+        elif depth == 0 and is_changing and word in ("LIMIT", "ORDER"):
+            raise sqlite_error(f'near "{token[0]}": syntax error')
+
+
+def _blank(token: re.Match[str]) -> str:
+    return " " * len(token[0])
 
 
 def without_surrogates(sql: str) -> str:

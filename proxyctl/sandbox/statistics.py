@@ -1,105 +1,77 @@
-"""The statistics tables: their columns by version, and the little content that the sandbox has."""
+"""The statistics tables: what the sandbox fills them with, which is little more than zeros.
+
+Nothing runs through a sandbox, so every counter stands still. The names of the counters are those
+of ProxySQL 2.7.1, whatever the version.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from proxyctl.catalog import Version, parse_version
+from proxyctl.catalog import Version
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import Cell
 from proxyctl.sandbox.runtime import Row, Server, server_key
+from proxyctl.sandbox.tables import create_stats
 
+_COMMANDS = """
+ALTER_TABLE ALTER_VIEW ANALYZE_TABLE BEGIN CALL CHANGE_MASTER COMMIT CREATE_DATABASE CREATE_INDEX
+CREATE_TABLE CREATE_TEMPORARY CREATE_TRIGGER CREATE_USER CREATE_VIEW DEALLOCATE DELETE DESCRIBE
+DROP_DATABASE DROP_INDEX DROP_TABLE DROP_TRIGGER DROP_USER DROP_VIEW GRANT EXECUTE EXPLAIN FLUSH
+INSERT KILL LOAD LOCK_TABLE OPTIMIZE PREPARE PURGE RELEASE_SAVEPOINT RENAME_TABLE RESET_MASTER
+RESET_SLAVE REPLACE REVOKE ROLLBACK ROLLBACK_SAVEPOINT SAVEPOINT SELECT SELECT_FOR_UPDATE SET
+SHOW_TABLE_STATUS START_TRANSACTION TRUNCATE_TABLE UNLOCK_TABLES UPDATE USE SHOW UNKNOWN
+"""
 
-@dataclass(frozen=True)
-class StatsTable:
-    """One statistics table: `columns` as SQLite declares them, in order."""
+_GLOBAL = """
+ProxySQL_Uptime Active_Transactions Client_Connections_aborted Client_Connections_connected
+Client_Connections_created Server_Connections_aborted Server_Connections_connected
+Server_Connections_created Server_Connections_delayed Client_Connections_non_idle
+mysql_backend_buffers_bytes mysql_frontend_buffers_bytes mysql_session_internal_bytes
+Com_autocommit Com_autocommit_filtered Com_commit Com_commit_filtered Com_rollback
+Com_rollback_filtered Com_backend_change_user Com_backend_init_db Com_backend_set_names
+Com_frontend_init_db Com_frontend_set_names Com_frontend_use_db Com_backend_stmt_prepare
+Com_backend_stmt_execute Com_backend_stmt_close Com_frontend_stmt_prepare
+Com_frontend_stmt_execute Com_frontend_stmt_close Questions Slow_queries GTID_consistent_queries
+GTID_session_collected Queries_backends_bytes_recv Queries_backends_bytes_sent
+Queries_frontends_bytes_recv Queries_frontends_bytes_sent Query_Processor_time_nsec
+Backend_query_time_nsec ConnPool_get_conn_latency_awareness ConnPool_get_conn_immediate
+ConnPool_get_conn_success ConnPool_get_conn_failure mysql_killed_backend_connections
+mysql_killed_backend_queries hostgroup_locked_set_cmds hostgroup_locked_queries
+mysql_unexpected_frontend_com_quit mysql_unexpected_frontend_packets
+queries_with_max_lag_ms__total_wait_time_us queries_with_max_lag_ms__delayed
+queries_with_max_lag_ms backend_lagging_during_query backend_offline_during_query
+get_aws_aurora_replicas_skipped_during_query automatic_detected_sql_injection
+whitelisted_sqli_fingerprint max_connect_timeouts generated_error_packets
+client_host_error_killed_connections Client_Connections_hostgroup_locked Mirror_concurrency
+Mirror_queue_length Selects_for_update__autocommit0 Servers_table_version MySQL_Thread_Workers
+Access_Denied_Wrong_Password Access_Denied_Max_Connections Access_Denied_Max_User_Connections
+MySQL_Monitor_Workers MySQL_Monitor_Workers_Aux MySQL_Monitor_Workers_Started
+MySQL_Monitor_connect_check_OK MySQL_Monitor_connect_check_ERR MySQL_Monitor_ping_check_OK
+MySQL_Monitor_ping_check_ERR MySQL_Monitor_read_only_check_OK MySQL_Monitor_read_only_check_ERR
+MySQL_Monitor_replication_lag_check_OK MySQL_Monitor_replication_lag_check_ERR
+MySQL_Monitor_dns_cache_queried MySQL_Monitor_dns_cache_lookup_success
+MySQL_Monitor_dns_cache_record_updated MyHGM_myconnpoll_get MyHGM_myconnpoll_get_ok
+MyHGM_myconnpoll_push MyHGM_myconnpoll_destroy MyHGM_myconnpoll_reset SQLite3_memory_bytes
+ConnPool_memory_bytes Stmt_Client_Active_Total Stmt_Client_Active_Unique Stmt_Server_Active_Total
+Stmt_Server_Active_Unique Stmt_Max_Stmt_id Stmt_Cached Query_Cache_Memory_bytes
+Query_Cache_count_GET Query_Cache_count_GET_OK Query_Cache_count_SET Query_Cache_bytes_IN
+Query_Cache_bytes_OUT Query_Cache_Purged Query_Cache_Entries new_req_conns_count
+mysql_listener_paused
+"""
 
-    name: str
-    columns: tuple[str, ...]
-    since: str = "2.0.1"
+_MEMORY = """
+SQLite3_memory_bytes jemalloc_resident jemalloc_active jemalloc_allocated jemalloc_mapped
+jemalloc_metadata jemalloc_retained Auth_memory query_digest_memory mysql_query_rules_memory
+prepare_statement_metadata_memory prepare_statement_backend_memory mysql_firewall_users_table
+mysql_firewall_users_config mysql_firewall_rules_table mysql_firewall_rules_config
+stack_memory_mysql_threads stack_memory_admin_threads stack_memory_cluster_threads
+"""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The column names."""
-        return tuple(column.split()[0] for column in self.columns)
-
-
-_POOL = (
-    "hostgroup INT", "srv_host VARCHAR", "srv_port INT", "status VARCHAR", "ConnUsed INT",
-    "ConnFree INT", "ConnOK INT", "ConnERR INT", "MaxConnUsed INT", "Queries INT",
-    "Queries_GTID_sync INT", "Bytes_data_sent INT", "Bytes_data_recv INT", "Latency_us INT",
-)  # fmt: skip
-_DIGEST = (
-    "hostgroup INT", "schemaname VARCHAR NOT NULL", "username VARCHAR NOT NULL",
-    "client_address VARCHAR NOT NULL", "digest VARCHAR NOT NULL", "digest_text VARCHAR NOT NULL",
-    "count_star INTEGER NOT NULL", "first_seen INTEGER NOT NULL", "last_seen INTEGER NOT NULL",
-    "sum_time INTEGER NOT NULL", "min_time INTEGER NOT NULL", "max_time INTEGER NOT NULL",
-)  # fmt: skip
-_DIGEST_ROWS = ("sum_rows_affected INTEGER NOT NULL", "sum_rows_sent INTEGER NOT NULL")
-_ERRORS = (
-    "hostgroup INT NOT NULL", "hostname VARCHAR NOT NULL", "port INT NOT NULL",
-    "username VARCHAR NOT NULL", "client_address VARCHAR NOT NULL",
-    "schemaname VARCHAR NOT NULL", "errno INT NOT NULL", "count_star INTEGER NOT NULL",
-    "first_seen INTEGER NOT NULL", "last_seen INTEGER NOT NULL",
-    "last_error VARCHAR NOT NULL DEFAULT ''",
-)  # fmt: skip
-_PAIR = ("Variable_Name VARCHAR NOT NULL PRIMARY KEY", "Variable_Value VARCHAR NOT NULL")
-
-_TABLES = (
-    StatsTable("stats_mysql_connection_pool", _POOL),
-    StatsTable("stats_mysql_connection_pool_reset", _POOL),
-    StatsTable("stats_mysql_errors", _ERRORS),
-    StatsTable("stats_mysql_errors_reset", _ERRORS),
-    StatsTable("stats_mysql_global", _PAIR),
-    StatsTable("stats_memory_metrics", _PAIR),
-    StatsTable("stats_mysql_query_rules", ("rule_id INTEGER PRIMARY KEY", "hits INT NOT NULL")),
-    StatsTable(
-        "stats_mysql_users",
-        (
-            "username VARCHAR PRIMARY KEY",
-            "frontend_connections INT NOT NULL",
-            "frontend_max_connections INT NOT NULL",
-        ),
-    ),
-    StatsTable(
-        "stats_mysql_commands_counters",
-        (
-            "Command VARCHAR NOT NULL PRIMARY KEY", "Total_Time_us INT NOT NULL",
-            "Total_cnt INT NOT NULL", "cnt_100us INT NOT NULL", "cnt_500us INT NOT NULL",
-            "cnt_1ms INT NOT NULL", "cnt_5ms INT NOT NULL", "cnt_10ms INT NOT NULL",
-            "cnt_50ms INT NOT NULL", "cnt_100ms INT NOT NULL", "cnt_500ms INT NOT NULL",
-            "cnt_1s INT NOT NULL", "cnt_5s INT NOT NULL", "cnt_10s INT NOT NULL", "cnt_INFs",
-        ),
-    ),
-    StatsTable(
-        "stats_mysql_processlist",
-        (
-            "ThreadID INT NOT NULL", "SessionID INTEGER PRIMARY KEY", "user VARCHAR", "db VARCHAR",
-            "cli_host VARCHAR", "cli_port INT", "hostgroup INT", "l_srv_host VARCHAR",
-            "l_srv_port INT", "srv_host VARCHAR", "srv_port INT", "command VARCHAR",
-            "time_ms INT NOT NULL", "info VARCHAR", "status_flags INT", "extended_info VARCHAR",
-        ),
-    ),
-    StatsTable(
-        "stats_proxysql_servers_checksums",
-        (
-            "hostname VARCHAR NOT NULL", "port INT NOT NULL", "name VARCHAR NOT NULL",
-            "version INT NOT NULL", "epoch INT NOT NULL", "checksum VARCHAR NOT NULL",
-            "changed_at INT NOT NULL", "updated_at INT NOT NULL", "diff_check INT NOT NULL",
-        ),
-    ),
-)  # fmt: skip
-
-
-def stats_tables(version: Version) -> tuple[StatsTable, ...]:
-    """Return the statistics tables of a version."""
-    rows = _DIGEST_ROWS if version >= parse_version("2.0.6") else ()
-    digests = (
-        StatsTable("stats_mysql_query_digest", (*_DIGEST, *rows)),
-        StatsTable("stats_mysql_query_digest_reset", (*_DIGEST, *rows)),
-    )
-    return (*digests, *_TABLES)
+_PEER_CHECKSUMS = """
+admin_variables mysql_query_rules mysql_servers mysql_users mysql_variables proxysql_servers
+mysql_servers_v2
+"""
 
 
 class Statistics:
@@ -108,10 +80,7 @@ class Statistics:
     def __init__(self, database: Database, schema: str, version: Version) -> None:
         self._database = database
         self._schema = schema
-        self._tables = {table.name: table for table in stats_tables(version)}
-        for table in self._tables.values():
-            columns = ", ".join(table.columns)
-            database.create(schema, table.name, f"CREATE TABLE {schema}.{table.name} ({columns})")
+        self._columns = create_stats(database, schema, version)
 
     def refresh(
         self, sql: str, content: Callable[[str], Sequence[Sequence[Cell]]]
@@ -120,10 +89,10 @@ class Statistics:
 
         `content` gives the rows of a table; a `_reset` table shows those of the table it resets.
         """
-        named = frozenset(name for name in self._tables if name in sql)
+        named = frozenset(name for name in self._columns if name in sql)
         for name in named:
             rows = content(name.removesuffix("_reset"))
-            self._database.refill(f"{self._schema}.{name}", self._tables[name].names, rows)
+            self._database.refill(f"{self._schema}.{name}", self._columns[name], rows)
         return named
 
 
@@ -145,15 +114,41 @@ def hit_rows(rules: Iterable[Row]) -> list[tuple[Cell, ...]]:
     return [(row["rule_id"], 0) for row in rules]
 
 
-def global_rows(uptime_s: int) -> list[tuple[Cell, ...]]:
-    """Return the few rows of stats_mysql_global that the sandbox knows."""
-    return [
-        ("ProxySQL_Uptime", str(uptime_s)),
-        ("Questions", "0"),
-        ("Slow_queries", "0"),
-    ]
+def command_rows() -> list[tuple[Cell, ...]]:
+    """Return stats_mysql_commands_counters: no command was ever counted."""
+    return [(command, *(0,) * 14) for command in _COMMANDS.split()]
+
+
+def global_rows(
+    running: Mapping[str, str], *, uptime_s: int, servers_version: int
+) -> list[tuple[Cell, ...]]:
+    """Return stats_mysql_global: zeros but for what is known without traffic."""
+    known = {
+        "ProxySQL_Uptime": str(uptime_s),
+        "Servers_table_version": str(servers_version),
+        "MySQL_Thread_Workers": running["mysql-threads"],
+        "Stmt_Max_Stmt_id": "1",
+        "mysql_listener_paused": "false",
+    }
+    return [(name, known.get(name, "0")) for name in _GLOBAL.split()]
 
 
 def memory_rows(digests: int) -> list[tuple[Cell, ...]]:
-    """Return the rows of stats_memory_metrics; a digest takes some 900 bytes."""
-    return [("SQLite3_memory_bytes", "0"), ("query_digest_memory", str(900 * digests))]
+    """Return stats_memory_metrics: zeros but for the digests, which take some 900 bytes each."""
+    known = {"query_digest_memory": str(900 * digests)}
+    return [(name, known.get(name, "0")) for name in _MEMORY.split()]
+
+
+def peer_rows(members: Iterable[Row]) -> list[tuple[Cell, ...]]:
+    """Return stats_proxysql_servers_metrics: no other member of the cluster ever answered."""
+    names = ("hostname", "port", "weight", "comment")
+    return [(*(row[name] for name in names), *(0,) * 6) for row in members]
+
+
+def peer_checksum_rows(members: Iterable[Row]) -> list[tuple[Cell, ...]]:
+    """Return stats_proxysql_servers_checksums: nothing is known of any member."""
+    return [
+        (row["hostname"], row["port"], name, 0, 0, "", 0, 0, 0)
+        for row in members
+        for name in _PEER_CHECKSUMS.split()
+    ]

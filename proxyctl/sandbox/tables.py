@@ -1,55 +1,32 @@
 """Which tables the sandbox has, for a given ProxySQL version.
 
-The configuration tables come from the catalogue. What stands here are the tables that nobody
-configures: variables, checksums, statistics.
+The configuration tables come from the catalogue, all others from `plain_tables`.
 """
 
 from __future__ import annotations
 
-from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Version, layout_of
-from proxyctl.catalog.ddl import create_table
+from uuid import uuid4
+
+from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Version, layout_of, parse_version
+from proxyctl.sandbox.commands import COREDUMP
 from proxyctl.sandbox.database import Database
+from proxyctl.sandbox.ddl import layout_text
+from proxyctl.sandbox.plain_tables import (
+    LOG_TABLES,
+    OTHER_TABLES,
+    PGSQL_STATS_TABLES,
+    STATS_TABLES,
+)
 
 VARIABLE_COLUMNS = ("variable_name", "variable_value")
 CHECKSUM_COLUMNS = ("name", "version", "epoch", "checksum")
 
-_VARIABLES = (
-    "CREATE TABLE {} (variable_name VARCHAR NOT NULL PRIMARY KEY, variable_value VARCHAR NOT NULL)"
-)
-_CHECKSUMS = (
-    "CREATE TABLE {} (name VARCHAR NOT NULL, version INT NOT NULL, epoch INT NOT NULL,"
-    " checksum VARCHAR NOT NULL, PRIMARY KEY (name))"
-)
-_UNMODELLED = frozenset(
-    {
-        "coredump_filters",
-        "global_settings",
-        "stats_mysql_client_host_cache",
-        "stats_mysql_client_host_cache_reset",
-        "stats_mysql_free_connections",
-        "stats_mysql_gtid_executed",
-        "stats_mysql_prepared_statements_info",
-        "stats_proxysql_message_metrics",
-        "stats_proxysql_message_metrics_reset",
-        "stats_proxysql_servers_clients_status",
-        "stats_proxysql_servers_metrics",
-        "stats_proxysql_servers_status",
-        "mysql_collations",
-        "mysql_ldap_mapping",
-        "runtime_coredump_filters",
-        "runtime_mysql_ldap_mapping",
-        "clickhouse_users",
-        "runtime_clickhouse_users",
-        "debug_levels",
-        "debug_filters",
-    }
-)
+_STATS_VARIABLE = ("mysql-max_allowed_packet", "4194304")
+_NODE_NAMED_SINCE = "2.4.0"
+_FILTERS_SINCE = "2.5.3"
 
-
-def is_unmodelled(table: str) -> bool:
-    """Return whether ProxySQL has a table of this name and the sandbox does not."""
-    name = table.split(".")[-1].lower()
-    return name in _UNMODELLED or table.startswith(("monitor.", "stats_history."))
+_UNREAD = frozenset({("main", "mysql_collations")})
+"""Tables that are listed and described, but whose rows the sandbox does not have."""
 
 
 def layouts(version: Version) -> dict[str, Layout]:
@@ -68,29 +45,61 @@ def modules(version: Version) -> dict[str, tuple[str, ...]]:
         tables = [table for table in module.tables if table.exists_in(version)]
         if tables:
             found[name] = tuple(table.name for table in tables if table.prefix is None)
+    # It has no variables unless ProxySQL was started with its SQLite server, but the commands.
+    found["SQLITESERVER VARIABLES"] = ()
+    if version >= parse_version(_FILTERS_SINCE):
+        found[COREDUMP] = ()
     return found
 
 
 def create_all(database: Database, version: Version) -> None:
-    """Create every table of the schemas main and disk."""
+    """Create every table of an administrator's schemas but the statistics."""
     for name, layout in layouts(version).items():
-        database.create("main", name, create_table(layout, f"main.{name}"))
-        database.create("main", f"runtime_{name}", create_table(layout, f"main.runtime_{name}"))
-        database.create("disk", name, create_table(layout, f"disk.{name}"))
-    for schema, name in (
-        ("main", "global_variables"),
-        ("main", "runtime_global_variables"),
-        ("disk", "global_variables"),
-    ):
-        database.create(schema, name, _VARIABLES.format(f"{schema}.{name}"))
-    database.create(
-        "main", "runtime_checksums_values", _CHECKSUMS.format("main.runtime_checksums_values")
-    )
+        for schema, twin in (("main", name), ("main", f"runtime_{name}"), ("disk", name)):
+            database.create(schema, twin, layout_text(layout, f"{schema}.{twin}"))
+    for table in OTHER_TABLES:
+        if table.exists_in(version):
+            name = f"{table.schema}.{table.name}"
+            database.create(table.schema, table.name, table.create(version, name))
+            if (table.schema, table.name) in _UNREAD:
+                database.hide(table.schema, table.name)
+    if version >= parse_version(_NODE_NAMED_SINCE):
+        database.insert(
+            "disk.global_settings", VARIABLE_COLUMNS, [("uuid", str(uuid4()))], verb="OR IGNORE"
+        )
+    database.insert("stats.global_variables", VARIABLE_COLUMNS, [_STATS_VARIABLE])
+    create_logs(database, version)
 
 
-def create_stub(database: Database) -> None:
-    """Create the one-row global_variables that the stats role sees."""
-    database.create("main", "global_variables", _VARIABLES.format("main.global_variables"))
-    database.insert(
-        "main.global_variables", VARIABLE_COLUMNS, [("mysql-max_allowed_packet", "4194304")]
-    )
+def create_logs(database: Database, version: Version) -> None:
+    """Create the tables of the schemas monitor and stats_history."""
+    for table in LOG_TABLES:
+        if not table.exists_in(version):
+            continue
+        for suffix in table.suffixes:
+            name = f"{table.name}{suffix}"
+            database.create(table.schema, name, table.create(version, f"{table.schema}.{name}"))
+
+
+def create_stats(database: Database, schema: str, version: Version) -> dict[str, tuple[str, ...]]:
+    """Create the statistics tables in a schema; return the columns of those that have rows."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for table in (*STATS_TABLES, *PGSQL_STATS_TABLES):
+        if not table.exists_in(version):
+            continue
+        for suffix in table.suffixes:
+            name = f"{table.name}{suffix}"
+            database.create(schema, name, table.create(version, f"{schema}.{name}"))
+            if table in PGSQL_STATS_TABLES:
+                database.hide(schema, name)
+            else:
+                columns[name] = table.names(version)
+    return columns
+
+
+def create_for_readers(database: Database, version: Version) -> None:
+    """Create what the stats role sees beside the statistics: a stub of global_variables, logs."""
+    [stub] = (t for t in OTHER_TABLES if (t.schema, t.name) == ("stats", "global_variables"))
+    database.create("main", stub.name, stub.create(version, f"main.{stub.name}"))
+    database.insert("main.global_variables", VARIABLE_COLUMNS, [_STATS_VARIABLE])
+    create_logs(database, version)

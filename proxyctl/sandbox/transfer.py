@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Version, parse_version
 from proxyctl.sandbox import runtime, variables
-from proxyctl.sandbox.commands import Command, Direction
+from proxyctl.sandbox.commands import COREDUMP, Command, Direction
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, Result
 from proxyctl.sandbox.runtime import Row, Server
@@ -133,7 +133,7 @@ class Transfer:
         names = self._layouts[table].names
         columns = ", ".join(f'"{name}"' for name in names)
         rows = self._database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return [dict(zip(names, map(runtime.c_field, row), strict=True)) for row in rows]
 
     # --- LOAD: MEMORY to RUNTIME ----------------------------------------------------------------
 
@@ -141,6 +141,9 @@ class Transfer:
         prefix = self._prefix(module)
         if prefix:
             self._load_variables(prefix)
+        if module == COREDUMP:
+            filters = self._database.fetch("SELECT filename, line FROM main.coredump_filters")
+            self._database.refill("main.runtime_coredump_filters", ("filename", "line"), filters)
         for table in self._modules[module]:
             self.rows[table] = self._loaded(table)
         self._touch(module)
@@ -177,7 +180,9 @@ class Transfer:
             (f"{prefix}%",),
         )
         for name, value in memory:
-            self._load_variable(runtime.c_text(name), runtime.c_text(value))
+            self._load_variable(
+                runtime.c_text(runtime.c_field(name)), runtime.c_text(runtime.c_field(value))
+            )
         if prefix == "mysql-":
             for name, value in variables.reconciled(before, self.running).items():
                 self.running[name] = value

@@ -6,24 +6,28 @@ Source: ProxySQL 2.7.1, every variable tried on a running server; older defaults
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+import os.path
+from collections.abc import Mapping
 
 from proxyctl.catalog import Version
-from proxyctl.catalog.variables import (
-    NEVER_EMPTY,
-    STEPS,
-    VARIABLES,
-    Variable,
-    VariableKind,
+from proxyctl.catalog.charsets import charset_of, default_collation, fits
+from proxyctl.catalog.variable_rules import (
+    CHARSET,
+    COLLATION,
+    DIFFS_BY_CHECKSUM,
+    NO_VALUE,
+    atoi,
+    taken,
 )
-from proxyctl.sandbox.charsets import charset_of, default_collation
+from proxyctl.catalog.variables import VARIABLES
 
 _FIXED = frozenset({"admin-version", "mysql-interfaces"})
-_UNSET = "(null)"
+_EMPTY_IGNORED = frozenset({"admin-cluster_password", "admin-cluster_username"})
+_LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename"})
+_NETWORKS = "mysql-proxy_protocol_networks"
 _FIRST_CHARSET = "utf8"
-_FEWEST_CAPABILITIES = 10
 _CAPABILITY_BITS = {"mysql-have_compress": 0x20, "mysql-have_ssl": 0x800}
+_CHECKSUM_OF = {diffs: checksum for checksum, diffs in DIFFS_BY_CHECKSUM.items()}
 
 
 def starting_values(version: Version, product: str) -> dict[str, str]:
@@ -36,7 +40,7 @@ def starting_values(version: Version, product: str) -> dict[str, str]:
         if not variable.exists_in(version):
             continue
         default = variable.default_in(version) or ""
-        values[name] = _UNSET if name.startswith("admin-telnet_") else default
+        values[name] = NO_VALUE if name.startswith("admin-telnet_") else default
     values["admin-version"] = product
     return values
 
@@ -50,35 +54,43 @@ def known_name(name: str, running: Mapping[str, str]) -> str | None:
 
 
 def accepted(name: str, text: str, running: Mapping[str, str]) -> str | None:
-    """Return what RUNTIME shows after the LOAD of a value, or None when it refuses the value."""
+    """Return what RUNTIME shows after the LOAD of a value, or None when it refuses the value.
+
+    A value that is ignored but stays in MEMORY counts as accepted: RUNTIME shows the old one.
+    Not modelled: a checksum that is turned on again leaves its difference count at 0 until the next
+    LOAD; an admin variable with a double quote has no row at RUNTIME.
+    """
     if name in _FIXED:
         return running[name] if text == running[name] else None
     if name == "mysql-threads":
-        return running[name] if str(_atoi(text)) == running[name] else None
-    if not text and name in NEVER_EMPTY:
+        return running[name] if str(atoi(text)) == running[name] else None
+    if not text and name in _EMPTY_IGNORED:
+        return running[name]
+    if name in _LOG_FILES and os.path.isabs(text) and not os.path.isdir(os.path.dirname(text)):
         return None
-    special = _SPECIAL.get(name)
-    if special is not None:
-        return special(text, running[name])
-    variable = VARIABLES.get(name)
-    if variable is None or variable.kind is VariableKind.TEXT:
-        return text
-    if variable.kind is VariableKind.BOOL:
-        return {"true": "true", "1": "true", "false": "false", "0": "false"}.get(text.lower())
-    return _integer(variable, text)
+    value = taken(name, text)
+    if value is None and name == _NETWORKS:
+        return running[name]
+    if value is not None and running.get(_CHECKSUM_OF.get(name, "")) == "false":
+        return "0"
+    return value
 
 
 def put_back(name: str, text: str, running: Mapping[str, str]) -> str:
     """Return what a variable is after it refused a text: nearly always what it was.
 
-    Two variables depend on others: capabilities get the bits of compression and TLS, an unknown
-    collation becomes the default of the character set.
+    A few depend on others: capabilities get the bits of compression and TLS, an unknown character
+    set or collation comes from the other of the two, and an empty one is that of a fresh ProxySQL.
     """
     if name == "mysql-server_capabilities":
         bits = sum(bit for flag, bit in _CAPABILITY_BITS.items() if running[flag] == "true")
         return str(int(running[name]) | bits)
-    if name == "mysql-default_collation_connection":
-        charset = running["mysql-default_charset"] if text else _FIRST_CHARSET
+    if name == CHARSET:
+        if text in ("", NO_VALUE):
+            return _FIRST_CHARSET
+        return charset_of(running[COLLATION]) or running[name]
+    if name == COLLATION:
+        charset = _FIRST_CHARSET if text in ("", NO_VALUE) else running[CHARSET]
         return default_collation(charset) or running[name]
     return running[name]
 
@@ -86,77 +98,11 @@ def put_back(name: str, text: str, running: Mapping[str, str]) -> str:
 def reconciled(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a LOAD of MYSQL VARIABLES changes on its own, MEMORY included.
 
-    Character set and collation have to fit, letter by letter. Only if the character set is what
-    changed it wins.
+    Character set and collation have to fit. Only if the character set is what changed it wins.
     """
-    charset = after.get("mysql-default_charset")
-    collation = after.get("mysql-default_collation_connection")
-    if charset is None or collation is None or charset_of(collation) == charset:
+    charset, collation = after.get(CHARSET), after.get(COLLATION)
+    if charset is None or collation is None or fits(charset, collation):
         return {}
-    is_charset_new = charset != before["mysql-default_charset"]
-    if is_charset_new and collation == before["mysql-default_collation_connection"]:
-        return {"mysql-default_collation_connection": default_collation(charset) or collation}
-    return {"mysql-default_charset": charset_of(collation) or charset}
-
-
-def _atoi(text: str) -> int:
-    found = re.match(r"\s*([+-]?\d+)", text)
-    number = int(found[1]) if found else 0
-    return (number + 2**31) % 2**32 - 2**31
-
-
-def _integer(variable: Variable, text: str) -> str | None:
-    number = _atoi(text)
-    low, high = variable.minimum, variable.maximum
-    if (low is not None and number < low) or (high is not None and number > high):
-        return None
-    if variable.name in STEPS:
-        number = next(step for step in STEPS[variable.name] if step >= number)
-    return str(number)
-
-
-def _server_version(text: str, _running: str) -> str | None:
-    return "5.5.30" if text == "5.1.30" else text
-
-
-def _authentication_plugin(text: str, _running: str) -> str | None:
-    return text if text in ("mysql_native_password", "caching_sha2_password") else None
-
-
-def _track_gtids(text: str, _running: str) -> str | None:
-    return text.upper() if text.upper() in ("OFF", "OWN_GTID") else None
-
-
-def _heartbeat(text: str, _running: str) -> str | None:
-    return text if re.fullmatch(r"(`?[A-Za-z\d_]+`?\.`?[A-Za-z\d_]+`?)?", text) else None
-
-
-def _networks(text: str, running: str) -> str | None:
-    """Return the networks; a list that cannot be read is ignored, but stays in MEMORY."""
-    usable = text in ("", "*") or all("/" in network for network in text.split(","))
-    return text if usable else running
-
-
-def _charset(text: str, _running: str) -> str | None:
-    return text if default_collation(text) else None
-
-
-def _collation(text: str, _running: str) -> str | None:
-    return text if charset_of(text) else None
-
-
-def _capabilities(text: str, _running: str) -> str | None:
-    number = _atoi(text)
-    return None if 0 <= number <= _FEWEST_CAPABILITIES else str(number)
-
-
-_SPECIAL: dict[str, Callable[[str, str], str | None]] = {
-    "mysql-default_authentication_plugin": _authentication_plugin,
-    "mysql-default_charset": _charset,
-    "mysql-default_collation_connection": _collation,
-    "mysql-default_session_track_gtids": _track_gtids,
-    "mysql-monitor_replication_lag_use_percona_heartbeat": _heartbeat,
-    "mysql-proxy_protocol_networks": _networks,
-    "mysql-server_capabilities": _capabilities,
-    "mysql-server_version": _server_version,
-}
+    if charset != before[CHARSET] and collation == before[COLLATION]:
+        return {COLLATION: default_collation(charset) or collation}
+    return {CHARSET: charset_of(collation) or charset}

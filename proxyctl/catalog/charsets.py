@@ -100,6 +100,15 @@ _CHARSET_BY_COLLATION: dict[str, str] = {
 
 _BORROWED_DEFAULTS = {"utf16le": "utf16_general_ci"}
 
+_ALIASES = {"utf8mb3": "utf8"}
+"""Other names of a character set. No collation is named after them."""
+
+CHARSETS = tuple(sorted([*_COLLATIONS, *_ALIASES]))
+"""Every character set that ProxySQL knows."""
+
+COLLATIONS = tuple(sorted([*_CHARSET_BY_COLLATION]))
+"""Every collation that ProxySQL knows."""
+
 
 def charset_of(collation: str) -> str | None:
     """Return the character set of a collation, or None when ProxySQL does not know it."""
@@ -108,10 +117,19 @@ def charset_of(collation: str) -> str | None:
 
 def default_collation(charset: str) -> str | None:
     """Return the default collation of a character set, or None when ProxySQL does not know it."""
-    name = charset.lower()
+    name = _ALIASES.get(charset.lower(), charset.lower())
     if name not in _COLLATIONS:
         return None
     if name in _BORROWED_DEFAULTS:
         return _BORROWED_DEFAULTS[name]
     ends = _COLLATIONS[name].split()
     return f"{name}_{ends[0]}" if ends else name
+
+
+def fits(charset: str, collation: str) -> bool:
+    """Return whether ProxySQL leaves the two together, in any case of letters.
+
+    The default collation of utf16le is one of utf16: the next LOAD makes the character set utf16.
+    """
+    name = charset.lower()
+    return _ALIASES.get(name, name) == charset_of(collation)
