@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 
 from proxyctl.errors import ProxyctlError, RefusedError, UsageError
@@ -26,8 +30,14 @@ def copy_starter(name: str, target: Path) -> list[Path]:
 
     Raises: UsageError for an unknown name, RefusedError when a file is there already.
     """
-    if name not in starter_names():
-        raise UsageError(f"--template {name}: no such starter", hint=", ".join(starter_names()))
+    names = starter_names()
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise UsageError(f"--template {name}: no such starter", hint=hint)
+    for path in (target, *target.parents):
+        if path.exists() and not path.is_dir():
+            raise ProxyctlError(f"{path}: this is a file, and init writes into a folder")
     source = starters_folder() / name
     files = sorted(path for path in source.rglob("*") if path.is_file())
     taken = [
@@ -47,3 +57,19 @@ def copy_starter(name: str, target: Path) -> list[Path]:
             raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
         written.append(path)
     return written
+
+
+_SECRET = re.compile(r"\{env: (\w+)\}")
+_CONFIGURATION = (".yaml", ".yml", ".j2")
+
+
+def next_steps(folder: Path, files: Iterable[Path]) -> Iterator[str]:
+    """Yield the commands that come after `copy_starter`, which has written `files`."""
+    mine = [path for path in files if path.suffix in _CONFIGURATION]
+    secrets = {n for path in mine for n in _SECRET.findall(path.read_text(encoding="utf-8"))}
+    option = " -f ." if len(mine) > 1 else ""
+    yield f"cd {shlex.quote(str(folder))}"
+    if secrets:
+        yield "export " + " ".join(f"{name}='...'" for name in sorted(secrets))
+    yield f"proxyctl validate{option}"
+    yield f"proxyctl plan{option}"

@@ -18,8 +18,8 @@ from proxyctl.state import Where
 class Context:
     """One run over the files.
 
-    Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `layouts` of the
-    tables that the version has, by name.
+    Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
+    number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
     """
 
     version: Version
@@ -27,6 +27,7 @@ class Context:
     mistakes: Mistakes = field(default_factory=Mistakes)
     warnings: list[str] = field(default_factory=list)
     hostgroups: dict[str, int] = field(default_factory=dict)
+    broken_hostgroups: set[str] = field(default_factory=set)
     layouts: dict[str, Layout] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,6 +55,12 @@ class Context:
         return number
 
     def add_unknown_hostgroup(self, name: str, where: Where, label: str) -> None:
-        """Note that no hostgroup has this name. Changes: self.mistakes."""
-        hint = did_you_mean(name, self.hostgroups) or "name it under `hostgroups`"
+        """Note that no hostgroup has this name; a broken one is a mistake already.
+
+        Changes: self.mistakes.
+        """
+        if name in self.broken_hostgroups:
+            return
+        known = (*self.hostgroups, *self.broken_hostgroups)
+        hint = did_you_mean(name, known) or "name it under `hostgroups`"
         self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", hint)

@@ -10,6 +10,9 @@ from proxyctl.config.context import Context
 from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
 from proxyctl.config.sections import Part, check, other_versions
 
+YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])
+"""Plain words that would stand for something else where a hostgroup is named."""
+
 ATTRIBUTES = "mysql_hostgroup_attributes"
 
 
@@ -43,7 +46,7 @@ def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
                 context.mistakes.add(here, f"hostgroups.{name}", message)
             elif name in bad:
                 # The name is known all the same: one mistake must not make a second one.
-                context.hostgroups[name] = 0
+                context.broken_hostgroups.add(name)
             else:
                 _add(result, part, name, context)
     return result
@@ -55,9 +58,14 @@ def _add(result: Hostgroups, part: Part, name: str, context: Context) -> None:
     number: int = value["id"]
     context.hostgroups[name] = number
     key = f"hostgroups.{name}"
-    if name.lstrip("-").isdigit() or not name.strip():
+    if not name.strip():
+        context.mistakes.add(part.where(name, of_key=True), "hostgroups", "a name that is empty")
+    elif name.lstrip("-").isdigit():
         message = "a name that is a number could not be told from one"
         context.mistakes.add(part.where(name, of_key=True), key, message)
+    elif name.lower() in YAML_WORDS:
+        message = "YAML readers take this name for a boolean or null where it is not quoted"
+        context.mistakes.add(part.where(name, of_key=True), key, message, "choose another name")
     other = result.names.setdefault(number, name)
     if other != name:
         place = result.first[other].where(other, "id")

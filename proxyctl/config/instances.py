@@ -96,3 +96,7 @@ def _check(part: Part, position: int, value: Mapping[str, Any], mistakes: Mistak
     label = f"instances[{position}]"
     if value.get("host") is None and value.get("socket") is None:
         mistakes.add(part.where(position), label, "neither a host nor a socket")
+    elif value.get("host") is not None and value.get("socket") is not None:
+        where = part.where(position, "socket", of_key=True)
+        hint = "remove one of the two"
+        mistakes.add(where, f"{label}.socket", "both a host and a socket", hint)

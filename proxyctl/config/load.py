@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import REFERENCE, Version
+from proxyctl.compare import fold_users
 from proxyctl.config import drops
 from proxyctl.config.constraints import check_constraints
 from proxyctl.config.context import Context
@@ -24,11 +25,11 @@ from proxyctl.config.rows import Batch
 from proxyctl.config.scopes import apply_manage, compile_manage
 from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
-from proxyctl.config.tables import compile_part, join, missing_table
+from proxyctl.config.tables import compile_part, join, missing_table, rest
 from proxyctl.config.variables import compile_variables
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.runtime_image import PASTED
-from proxyctl.state import Desired, DesiredTable, GuardLimits
+from proxyctl.state import Desired, DesiredTable, GuardLimits, Rows
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
@@ -150,6 +151,7 @@ class _Compiler:
         self._parts = parts
         self._context = context
         self._mistakes = context.mistakes
+        self._rest: dict[str, DesiredTable] = {}
         self._hostgroups = compile_hostgroups(self._of("hostgroups"), context)
         self._keeps_alive: bool = self._single("keep_fast_routing_alive", default=True)
 
@@ -172,7 +174,11 @@ class _Compiler:
             guards=self._guards(),
             warnings=tuple(context.warnings),
         )
-        self._mistakes.add_all(check_patterns(desired, engine_in_files(desired)))
+        engine = engine_in_files(desired)
+        self._mistakes.add_all(check_patterns(desired, engine))
+        if self._rest:
+            others = replace(desired, tables=self._rest)
+            self._mistakes.add_all(check_patterns(others, engine))
         return Project(desired, instances, tests)
 
     def _tables(self) -> dict[str, DesiredTable]:
@@ -180,14 +186,24 @@ class _Compiler:
         context = self._context
         clusters = compile_clusters(self._of("pxc_clusters"), context)
         shards = compile_shards(self._of("sharding"), context)
+        batches = self._batches(clusters, shards)
         tables = {
-            name: join(context.layouts[name], batches, self._mistakes)
-            for name, batches in self._batches(clusters, shards).items()
+            name: join(context.layouts[name], parts, self._mistakes)
+            for name, parts in batches.items()
         }
+        if len(self._mistakes):
+            found = ((name, rest(context.layouts[name], parts)) for name, parts in batches.items())
+            self._rest = {name: table for name, table in found if table is not None}
         management = compile_manage(self._of("manage"), context)
         tables = apply_manage(tables, management, context)
         variables = compile_variables(self._of("variables"), context)
         self._check(tables, variables, clusters, shards)
+        for table in _present(tables, ("mysql_users", "pgsql_users")):
+            # Two halves that agree are one user to ProxySQL, and are read back as one.
+            rows = fold_users(table.layout, cast("Rows", table.rows))
+            if len(rows) < len(table.rows):
+                places = {key: table.where[key] for key in rows}
+                tables[table.layout.name] = replace(table, rows=rows, where=places)
         for family in FAMILIES:
             self._keep_alive(tables, f"{family}_query_rules")
         return {**tables, **variables}
@@ -241,9 +257,9 @@ class _Compiler:
         for name, table in tables.items():
             # A hostgroup that is taken is said by check_families, in whichever column it is.
             check_constraints(table, mistakes, with_unique=name not in _FAMILY_TABLES)
-        for table in _present(tables, RULE_TABLES):
+        for table in (*_present(tables, RULE_TABLES), *_present(self._rest, RULE_TABLES)):
             drops.check_rules(table, mistakes)
-        for table in _present(tables, PASTED):
+        for table in (*_present(tables, PASTED), *_present(self._rest, PASTED)):
             drops.check_quotes(table, mistakes)
         for table in _present(tables, _FAMILY_TABLES):
             drops.check_families(table, mistakes)

@@ -62,17 +62,20 @@ def add_mistakes(error: ValidationError, subject: Subject, mistakes: Mistakes) -
 
     Changes: mistakes.
     """
+    return {keys[0] if keys else "" for keys in add_all_mistakes(error, subject, mistakes)}
+
+
+def add_all_mistakes(error: ValidationError, subject: Subject, mistakes: Mistakes) -> set[Keys]:
+    """Note every error. Return where something is wrong. Changes: mistakes."""
     by_keys: dict[Keys, list[ErrorDetails]] = {}
     for one in error.errors(include_url=False):
         by_keys.setdefault(_keys(one, subject.value), []).append(one)
-    bad: set[str | int] = set()
     for keys, errors in by_keys.items():
-        bad.add(keys[0] if keys else "")
         # The branches of a union complain also about what lies below: the union itself is enough.
         if any(keys[:length] in by_keys for length in range(len(keys))):
             continue
         _add(keys, errors, subject, mistakes)
-    return bad
+    return set(by_keys)
 
 
 def _keys(error: ErrorDetails, value: object) -> Keys:

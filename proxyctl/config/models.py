@@ -20,6 +20,7 @@ from proxyctl.config.row_models import (
     list_of,
     row_type,
 )
+from proxyctl.config.sharding_names import ONLY_FOR_TABLES
 
 
 def shape(value: object) -> str:
@@ -39,6 +40,9 @@ def shape(value: object) -> str:
             return "other"
 
 
+NAME_PATTERN = r"^(?!\s*$)(?!-*[0-9]+$)"
+"""What names a hostgroup: neither blank nor to be taken for a number."""
+
 Name = Annotated[str, Field(min_length=1)]
 Number = Annotated[int, Field(ge=0, le=MAX_INT)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -56,8 +60,10 @@ TextValue = Annotated[
 
 Names = Annotated[
     Annotated[Name, Tag("text")]
-    | Annotated[list[Name], Tag("list")]
-    | Annotated[dict[str, Hostgroup], Tag("mapping")],
+    | Annotated[list[Name], Tag("list"), Field(json_schema_extra={"minItems": 1})]
+    | Annotated[
+        dict[str, Hostgroup], Tag("mapping"), Field(json_schema_extra={"minProperties": 1})
+    ],
     Discriminator(shape),
 ]
 """Names to shard: a brace pattern, a list of them, or a mapping of them to hostgroups."""
@@ -77,8 +83,16 @@ class Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+def _has(*keys: str) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping in which each of the keys has a value."""
+    not_null = {"not": {"type": "null"}}
+    return {"required": list(keys), "properties": dict.fromkeys(keys, not_null)}
+
+
 class InstanceModel(Model):
     """One ProxySQL: how to reach its admin interface."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [_has("host"), _has("socket")]})
 
     name: Name
     host: TextValue | None = None
@@ -91,8 +105,24 @@ class InstanceModel(Model):
     vars: dict[str, Any] = Field(default_factory=dict)
 
 
+_TABLES_ONLY: list[Any] = [_has(key) for key in ONLY_FOR_TABLES]
+
+
 class ShardingModel(Model):
     """One sharding scheme: tables become query rules, schemas become fast routing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {
+                    **_has("tables"),
+                    "not": _has("schemas"),
+                    "anyOf": [_has("first_rule_id"), _has("rule_ids")],
+                },
+                {**_has("schemas"), "not": {"anyOf": _TABLES_ONLY}},
+            ]
+        }
+    )
 
     name: Name
     tables: Names | None = None
@@ -111,6 +141,8 @@ class ShardingModel(Model):
 
 class Expectation(Model):
     """What a routing test expects. Only what is named is compared; null means: nothing there."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     hostgroup: Hostgroup | None = None
     rule_id: Number | None = None

@@ -7,7 +7,7 @@ still knows the line.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -155,12 +155,17 @@ class PlacedRow:
 
 @dataclass
 class Batch:
-    """Rows of one table from one source. `positions`: where each row stands in its source."""
+    """Rows of one table from one source.
+
+    `positions`: where each row stands in its source. `rest`: the rows with a mistake, for the
+    checks of their other fields.
+    """
 
     rows: list[DesiredRow]
     source: RowSource
     positions: Sequence[int]
     used: dict[str, Where]
+    rest: Batch | None = None
 
 
 def default_row(layout: Layout) -> list[Any]:
@@ -199,17 +204,29 @@ class RowCompiler:
             if column.choices and column.kind is Kind.TEXT
         }
 
-    def compile(self, rows: Sequence[Mapping[str, Any]], skip: Collection[int] = ()) -> Batch:
-        """Return the rows, without those at the positions in `skip` and those with a mistake."""
+    def compile(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        wrong: Mapping[int, Collection[str | int]] | None = None,
+    ) -> Batch:
+        """Return the rows; those with a mistake stand apart.
+
+        Shape: `wrong` by position, the columns that the models refused; none: the whole row.
+        """
+        wrong = wrong or {}
         base = default_row(self._layout)
         columns = self._columns
         positions: list[int] = []
         used: dict[str, Where] = {}
         result: list[DesiredRow] = []
+        spoilt: list[DesiredRow] = []
+        spoilt_positions: list[int] = []
         for position, row in enumerate(rows):
-            if position in skip:
-                continue
             self._position = position
+            if position in wrong:
+                spoilt.append(self._others(row, wrong[position]))
+                spoilt_positions.append(position)
+                continue
             self._is_spoilt = False
             values = base.copy()
             for name, value in row.items():
@@ -219,10 +236,23 @@ class RowCompiler:
                 for name in row.keys() - used.keys():
                     used[name] = self._source.field(position, name)
             if self._is_spoilt:
+                spoilt.append(tuple(values))
+                spoilt_positions.append(position)
                 continue
             positions.append(position)
             result.append(tuple(values))
-        return Batch(result, self._source, positions, used)
+        rest = Batch(spoilt, self._source, spoilt_positions, {}) if spoilt else None
+        return Batch(result, self._source, positions, used, rest)
+
+    def _others(self, row: Mapping[str, Any], wrong: Collection[str | int]) -> DesiredRow:
+        """Return what is right of a row; KEEP for all else."""
+        values: list[Any] = [KEEP] * len(self._layout.columns)
+        if wrong:
+            for name, value in row.items():
+                if name in self._columns and name not in wrong:
+                    index, convert = self._columns[name]
+                    values[index] = value if convert is None else convert(name, value)
+        return tuple(values)
 
     def _converter(self, column: Column) -> Callable[[str, Any], Value] | None:
         match column.kind:
@@ -241,6 +271,9 @@ class RowCompiler:
     def _text(self, name: str, value: Any) -> str | None:  # noqa: ANN401 - text or a reference
         if value is None or (value.__class__ is str and "\0" not in value):
             return value
+        if isinstance(value, Unusable):
+            self._is_spoilt = True
+            return None
         if isinstance(value, dict):
             where = self._source.field(self._position, name)
             value = self._context.text(value, where, self._label(name))
@@ -266,6 +299,7 @@ class RowCompiler:
     def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
         if not isinstance(value, str):
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        self._is_spoilt |= isinstance(value, Unusable)
         problem = json_problem(value)
         if problem:
             self._add(name, problem)
@@ -329,6 +363,19 @@ class RowPlaces(Mapping[Key, Where]):
         batch, number = self._index[key]
         position = batch.positions[number]
         return batch.source.field(position, column), batch.source.label(position, column)
+
+
+class NumberedPlaces(RowPlaces):
+    """The places of rows that are counted, since their keys may be wrong or equal."""
+
+    @cached_property
+    def _index(self) -> dict[Key, tuple[Batch, int]]:
+        rows = ((batch, number) for batch in self.batches for number in range(len(batch.rows)))
+        return {(count,): row for count, row in enumerate(rows)}
+
+    def items_by_key(self) -> Iterable[tuple[Key, tuple[Batch, int]]]:
+        """Return the batch of each row, and its number there."""
+        return self._index.items()
 
 
 def keys_of(layout: Layout, rows: Sequence[DesiredRow]) -> list[Key]:

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from proxyctl.catalog import TABLES, Layout, Table
+from proxyctl.catalog import TABLES, Column, Layout, Table, parse_version
+from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
-from proxyctl.config.models import section_adapter
-from proxyctl.config.row_limits import MAX_INT
-from proxyctl.config.row_models import Text, row_type
+from proxyctl.config.models import NAME_PATTERN, section_adapter
+from proxyctl.config.row_models import Text, is_required, row_type
 from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -42,6 +42,10 @@ def json_schema() -> dict[str, Any]:
             section = _variables(definitions)
         else:
             section = _hoisted(section_adapter(name, layouts), definitions)
+        if name == "manage":
+            _narrow_scopes(section)
+        if name == "hostgroups":
+            section["propertyNames"] = {"pattern": NAME_PATTERN}
         properties[name] = {"description": _DESCRIPTIONS[name], **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
@@ -83,7 +87,15 @@ def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
-    adapter: TypeAdapter[Any] = TypeAdapter(row_type(layout.name, layout.columns))
+    table = layout.table
+
+    def required(column: Column) -> bool:
+        # One version needs what another does not have, such as interval_ms of restapi_routes.
+        is_old = parse_version(column.since) <= parse_version(table.since)
+        return is_required(column) and is_old and column.until is None
+
+    kind = row_type(layout.name, layout.columns, required=required)
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
     definitions[layout.name] = _hoisted(adapter, definitions)
     files = [
         {
@@ -96,6 +108,28 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
     ]
     rows = {"type": "array", "items": {"$ref": f"#/$defs/{layout.name}"}}
     return {"description": f"Rows of {layout.name}.", "anyOf": [rows, *files]}
+
+
+def _narrow_scopes(section: dict[str, Any]) -> None:
+    """Let the scope of a table name its key columns only, numbers as numbers. Changes: section."""
+    for name, table in TABLES.items():
+        if table.prefix is not None:
+            continue
+        columns = {column.name: column for column in table.columns}
+        section["properties"][name] = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {key: _key_spec(columns[key]) for key in table.key},
+        }
+
+
+def _key_spec(column: Column) -> dict[str, Any]:
+    text: dict[str, Any] = {"type": "string"}
+    if column.is_numeric and not column.hostgroup:
+        word = r"\s*[0-9]{1,10}(\s*-\s*[0-9]{1,10})?\s*"
+        text["pattern"] = f"^{word}(,{word})*$"
+    one = [{"type": "integer"}, text] if column.is_numeric else [text]
+    return {"anyOf": [*one, {"type": "array", "items": {"anyOf": one}}]}
 
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:
@@ -115,14 +149,26 @@ def _variable(variable: Variable, text: dict[str, Any]) -> dict[str, Any]:
         case VariableKind.BOOL:
             schema = {"type": "boolean"}
         case VariableKind.INT:
-            high = MAX_INT if variable.maximum is None else variable.maximum
-            schema = {"type": "integer", "minimum": variable.minimum or 0, "maximum": high}
+            low, high = bounds(variable)
+            schema = {"type": "integer", "minimum": low, "maximum": high}
             if variable.name in STEPS:
                 schema = {"enum": list(STEPS[variable.name])}
         case VariableKind.TEXT:
             schema = dict(text)
             if variable.name in CHOICES:
-                schema = {"enum": list(CHOICES[variable.name])}
+                schema = _choices(variable.name, text)
     if variable.default is not None and not variable.secret:
         schema["description"] = f"default {variable.default!r}"
     return schema
+
+
+def _choices(name: str, text: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a text with few values: those as ProxySQL takes them, or a reference."""
+    spellings = {
+        spelling: None
+        for choice in CHOICES[name]
+        for spelling in (choice, choice.lower())
+        if taken(name, spelling) is not None
+    }
+    references = [part for part in text["anyOf"] if "$ref" in part]
+    return {"anyOf": [{"enum": list(spellings)}, *references]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -13,9 +13,7 @@ from proxyctl.config.context import Context
 from proxyctl.config.mistakes import did_you_mean, key_text, shown
 from proxyctl.config.sections import Part, check
 from proxyctl.config.tables import key_words
-from proxyctl.state import DesiredTable, Key, Scope, Where
-
-Test = Callable[[Value], bool]
+from proxyctl.state import DesiredTable, Glob, Key, Scope, Span, Term, Where
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
 _GLOB = re.compile(r"[*?\[]")
@@ -81,7 +79,7 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     """Return the scope of a table; None after a mistake, or when it names no column."""
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
-    tests: list[tuple[int, list[Test]]] = []
+    terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
     count = len(context.mistakes)
     for name, spec in value.items():
@@ -93,18 +91,27 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
             continue
         items = spec if isinstance(spec, list) else [spec]
         where = part.where(table, name)
-        column = layout.column(name)
-        reader = _Reader(column, where, label, context)
-        found = [test for item in items for test in reader.tests(item)]
-        tests.append((layout.table.key.index(name), found))
+        reader = _Reader(layout.column(name), where, label, context)
+        terms[name] = [term for item in items for term in reader.terms(item)]
         texts.append(f"{name} {', '.join(map(str, items))}")
-    if len(context.mistakes) > count or not tests:
+    if len(context.mistakes) > count or not terms or any(None in t for t in terms.values()):
         return None
+    columns = [(layout.table.key.index(name), found) for name, found in terms.items()]
 
     def owns(key: Key) -> bool:
-        return all(any(test(key[index]) for test in found) for index, found in tests)
+        return all(any(_allows(term, key[index]) for term in found) for index, found in columns)
 
-    return Scope(owns, " and ".join(texts))
+    return Scope(owns, " and ".join(texts), terms)
+
+
+def _allows(term: Term, value: Value) -> bool:
+    match term:
+        case Span(low, high):
+            return isinstance(value, int) and low <= value <= high
+        case Glob(pattern):
+            return isinstance(value, str) and fnmatchcase(value, pattern)
+        case _:
+            return value == term
 
 
 @dataclass
@@ -116,45 +123,35 @@ class _Reader:
     label: str
     context: Context
 
-    def tests(self, item: int | str) -> list[Test]:
-        """Return the tests for one entry, such as `1,5,10-20`, `writer` or `app_*`."""
+    def terms(self, item: int | str) -> list[Term]:
+        """Return the terms of one entry, such as `1,5,10-20`, `writer` or `app_*`."""
         if isinstance(item, int):
             if self.column.is_numeric:
-                return [_equal_to(item)]
+                return [item]
             self._add("expected text or a pattern, got an integer", "quote it")
             return []
         if self.column.is_numeric:
             return [self._number(word.strip()) for word in item.split(",")]
-        if _GLOB.search(item):
-            return [lambda value: isinstance(value, str) and fnmatchcase(value, item)]
-        return [_equal_to(item)]
+        return [Glob(item) if _GLOB.search(item) else item]
 
-    def _number(self, word: str) -> Test:
+    def _number(self, word: str) -> Term:
         found = _RANGE.match(word)
         if found:
             low, high = int(found[1]), int(found[2])
             if low > high:
                 self._add(f"{word} runs backwards")
-            return _within(low, high)
+            return Span(low, high)
         if word.isascii() and word.isdigit():
-            return _equal_to(int(word))
+            return int(word)
         if self.column.hostgroup:
-            return _equal_to(self.context.hostgroup(word, self.where, self.label))
+            return self.context.hostgroup(word, self.where, self.label)
         self._add(
             f"{shown(word)} is no number and no range", 'write numbers and ranges: "1,5,10-20"'
         )
-        return _equal_to(None)
+        return None
 
     def _add(self, message: str, hint: str | None = None) -> None:
         self.context.mistakes.add(self.where, self.label, message, hint)
-
-
-def _equal_to(wanted: Value) -> Test:
-    return lambda value: value == wanted
-
-
-def _within(low: int, high: int) -> Test:
-    return lambda value: isinstance(value, int) and low <= value <= high
 
 
 def apply_manage(

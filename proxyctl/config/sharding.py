@@ -7,16 +7,13 @@ The models check the types before this; what only the whole section can tell is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import product
 
 from proxyctl.catalog import Value
 from proxyctl.config.alternatives import split
-
-MAX_NAMES = 1_000_000
-"""Most names that one pattern or list may stand for."""
+from proxyctl.config.sharding_names import Keys, Names, Problem, ShardingError, expanded
 
 METHODS = ("modulo", "range", "rendezvous", "explicit")
 RULE_FORMS = ("per_hostgroup", "per_table")
@@ -27,15 +24,6 @@ AFTER = "($|[^0-9A-Za-z_$])"
 """What stands around the names: a blank, the dot behind a schema, a backtick, a parenthesis are all
 characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
 right beside a name counts as one too."""
-
-
-class ShardingError(ValueError):
-    """The section cannot be generated. `key` names the key of the section that has to change."""
-
-    def __init__(self, message: str, key: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.key = key
 
 
 @dataclass(frozen=True)
@@ -49,8 +37,8 @@ class ShardingSpec:
 
     name: str
     hostgroups: Sequence[tuple[str, int]] = ()
-    tables: str | Sequence[str] | Mapping[str, int] | None = None
-    schemas: str | Sequence[str] | Mapping[str, int] | None = None
+    tables: Names | None = None
+    schemas: Names | None = None
     assign: str | None = None
     """None means explicit for a mapping, else modulo."""
     rules: str = "per_hostgroup"
@@ -70,85 +58,6 @@ class Generated:
     rules: list[dict[str, Value]] = field(default_factory=list)
     fast_routing: list[dict[str, Value]] = field(default_factory=list)
     placement: dict[str, int] = field(default_factory=dict)
-
-
-# Names ------------------------------------------------------------------------------------------
-
-_BRACE = re.compile(r"\{([^{}]*)\}")
-_RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\Z")
-
-
-def expand_names(pattern: str | Sequence[str], *, key: str = "tables") -> list[str]:
-    """Return the names that a pattern, or a list of patterns, stands for, in order.
-
-    `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and
-    `{1..3,7}` list, several braces multiply.
-
-    Shape: no name twice, never empty. Raises: ShardingError, also beyond MAX_NAMES.
-    """
-    patterns = [pattern] if isinstance(pattern, str) else list(pattern)
-    names: dict[str, None] = {}
-    total = 0
-    for one in patterns:
-        pieces, count = _pieces(one, key)
-        total += count
-        if total > MAX_NAMES:
-            raise ShardingError(f"{one!r}: more than {MAX_NAMES:,} names", key)
-        for parts in product(*pieces):
-            name = "".join(parts)
-            if not name:
-                raise ShardingError(f"{one!r} gives an empty name", key)
-            if name in names:
-                raise ShardingError(f"{name!r} is named twice", key)
-            names[name] = None
-    if not names:
-        raise ShardingError("no name at all", key)
-    return list(names)
-
-
-def _pieces(pattern: str, key: str) -> tuple[list[list[str]], int]:
-    """Return the parts of a pattern, each with its choices, and how many names they make.
-
-    Raises: ShardingError before anything beyond MAX_NAMES is written out.
-    """
-    pieces: list[list[str]] = []
-    count = 1
-    for number, text in enumerate(_BRACE.split(pattern)):
-        if number % 2 == 0:
-            if "{" in text or "}" in text:
-                raise ShardingError(f"{pattern!r}: a brace is not closed, or in another", key)
-            pieces.append([text])
-            continue
-        items = [item.strip() for item in text.split(",")]
-        ranges = [_range(item, pattern, key) for item in items]
-        if ranges == [None]:
-            raise ShardingError(
-                f"{pattern!r}: {{{text}}} is neither a range {{1..60}} nor a list {{a,b}}", key
-            )
-        count *= sum(1 if found is None else len(found[0]) for found in ranges)
-        if count > MAX_NAMES:
-            raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", key)
-        choices: list[str] = []
-        for item, found in zip(items, ranges, strict=True):
-            choices += [item] if found is None else (str(n).zfill(found[1]) for n in found[0])
-        pieces.append(choices)
-    return pieces, count
-
-
-def _range(item: str, pattern: str, key: str) -> tuple[range, int] | None:
-    """Return the numbers of `1..60` and their width in digits, or None for any other text."""
-    found = _RANGE.match(item)
-    if found is None:
-        if ".." in item:
-            raise ShardingError(f"{pattern!r}: {item!r} is not a range of numbers", key)
-        return None
-    first, last, step = found[1], found[2], int(found[3] or 1)
-    if int(first) > int(last):
-        raise ShardingError(f"{pattern!r}: {item!r} runs backwards", key)
-    if step == 0:
-        raise ShardingError(f"{pattern!r}: {item!r} has a step of 0", key)
-    is_padded = any(len(text) > 1 and text.startswith("0") for text in (first, last))
-    return range(int(first), int(last) + 1, step), max(len(first), len(last)) if is_padded else 0
 
 
 # Placement --------------------------------------------------------------------------------------
@@ -243,24 +152,18 @@ def generate(spec: ShardingSpec) -> Generated:
     if spec.rules not in RULE_FORMS:
         raise ShardingError(f"{spec.rules!r} is not one of {', '.join(RULE_FORMS)}", "rules")
     placement = _placement(spec, spec.tables or (), "tables")
-    _check_tables(spec, placement)
     return Generated(rules=_rules(spec, placement), placement=placement)
 
 
-def _placement(
-    spec: ShardingSpec, source: str | Sequence[str] | Mapping[str, int], key: str
-) -> dict[str, int]:
+def _placement(spec: ShardingSpec, source: Names, key: str) -> dict[str, int]:
+    places, patterns, problems = expanded(source, key)
+    if key == "tables":
+        problems += _table_problems(spec, places)
+    if problems:
+        raise ShardingError.of(problems)
     if not isinstance(source, Mapping):
-        names = expand_names(source, key=key)
-        return assign(names, spec.hostgroups, spec.assign or "modulo")
-    mapping: dict[str, int] = {}
-    for pattern, hostgroup in source.items():
-        for name in expand_names(pattern, key=key):
-            if name in mapping:
-                raise ShardingError(f"{name!r} is named twice", key)
-            mapping[name] = hostgroup
-    if not mapping:
-        raise ShardingError("no name at all", key)
+        return assign(list(places), spec.hostgroups, spec.assign or "modulo")
+    mapping = {name: source[pattern] for name, pattern in patterns.items()}
     return assign(list(mapping), spec.hostgroups, spec.assign or "explicit", mapping)
 
 
@@ -272,23 +175,34 @@ _CHANGED_IN_DIGEST = re.compile(
 """Names that a digest text does not show as they are: `t-1` reads `t-?` there, `1e5` reads `?`."""
 
 
-def _check_tables(spec: ShardingSpec, names: Iterable[str]) -> None:
-    """Refuse names that a rule could not tell apart, could not see, or that are no table names."""
+MAX_NAME = 64
+"""Longest name of a table. Units: characters."""
+
+
+def _table_problems(spec: ShardingSpec, places: Mapping[str, Keys]) -> list[Problem]:
+    """Return names that a rule could not tell apart, could not see, or that are no table names.
+
+    Shape: the first of each place.
+    """
     seen: dict[str, str] = {}
-    for name in names:
-        if re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name) or len(name) > 64:
-            raise ShardingError(
-                f"{name!r} is no table name; the session's schema goes into schema:", "tables"
-            )
-        if spec.match == "digest" and _CHANGED_IN_DIGEST.search(name):
-            raise ShardingError(
-                f"{name!r} does not stand in digests as it is; match: pattern finds it", "tables"
-            )
+    problems: dict[Keys, Problem] = {}
+    for name, keys in places.items():
         other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise ShardingError(
-                f"{other!r} and {name!r}: rules do not tell upper and lower case apart", "tables"
-            )
+        hint = None
+        if len(name) > MAX_NAME:
+            message = f"{name[:20] + '...'!r} is longer than a name can be: {MAX_NAME} characters"
+        elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
+            message = f"{name!r} is no table name"
+            hint = "the session's schema goes into schema:" if "." in name else None
+        elif spec.match == "digest" and _CHANGED_IN_DIGEST.search(name):
+            message = f"{name!r} does not stand in digests as it is"
+            hint = "match: pattern finds it"
+        elif other != name:
+            message = f"{other!r} and {name!r}: rules do not tell upper and lower case apart"
+        else:
+            continue
+        problems.setdefault(keys, Problem(message, keys, hint))
+    return list(problems.values())
 
 
 def _rules(spec: ShardingSpec, placement: Mapping[str, int]) -> list[dict[str, Value]]:

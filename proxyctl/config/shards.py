@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context
+from proxyctl.config.mistakes import key_text
 from proxyctl.config.row_limits import MAX_INT
 from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
 from proxyctl.config.sections import Part, check_items
@@ -37,18 +38,23 @@ class Shards:
 
     def add(self, part: Part, position: int, model: ShardingModel, context: Context) -> None:
         """Generate the rows of one scheme. Changes: self, context.mistakes."""
-        from proxyctl.config.sharding import ShardingError, generate
+        from proxyctl.config.sharding import generate
+        from proxyctl.config.sharding_names import ShardingError
 
         count = len(context.mistakes)
-        spec = _spec(part, position, model, context)
-        if len(context.mistakes) > count:
-            return
+        _check_keys(part, position, model, context)
+        spec, is_broken = _spec(part, position, model, context)
         try:
             generated = generate(spec)
         except ShardingError as error:
-            key = error.key
-            label = f"sharding[{position}].{key}"
-            context.mistakes.add(part.where(position, key), label, error.message)
+            for problem in error.problems:
+                if is_broken and problem.keys[0] not in ("tables", "schemas"):
+                    continue  # it would follow from the missing number
+                label = key_text((part.name, position, *problem.keys))
+                where = part.where(position, *problem.keys, of_key=len(problem.keys) > 1)
+                context.mistakes.add(where, label, problem.message, problem.hint)
+            return
+        if is_broken or len(context.mistakes) > count:
             return
         if any(rule["rule_id"] > MAX_INT for rule in generated.rules):  # type: ignore[operator]
             label = f"sharding[{position}].first_rule_id"
@@ -85,13 +91,40 @@ def compile_shards(parts: list[Part], context: Context) -> Shards:
     return result
 
 
-def _spec(part: Part, position: int, model: ShardingModel, context: Context) -> ShardingSpec:
-    """Return the spec, hostgroup names resolved. Changes: context.mistakes."""
+def _check_keys(part: Part, position: int, model: ShardingModel, context: Context) -> None:
+    """Note keys that have no effect in a scheme by schema. Changes: context.mistakes."""
+    from proxyctl.config.sharding_names import ONLY_FOR_TABLES
+
+    if model.schemas is None or model.tables is not None:
+        return
+    for key in ONLY_FOR_TABLES:
+        if part.value[position].get(key) is not None:
+            label = key_text((part.name, position, key))
+            message = "it has no effect: schemas become fast routing, which has no rules"
+            where = part.where(position, key, of_key=True)
+            context.mistakes.add(where, label, message, "remove it")
+
+
+def _spec(
+    part: Part, position: int, model: ShardingModel, context: Context
+) -> tuple[ShardingSpec, bool]:
+    """Return the spec, hostgroup names resolved, and whether one of them has no number.
+
+    Changes: context.mistakes.
+    """
     from proxyctl.config.sharding import ShardingSpec
 
+    broken: list[str | int] = []
+
     def number(value: int | str, *keys: str | int) -> int:
+        known = value if isinstance(value, int) else context.hostgroups.get(value)
+        if known is not None:
+            return known
+        # Places are looked up for mistakes only: it takes long, and a mapping has many names.
         label = f"sharding[{position}].{keys[0]}"
-        return context.hostgroup(value, part.where(position, *keys), label) or 0
+        context.hostgroup(value, part.where(position, *keys), label)
+        broken.append(value)
+        return 0
 
     def names(key: str, value: Any) -> Any:  # noqa: ANN401 - one of the forms of Names
         if not isinstance(value, Mapping):
@@ -99,7 +132,7 @@ def _spec(part: Part, position: int, model: ShardingModel, context: Context) -> 
         return {name: number(target, key, name) for name, target in value.items()}
 
     first, _, last = (model.rule_ids or "").partition("-")
-    return ShardingSpec(
+    spec = ShardingSpec(
         name=model.name,
         hostgroups=[
             (str(value), number(value, "hostgroups", n)) for n, value in enumerate(model.hostgroups)
@@ -116,6 +149,7 @@ def _spec(part: Part, position: int, model: ShardingModel, context: Context) -> 
         comment=model.comment,
         flagIN=model.flagIN,
     )
+    return spec, bool(broken)
 
 
 def check_reserved(shards: Shards, rules: DesiredTable | None, context: Context) -> None:

@@ -13,6 +13,7 @@ from proxyctl.config.mistakes import Mistakes, key_text
 from proxyctl.config.rows import (
     Batch,
     FileRows,
+    NumberedPlaces,
     RowCompiler,
     RowPlaces,
     YamlRows,
@@ -39,12 +40,12 @@ def _compile_rows(
 ) -> Batch:
     from pydantic import ValidationError
 
-    from proxyctl.config.model_errors import Subject, add_mistakes
+    from proxyctl.config.model_errors import Subject, add_all_mistakes
     from proxyctl.config.row_models import list_of, row_type, rows_adapter
 
     layout = context.layouts[part.name]
     adapter = rows_adapter(layout)
-    skip: set[Any] = set()
+    wrong: dict[int, set[str | int]] = {}
     try:
         adapter.validate_python(rows)
     except ValidationError as error:
@@ -59,8 +60,9 @@ def _compile_rows(
             columns={column.name: column for column in layout.columns},
             unknown=other_versions(layout.table, context.version),
         )
-        skip = add_mistakes(error, subject, context.mistakes)
-    return RowCompiler(layout, source, context).compile(rows, skip)
+        for keys in add_all_mistakes(error, subject, context.mistakes):
+            wrong.setdefault(int(keys[0]), set()).update(keys[1:2])
+    return RowCompiler(layout, source, context).compile(rows, wrong)
 
 
 def _compile_file(part: Part, context: Context) -> Batch | None:
@@ -106,10 +108,41 @@ def join(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> Desire
         new = dict(zip(keys, batch.rows, strict=True))
         if len(new) < len(keys) or not new.keys().isdisjoint(rows):
             _note_equal_keys(layout, batches, mistakes)
+            # The first one stays, as its place does.
+            new = dict(zip(reversed(keys), reversed(batch.rows), strict=True))
+            new = {key: row for key, row in new.items() if key not in rows}
         rows = {**rows, **new} if rows else new
         for name, where in batch.used.items():
             used.setdefault(name, where)
     return DesiredTable(layout, rows, RowPlaces(layout, batches), used)
+
+
+def rest(layout: Layout, batches: Sequence[Batch]) -> DesiredTable | None:
+    """Return the rows that are in no table, for the checks of single fields.
+
+    They have a mistake, or a key that another row has. Shape: keyed by their number; a field with a
+    mistake is KEEP.
+    """
+    seen: set[Key] = set()
+    parts: list[Batch] = []
+    for batch in batches:
+        again = []
+        for number, key in enumerate(keys_of(layout, batch.rows)):
+            if key in seen:
+                again.append(number)
+            seen.add(key)
+        if again:
+            rows = [batch.rows[number] for number in again]
+            positions = [batch.positions[number] for number in again]
+            parts.append(Batch(rows, batch.source, positions, {}))
+        if batch.rest is not None:
+            parts.append(batch.rest)
+    if not parts:
+        return None
+    places = NumberedPlaces(layout, parts)
+    rows_by_number = {key: batch.rows[number] for key, (batch, number) in places.items_by_key()}
+    nowhere = Where("", 0, 0)
+    return DesiredTable(layout, rows_by_number, places, dict.fromkeys(layout.names, nowhere))
 
 
 def _note_equal_keys(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> None:

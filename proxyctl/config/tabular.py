@@ -22,7 +22,7 @@ from proxyctl.config.row_models import expected, is_required, values_adapter
 from proxyctl.config.rows import Batch, FileRows, default_row, json_problem
 from proxyctl.config.sections import other_versions
 from proxyctl.config.yaml_reader import UNUSABLE, Unusable
-from proxyctl.state import Where
+from proxyctl.state import KEEP, Where
 
 MAX_TABLE = 512 * 1024 * 1024
 """Largest CSV or JSONL file. Units: bytes."""
@@ -140,10 +140,14 @@ class CsvTable:
             values.append(map(converted.__getitem__, texts) if converted else texts)
         rows = list(zip(*values, strict=True))
         positions: Sequence[int] = range(len(rows))
+        rest = None
         if is_spoilt:
-            positions = [n for n, row in enumerate(rows) if not any(map(_is_unusable, row))]
+            spoilt = [n for n, row in enumerate(rows) if any(map(_is_unusable, row))]
+            others = [tuple(KEEP if _is_unusable(c) else c for c in rows[n]) for n in spoilt]
+            rest = Batch(others, source, spoilt, {})
+            positions = sorted(set(positions).difference(spoilt))
             rows = [rows[n] for n in positions]
-        return Batch(rows, source, positions, used)
+        return Batch(rows, source, positions, used, rest)
 
     def _converted(self, column: Column, distinct: set[str], default: object) -> dict[str, Any]:
         """Return the value of every text; UNUSABLE for wrong ones. Empty: texts are the values."""

@@ -9,10 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
-from jinja2.exceptions import SecurityError, TemplateError, UndefinedError
+from jinja2.exceptions import (
+    SecurityError,
+    TemplateError,
+    TemplateRuntimeError,
+    UndefinedError,
+)
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, read_text
@@ -51,6 +56,11 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
+def _fail(message: object) -> NoReturn:
+    """Let a template refuse its variables: `{{ fail("why") }}`. Raises: TemplateRuntimeError."""
+    raise TemplateRuntimeError(str(message))
+
+
 def render(
     source: str, *, path: str, variables: Mapping[str, Any], fence: Fence, mistakes: Mistakes
 ) -> str | None:
@@ -63,6 +73,7 @@ def render(
         keep_trailing_newline=True,
         auto_reload=False,
     )
+    environment.globals["fail"] = _fail
     pieces: list[str] = []
     size = 0
     try:

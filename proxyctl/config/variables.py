@@ -6,15 +6,23 @@ A value that ProxySQL would reset, round or drop without a word is a mistake her
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
+from proxyctl.catalog.variable_rules import (
+    CHARSET,
+    COLLATION,
+    DIFFS_BY_CHECKSUM,
+    bounds,
+    canonical,
+    complaint,
+    decided,
+    number_complaint,
+)
 from proxyctl.catalog.variables import (
-    CHOICES,
-    NEVER_EMPTY,
     READ_ONLY,
-    STEPS,
     VARIABLES,
     Variable,
     VariableKind,
@@ -22,13 +30,12 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import described, did_you_mean
-from proxyctl.config.row_limits import MAX_INT
 from proxyctl.config.sections import Part
 from proxyctl.config.tables import missing_table
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Where
 
-_OLD_VERSION = re.compile(r"5\.1(?:\.|\Z)")
+_HINTS = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
 _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
 
 
@@ -43,7 +50,8 @@ class _Found:
 def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredTable]:
     """Return a table for each prefix that the files use, owning just the named variables.
 
-    Changes: context.
+    A variable that ProxySQL derives from a named one is named with it: a collation from its
+    character set, a character set from its collation. Changes: context.
     """
     found: dict[str, _Found] = {}
     for part in parts:
@@ -66,6 +74,8 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
                 context.mistakes.add(where, _label(name), message)
             elif text is not None:
                 collected.rows[(name,)] = (name, text)
+    for collected in found.values():
+        _add_decided(collected, context)
     return {
         table: _desired(table, collected, context.version)
         for table, collected in found.items()
@@ -83,6 +93,39 @@ def _desired(table: str, found: _Found, version: Version) -> DesiredTable:
         {"variable_name": first, "variable_value": first},
         scope=Scope(names.__contains__, "the variables that the files name"),
     )
+
+
+def _add_decided(found: _Found, context: Context) -> None:
+    """Add the variables that ProxySQL decides by the named ones, or note where the files disagree.
+
+    Changes: found, context.
+    """
+    values = {str(key[0]): str(row[1]) for key, row in found.rows.items()}
+    for name, text in decided(values).items():
+        source = _source(name, values)
+        origin = found.where[(source,)]
+        if name in values:
+            where = found.where[(name,)]
+            message = f"{source} ({origin}) makes ProxySQL change this to {text!r}"
+            context.mistakes.add(where, _label(name), message, _disagreement_hint(name, text))
+        elif VARIABLES[name].exists_in(context.version):
+            found.rows[(name,)] = (name, text)
+            found.where[(name,)] = origin._replace(origin=source)
+
+
+def _source(name: str, values: Mapping[str, str]) -> str:
+    """Return the named variable by which ProxySQL decides another one."""
+    if name == CHARSET:
+        return COLLATION if COLLATION in values else CHARSET
+    if name == COLLATION:
+        return CHARSET
+    return next(checksum for checksum, diffs in DIFFS_BY_CHECKSUM.items() if diffs == name)
+
+
+def _disagreement_hint(name: str, text: str) -> str:
+    if name == CHARSET:
+        return "write a character set and one of its collations, or the collation alone"
+    return f"write {text}, or remove one of the two"
 
 
 def _label(name: str) -> str:
@@ -183,8 +226,7 @@ class _Compiler:
         return None
 
     def _integer(self, value: object, variable: Variable) -> str | None:
-        low = 0 if variable.minimum is None else variable.minimum
-        high = MAX_INT if variable.maximum is None else variable.maximum
+        low, high = bounds(variable)
         words = f"an integer from {low} to {high}"
         if not isinstance(value, int) or isinstance(value, bool):
             hint = None
@@ -195,12 +237,11 @@ class _Compiler:
             self._expected(words, value, hint)
             return None
         if not low <= value <= high:
-            self._expected(words, value)
+            self._expected(words, value, _HINTS.get(self._name))
             return None
-        steps = STEPS.get(self._name)
-        if steps and value not in steps:
-            listed = ", ".join(map(str, steps))
-            self._add(f"ProxySQL would round {value} up", f"write one of {listed}")
+        found = number_complaint(self._name, value)
+        if found is not None:
+            self._add(found.message, found.hint)
             return None
         return str(value)
 
@@ -225,16 +266,17 @@ class _Compiler:
         return None if text is None else self._checked(text)
 
     def _checked(self, text: str) -> str | None:
-        choices = CHOICES.get(self._name)
         if "\0" in text:
             self._add("a NUL character cannot be stored in ProxySQL")
-        elif text == "" and self._name in NEVER_EMPTY and VARIABLES[self._name].default:
-            self._add("ProxySQL refuses an empty text here, and keeps its old value")
-        elif choices and text not in choices:
-            # The text is not repeated: it may come from an environment variable by mistake.
-            self._add(f"expected {' or '.join(choices)}")
-        elif self._name == "mysql-server_version" and _OLD_VERSION.match(text):
-            self._add("ProxySQL turns 5.1 versions into 5.5.30", "write a version from 5.5 on")
-        else:
+            return None
+        found = complaint(self._name, text)
+        if found is None:
+            return canonical(self._name, text)
+        if found.choices and self._is_newer_than_catalogue():
+            where = self._part.where(self._name)
+            warning = f"{where}: {self._name}: {found.message}; this one may know more than we do"
+            self._context.warnings.append(warning)
             return text
+        # The text is not repeated: it may come from an environment variable by mistake.
+        self._add(found.message, did_you_mean(text, found.choices) or found.hint)
         return None

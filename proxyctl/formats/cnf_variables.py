@@ -6,23 +6,13 @@ names vanish, values out of range fall back to what was there before. All withou
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from proxyctl.catalog import Version
-from proxyctl.catalog.variables import (
-    CHOICES,
-    NEVER_EMPTY,
-    READ_ONLY,
-    STEPS,
-    VARIABLES,
-    Variable,
-    VariableKind,
-)
+from proxyctl.catalog.variable_rules import NO_VALUE, TEXT_RULES, canonical, taken
+from proxyctl.catalog.variables import READ_ONLY, VARIABLES, Variable, VariableKind
 from proxyctl.formats.cnf_notes import like
 from proxyctl.formats.libconfig import Setting, Type
-
-MAX_INT = (1 << 31) - 1
 
 
 class Reading(NamedTuple):
@@ -40,7 +30,7 @@ def read_variable(name: str, setting: Setting, version: Version) -> Reading:
     if known is None or not known.exists_in(version):
         return Reading(None, _unknown(name, version))
     text = _text(setting)
-    if text == "(null)":
+    if text == NO_VALUE:
         return Reading(None, f"{name}: (null) stands for no value")
     if '"' in text:
         return Reading(None, f"{name}: ProxySQL cannot read a double quote in a variable")
@@ -78,46 +68,39 @@ def _unknown(name: str, version: Version) -> str:
 
 
 def _number(variable: Variable, text: str) -> Reading:
-    """Return the number as C's atoi reads it: `64M` is 64."""
-    found = re.match(r"[ \t\n\r\f\v]*([-+]?[0-9]+)", text)
-    number = int(found[1]) if found and len(found[1]) < 20 else 0
-    low = 0 if variable.minimum is None else variable.minimum
-    high = MAX_INT if variable.maximum is None else variable.maximum
-    if not low <= number <= high:
+    shown = taken(variable.name, text)
+    if shown is None:
         default = "its default" if variable.default is None else variable.default
         return Reading(None, f"{variable.name}: {text!r} is out of range: it stays at {default}")
-    steps = STEPS.get(variable.name, (number,))
-    taken = min((step for step in steps if step >= number), default=number)
-    if text.strip() != str(taken):
-        return Reading(str(taken), f"{variable.name}: ProxySQL takes {text!r} for {taken}")
-    return Reading(str(taken))
+    if text.strip() != shown:
+        return Reading(shown, f"{variable.name}: ProxySQL takes {text!r} for {shown}")
+    return Reading(shown)
 
 
 def _switch(variable: Variable, text: str) -> Reading:
-    if text.lower() in ("true", "1"):
-        return Reading("true")
-    if text.lower() in ("false", "0"):
-        return Reading("false")
-    return Reading(
-        None,
-        f"{variable.name}: {text!r} is neither true nor false: it stays at {variable.default}",
-    )
+    shown = taken(variable.name, text)
+    if shown is None:
+        note = f"{text!r} is neither true nor false: it stays at {variable.default}"
+        return Reading(None, f"{variable.name}: {note}")
+    return Reading(shown)
 
 
 def _words(variable: Variable, text: str) -> Reading:
     name = variable.name
-    if not text and name in NEVER_EMPTY:
+    shown = taken(name, text)
+    if shown is None and not text:
         return Reading(None, f"{name}: may not be empty: it stays at its default")
-    if text not in CHOICES.get(name, (text,)):
-        return Reading(None, f"{name}: {text!r} is not one of {', '.join(CHOICES[name])}")
+    if shown is None:
+        expected = TEXT_RULES[name].expected
+        return Reading(None, f"{name}: {text!r} is not {expected}: it stays at its default")
     if name == "mysql-server_version":
-        if re.match(r"5\.1(?:\.|\Z)", text):
-            return Reading("5.5.30", f"{name}: ProxySQL takes {text!r} for 5.5.30")
+        if shown != text:
+            return Reading(shown, f"{name}: ProxySQL takes {text!r} for {shown}")
         if not text[:1].isdigit():
             return Reading(
                 text, f"{name}: some clients refuse a version that begins with no number"
             )
-    return Reading(text)
+    return Reading(canonical(name, text))
 
 
 _READERS = {

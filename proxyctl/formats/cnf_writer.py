@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import Column, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
+from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
     MAX_INT,
     MIN_INT,
@@ -21,7 +22,7 @@ from proxyctl.formats.cnf_sections import (
     VARIABLE_SECTIONS,
     CnfSection,
 )
-from proxyctl.state import Row
+from proxyctl.state import KEEP, DesiredRow, Row
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,16 @@ class CnfText:
 
 
 def write_cnf(
-    tables: Mapping[str, tuple[Layout, Sequence[Row]]],
+    tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]],
     variables: Mapping[str, str],
     *,
     header: Sequence[str] = (),
 ) -> CnfText:
-    """Return the file. Shape: `tables` by catalogue name."""
+    """Return the file.
+
+    A file that says nothing of a column gives it ProxySQL's default; a user whose password is not
+    said would have none, so he is left out. Shape: `tables` by catalogue name.
+    """
     writer = _Writer()
     body = [*writer.variables(variables)]
     for section in SECTIONS.values():
@@ -46,7 +51,7 @@ def write_cnf(
             body += writer.section(section, *tables[section.table])
     for name, (_, rows) in tables.items():
         if name not in SECTION_OF_TABLE and rows:
-            writer.note(f"{name}: {len(rows)} rows: a .cnf has no place for this table")
+            writer.note(f"{name}: {counted(len(rows), 'row')}: a .cnf has no place for this table")
     notes = [f"not in this file: {note}" for note in writer.notes]
     comments = [f"# {_one_line(line)}".rstrip() for line in (*header, *notes)]
     return CnfText("\n".join([*comments, *body]) + "\n", tuple(writer.notes))
@@ -85,13 +90,35 @@ class _Writer:
             return False
         return True
 
-    def section(self, section: CnfSection, layout: Layout, rows: Sequence[Row]) -> Iterator[str]:
+    def section(
+        self, section: CnfSection, layout: Layout, rows: Sequence[DesiredRow]
+    ) -> Iterator[str]:
         """Yield the lines of one table. Changes: self.notes."""
-        entries = [entry for row in rows if (entry := self._entry(section, layout, row))]
+        whole = self._plain(layout, rows)
+        entries = [entry for row in whole if (entry := self._entry(section, layout, row))]
         if entries:
             yield from ("", f"{section.name}=", "(")
             yield ",\n".join(f"    {{ {entry} }}" for entry in entries)
             yield ")"
+
+    def _plain(self, layout: Layout, rows: Sequence[DesiredRow]) -> list[Row]:
+        """Return the rows with defaults for KEEP, without those whose secret is not said."""
+        secret = [n for n, column in enumerate(layout.columns) if column.secret]
+        whole: list[Row] = []
+        left_out: list[str] = []
+        for row in rows:
+            if any(row[position] is KEEP for position in secret):
+                left_out.append(str(row[0]))
+                continue
+            cells = zip(row, layout.defaults, strict=True)
+            whole.append(tuple(default if cell is KEEP else cell for cell, default in cells))
+        if left_out:
+            more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+            self.note(
+                f"{layout.name} {', '.join(left_out[:5])}{more}: the password is not said, and"
+                " without one anybody could log in"
+            )
+        return whole
 
     def _entry(self, section: CnfSection, layout: Layout, row: Row) -> str | None:
         """Return the settings of a row, or None when it cannot be carried."""
@@ -144,7 +171,7 @@ def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
     if "\0" in value:
         return "a NUL character ends the text"
     if column.name == "check_type" and value.lower() not in SINGLE_CHECK_TYPES:
-        return "a combined check becomes read_only"
+        return "ProxySQL would take a combined check for read_only"
     return None
 
 

@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from proxyctl.catalog import Layout
 from proxyctl.export import Exported, environment_name
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.formats.yaml_writer import Commented, EnvRef, VariableField, write_document
 from proxyctl.runtime_image import columns_with_lone_quote
-from proxyctl.state import KEEP, DesiredRow, Row
+from proxyctl.state import KEEP, DesiredRow, DesiredTable
+
+_RENDERED = (
+    "compiled from files, for an instance that is empty or that these files manage as a whole.",
+    "Nothing here looks at the instance first: `proxyctl plan` and `apply` do.",
+)
 
 
 def exported_text(
-    exported: Exported, form: str, secrets: str, *, header: Sequence[str] = ()
+    exported: Exported,
+    form: str,
+    secrets: str,
+    *,
+    header: Sequence[str] = (),
+    owned: Mapping[str, DesiredTable] | None = None,
 ) -> str:
-    """Return the text in the form `yaml`, `sql` or `cnf`. Changes: exported.warnings."""
+    """Return the text in the form `yaml`, `sql` or `cnf`. `owned`: what files own of each table.
+
+    With `omit` no format is given a password. Changes: exported.warnings.
+    """
     dead = _dead_fast_routing(exported)
     exported.warnings += dead
-    if form == "yaml":
-        return _yaml(exported, secrets, header, keeps_alive=not dead)
     tables = {
-        name: (exported.layouts[name], [_plain(exported.layouts[name], row) for row in rows])
+        name: (exported.layouts[name], _without_secrets(exported.layouts[name], rows, secrets))
         for name, rows in exported.tables.items()
     }
+    if form == "yaml":
+        return _yaml(exported, tables, header, keeps_alive=not dead)
     notes = [f"not written: {name} ({value})" for name, value in exported.commented.items()]
     if form == "sql":
         from proxyctl.formats.sql_writer import write_script
 
-        if secrets == "omit":
-            notes.append("passwords are masked: this script cannot be run as it is")
-        return write_script(
-            tables, exported.variables, header=[*header, *notes], mask_secrets=secrets == "omit"
-        )
+        head = [*header, *(_RENDERED if owned is not None else ()), *notes]
+        return write_script(tables, exported.variables, owned=owned, header=head)
     from proxyctl.formats.cnf_writer import write_cnf
 
     written = write_cnf(tables, exported.variables, header=[*header, *notes])
     exported.warnings += [f"not in the .cnf: {note}" for note in written.notes]
     return written.text
+
+
+def _without_secrets(layout: Layout, rows: list[DesiredRow], secrets: str) -> list[DesiredRow]:
+    """Return the rows; with `omit` they do not say what is secret."""
+    positions = {n for n, column in enumerate(layout.columns) if column.secret}
+    if secrets != "omit" or not positions:
+        return rows
+    return [tuple(KEEP if n in positions else cell for n, cell in enumerate(row)) for row in rows]
 
 
 def _dead_fast_routing(exported: Exported) -> list[str]:
@@ -53,17 +71,16 @@ def _dead_fast_routing(exported: Exported) -> list[str]:
     return found
 
 
-def _yaml(exported: Exported, secrets: str, header: Sequence[str], *, keeps_alive: bool) -> str:
-    sections = {}
-    for name, rows in exported.tables.items():
-        layout = exported.layouts[name]
-        rows = _showable(exported, layout, rows)
-        position = layout.index.get("password") if secrets == "omit" else None
-        kept: list[DesiredRow] = [
-            row if position is None else (*row[:position], KEEP, *row[position + 1 :])
-            for row in rows
-        ]
-        sections[name] = (layout, kept)
+def _yaml(
+    exported: Exported,
+    tables: Mapping[str, tuple[Layout, list[DesiredRow]]],
+    header: Sequence[str],
+    *,
+    keeps_alive: bool,
+) -> str:
+    sections = {
+        name: (layout, _showable(exported, layout, rows)) for name, (layout, rows) in tables.items()
+    }
     variables: dict[str, VariableField] = dict(exported.variables)
     for name, value in exported.commented.items():
         if value.startswith("{env: "):
@@ -91,11 +108,3 @@ def _showable(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> lis
             f" shows it in its runtime table, for the lone quote in {hiding[0]}"
         )
     return kept
-
-
-def _plain(layout: Layout, row: DesiredRow) -> Row:
-    """Return the row with ProxySQL's default where the files do not say."""
-    return tuple(
-        default if cell is KEEP else cell
-        for cell, default in zip(row, layout.defaults, strict=True)
-    )

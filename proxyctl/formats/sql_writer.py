@@ -1,77 +1,201 @@
 """Rows -> a SQL script that a person can paste into the admin port.
 
-One statement a line, in the order of an apply: rows, LOAD ... TO RUNTIME, SAVE ... TO DISK.
-Comments stand only above the rows: a client that sends them along would hide a LOAD from ProxySQL.
+One statement a line, in the order of an apply: rows, LOAD ... TO RUNTIME, SAVE ... TO DISK. It does
+no more than the files say: what `manage:` leaves to others stays, and so does what a row does not
+say. Comments stand only above the rows: a client that sends them along would hide a LOAD from
+ProxySQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from proxyctl import sql
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.sql import Statement
-from proxyctl.state import Row
+from proxyctl.formats.sql_scope import condition
+from proxyctl.sql import literal, quoted_name
+from proxyctl.state import KEEP, DesiredRow, DesiredTable
+
+_ROWS = 500
+"""Most rows of one INSERT."""
 
 
 def write_script(
-    tables: Mapping[str, tuple[Layout, Sequence[Row]]],
+    tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]],
     variables: Mapping[str, str],
     *,
+    owned: Mapping[str, DesiredTable] | None = None,
     header: Sequence[str] = (),
-    mask_secrets: bool = False,
 ) -> str:
-    """Return the script: what the tables hold is replaced, the variables are set.
+    """Return the script: what is ours of the tables is replaced, the variables are set.
 
-    Shape: `tables` by catalogue name. Raises: ValueError for text with a NUL character.
+    Rows that hold KEEP, and columns that count only at INSERT, are updated and not replaced. A new
+    user whose password is not said would have none: that INSERT is a comment.
+
+    Shape: `tables` by catalogue name; `owned` says which part of them is ours, all of it where it
+    says nothing. Raises: ValueError for text with a NUL character.
     """
-    lines = [f"-- {' '.join(line.split())}" for line in header]
-    for statement in _statements(tables, variables):
-        lines.append((statement.masked if mask_secrets else statement.sql) + ";")
+    writer = _Writer(tables, variables, owned or {})
+    statements = list(writer.statements())
+    comments = [" ".join(line.split()) for line in header]
+    if writer.withheld:
+        comments += [
+            "new users are not made, since their passwords are not in this script: put each in",
+            "place of '***', and move the statement in front of LOAD MYSQL USERS or PGSQL USERS",
+            *writer.withheld,
+        ]
+    lines = [f"-- {line}" for line in comments]
+    lines += [f"{_on_one_line(statement)};" for statement in statements]
     return "\n".join(lines) + "\n"
 
 
-def _statements(
-    tables: Mapping[str, tuple[Layout, Sequence[Row]]], variables: Mapping[str, str]
-) -> Iterator[Statement]:
-    modules = [
-        module
-        for module in ADMIN_MODULES.values()
-        if any(table.name in tables for table in module.tables)
-        or any(_variables_of(table, variables) for table in module.tables)
+def _on_one_line(statement: str) -> str:
+    """Return the statement without carriage returns: the command line client would drop them.
+
+    They stand only inside text literals.
+    """
+    return statement.replace("\r", "'||char(13)||'")
+
+
+@dataclass
+class _Writer:
+    tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
+    variables: Mapping[str, str]
+    owned: Mapping[str, DesiredTable]
+    withheld: list[str] = field(default_factory=list)
+    """Lines of statements that nobody can run as they are."""
+
+    def statements(self) -> Iterator[str]:
+        """Yield every statement. Changes: self.withheld."""
+        modules = [
+            module
+            for module in ADMIN_MODULES.values()
+            if any(table.name in self.tables for table in module.tables)
+            or any(self._variables_of(table) for table in module.tables)
+        ]
+        for module in modules:
+            for table in module.tables:
+                if table.name in self.tables:
+                    yield from self._table(*self.tables[table.name])
+                for name, value in self._variables_of(table).items():
+                    if name not in RESTART_ONLY:
+                        yield _set(table, name, value)
+        for module in modules:
+            yield module.load
+        for module in modules:
+            for table in module.tables:
+                for name, value in self._variables_of(table).items():
+                    # LOAD puts these back in MEMORY: set before it, they would never reach DISK.
+                    if name in RESTART_ONLY:
+                        yield _set(table, name, value)
+            yield module.save
+
+    def _variables_of(self, table: Table) -> dict[str, str]:
+        prefix = table.prefix
+        if prefix is None:
+            return {}
+        return {
+            name: value
+            for name, value in self.variables.items()
+            if name.startswith(prefix) and name not in READ_ONLY
+        }
+
+    def _table(self, layout: Layout, rows: Sequence[DesiredRow]) -> Iterator[str]:
+        """Yield the statements of one table. Changes: self.withheld."""
+        owned = self.owned.get(layout.name)
+        ours = condition(layout, owned.scope if owned else None)
+        kept = owned.keep_on_update if owned else frozenset()
+        if not kept and all(KEEP not in row for row in rows):
+            yield f"DELETE FROM {layout.table.sql_name}{f' WHERE {ours}' if ours else ''}"
+            yield from (one.sql for one in sql.inserts(layout, rows))  # type: ignore[arg-type]
+            return
+        yield _delete_others(layout, rows, ours)
+        for row in rows:
+            yield from _update(layout, row, kept)
+        for columns, alike in _by_columns(rows).items():
+            secret = [n for n, c in enumerate(layout.columns) if c.secret and n not in columns]
+            if secret:
+                self._withhold(layout, alike, secret)
+            else:
+                yield from _insert_missing(layout, alike, columns)
+
+    def _withhold(
+        self, layout: Layout, rows: Sequence[DesiredRow], secret: Collection[int]
+    ) -> None:
+        """Keep back the INSERT of users whose passwords are not said. Changes: self.withheld."""
+        for row in rows:
+            cells = [sql.MASK if n in secret else cell for n, cell in enumerate(row)]
+            columns = tuple(n for n, cell in enumerate(cells) if cell is not KEEP)
+            for statement in _insert_missing(layout, [tuple(cells)], columns):
+                # Every kind of line break: what follows one would no longer be a comment.
+                self.withheld += f"{_on_one_line(statement)};".splitlines()
+
+
+def _by_columns(rows: Sequence[DesiredRow]) -> dict[tuple[int, ...], list[DesiredRow]]:
+    """Return the rows by the positions of the columns that they say."""
+    found: dict[tuple[int, ...], list[DesiredRow]] = {}
+    for row in rows:
+        columns = tuple([n for n, cell in enumerate(row) if cell is not KEEP])
+        found.setdefault(columns, []).append(row)
+    return found
+
+
+def _cell(value: object) -> str:
+    if value is not None and not isinstance(value, int | float | str):
+        raise ValueError("a value that is not said cannot be written")
+    return literal(value)
+
+
+def _tuple(row: DesiredRow, positions: Collection[int]) -> str:
+    return "(" + ",".join([_cell(row[position]) for position in positions]) + ")"
+
+
+def _names(layout: Layout, positions: Collection[int]) -> str:
+    return ", ".join(quoted_name(layout.names[position]) for position in positions)
+
+
+def _delete_others(layout: Layout, rows: Sequence[DesiredRow], ours: str | None) -> str:
+    """Return the DELETE of our rows that are not among these: the others are updated in place."""
+    parts = [ours] if ours else []
+    if rows:
+        keys = ",".join([_tuple(row, layout.key_index) for row in rows])
+        parts.append(f"({_names(layout, layout.key_index)}) NOT IN (VALUES {keys})")
+    where = f" WHERE {' AND '.join(parts)}" if parts else ""
+    return f"DELETE FROM {layout.table.sql_name}{where}"
+
+
+def _update(layout: Layout, row: DesiredRow, kept: Collection[str]) -> Iterator[str]:
+    """Yield the UPDATE of what the row says; none where it says nothing but its key."""
+    sets = [
+        f"{quoted_name(name)}={_cell(cell)}"
+        for position, (name, cell) in enumerate(zip(layout.names, row, strict=True))
+        if cell is not KEEP and name not in kept and position not in layout.key_index
     ]
-    for module in modules:
-        for table in module.tables:
-            if table.name in tables:
-                layout, rows = tables[table.name]
-                yield Statement.plain(f"DELETE FROM {table.sql_name}")
-                yield from sql.inserts(layout, rows)
-            for name, value in _variables_of(table, variables).items():
-                if name not in RESTART_ONLY:
-                    yield _set(table, name, value)
-    for module in modules:
-        yield Statement.plain(module.load)
-    for module in modules:
-        for table in module.tables:
-            for name, value in _variables_of(table, variables).items():
-                # LOAD puts these back in MEMORY: set before it, they would never reach DISK.
-                if name in RESTART_ONLY:
-                    yield _set(table, name, value)
-        yield Statement.plain(module.save)
+    if sets:
+        key = " AND ".join(
+            f"{quoted_name(layout.names[n])}={_cell(row[n])}" for n in layout.key_index
+        )
+        yield f"UPDATE {layout.table.sql_name} SET {', '.join(sets)} WHERE {key}"
 
 
-def _variables_of(table: Table, variables: Mapping[str, str]) -> dict[str, str]:
-    prefix = table.prefix
-    if prefix is None:
-        return {}
-    return {
-        name: value
-        for name, value in variables.items()
-        if name.startswith(prefix) and name not in READ_ONLY
-    }
+def _insert_missing(
+    layout: Layout, rows: Sequence[DesiredRow], columns: Sequence[int]
+) -> Iterator[str]:
+    """Yield INSERTs of the rows that are not there yet, with the columns that they say.
+
+    Not INSERT OR IGNORE, which would hide what a CHECK refuses, and no upsert, which older ProxySQL
+    does not know.
+    """
+    name = layout.table.sql_name
+    keys = ",".join(f"column{columns.index(position) + 1}" for position in layout.key_index)
+    tail = f") WHERE ({keys}) NOT IN (SELECT {_names(layout, layout.key_index)} FROM {name})"
+    head = f"INSERT INTO {name} ({_names(layout, columns)}) SELECT * FROM (VALUES "
+    for start in range(0, len(rows), _ROWS):
+        yield head + ",".join(_tuple(row, columns) for row in rows[start : start + _ROWS]) + tail
 
 
-def _set(table: Table, name: str, value: str) -> Statement:
+def _set(table: Table, name: str, value: str) -> str:
     """Return an UPDATE: ProxySQL keeps a row for every variable it has, and drops any other."""
-    return sql.update(layout_of(table, REFERENCE), (name,), (name, None), (name, value))
+    return sql.update(layout_of(table, REFERENCE), (name,), (name, None), (name, value)).sql

@@ -18,6 +18,7 @@ from proxyctl.formats.sql_writer import write_script
 from proxyctl.formats.yaml_writer import write_document
 from proxyctl.state import Row
 from tests.build import layout, row
+from tests.cli import proxyctl
 from tests.real.awkward import RULES, Tables, awkward_tables
 from tests.servers import ADMIN, NO_BINARY, Instance, ProxySQL, proxysql_binary
 
@@ -261,3 +262,52 @@ def test_a_script_gives_these_rows(
     for name, value in variables.items():
         assert stored[name] == value
         assert name == "mysql-threads" or running[name] == value
+
+
+FILES = """
+mysql_servers:
+  - {hostgroup_id: 1, hostname: a, weight: 9}
+  - {hostgroup_id: 1, hostname: new}
+mysql_users:
+  - {username: app, default_hostgroup: 5}
+  - {username: app3, default_hostgroup: 5}
+mysql_query_rules:
+  - {rule_id: 20, match_digest: "a\\rb", destination_hostgroup: 2, apply: true}
+manage:
+  mysql_query_rules: {rule_id: "10-30"}
+  mysql_users: {username: "app*"}
+  ignore: {mysql_servers: [weight]}
+"""
+
+
+@pytest.mark.parametrize("run", [by_statement, by_client])
+def test_a_rendered_script_does_no_more_than_the_files_say(
+    real_proxysql: Instance, run: Callable[[Instance, str], None], tmp_path: Path
+) -> None:
+    for statement in (
+        "INSERT INTO mysql_servers(hostgroup_id,hostname,status,weight)"
+        " VALUES (1,'a','OFFLINE_SOFT',3),(1,'gone','ONLINE',1)",
+        "INSERT INTO mysql_users(username,password) VALUES ('app','pw'),('app2','pw'),('me','pw')",
+        "INSERT INTO mysql_query_rules(rule_id,active) VALUES (9,0),(10,0),(20,0),(31,0)",
+    ):
+        real_proxysql.execute(statement)
+    file = tmp_path / "proxyctl.yaml"
+    file.write_text(FILES)
+    script = proxyctl("render", "-f", str(file), "--format", "sql")
+    assert script.code == 0, script.err
+    body = script.out[script.out.index("DELETE ") :]
+    run(real_proxysql, body if run is by_statement else script.out)
+    for layer in ("main", "disk"):
+        assert real_proxysql.query(
+            f"SELECT hostname, status, weight FROM {layer}.mysql_servers ORDER BY hostname"
+        ) == [("a", "OFFLINE_SOFT", "3"), ("new", "ONLINE", "1")]
+        assert real_proxysql.query(
+            f"SELECT username, password, default_hostgroup FROM {layer}.mysql_users ORDER BY 1"
+        ) == [("app", "pw", "5"), ("me", "pw", "0")]
+        assert real_proxysql.query(
+            f"SELECT rule_id, match_digest FROM {layer}.mysql_query_rules ORDER BY 1"
+        ) == [("9", None), ("20", "a\rb"), ("31", None)]
+    assert real_proxysql.query("SELECT hostname, status FROM runtime_mysql_servers ORDER BY 1") == [
+        ("a", "OFFLINE_SOFT"),
+        ("new", "ONLINE"),
+    ]

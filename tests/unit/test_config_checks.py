@@ -76,13 +76,14 @@ def test_every_row_that_is_refused_is_named(tmp_path):
     assert [found[0] for found in mistakes(tmp_path, text)] == ["2", "3", "4"]
 
 
-def test_halves_of_a_user_are_two_rows(tmp_path):
-    text = """
+@pytest.mark.parametrize(("comment", "rows"), [("", 1), (", comment: other", 2)])
+def test_halves_of_a_user_are_one_row_if_they_agree(tmp_path, comment, rows):
+    text = f"""
 mysql_users:
-  - {username: a, backend: 0}
-  - {username: a, frontend: 0}
+  - {{username: a, backend: 0}}
+  - {{username: a, frontend: 0{comment}}}
 """
-    assert len(load(tmp_path, text).desired.tables["mysql_users"].rows) == 2
+    assert len(load(tmp_path, text).desired.tables["mysql_users"].rows) == rows
 
 
 @pytest.mark.parametrize("value", ["10.0.0.1", "10.%", "%", "", "fe80::1"])

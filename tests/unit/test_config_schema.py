@@ -1,9 +1,19 @@
 import json
+from pathlib import Path
 
-from proxyctl.catalog import TABLES
+import pytest
+from jsonschema import Draft202012Validator
+
+from proxyctl.catalog import TABLES, layout_of, parse_version
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
+from proxyctl.config.files import without_marks
+from proxyctl.config.load import Sources, load_project
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.row_models import is_required, limits
 from proxyctl.config.schema import DIALECT, json_schema
 from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
+from proxyctl.config.yaml_reader import read_yaml
+from proxyctl.errors import ConfigError
 
 SCHEMA = json_schema()
 
@@ -59,3 +69,75 @@ def test_ranges_and_required_keys_come_along():
     cache_ttl = rules["properties"]["cache_ttl"]["anyOf"]
     assert {"type": "integer", "minimum": 1, "maximum": 2147483647} in cache_ttl
     assert {"type": "null"} in cache_ttl
+
+
+VALIDATOR = Draft202012Validator(SCHEMA)
+ROOT = Path(__file__).parents[2]
+
+
+def document_in(path):
+    with open(path, encoding="utf-8") as file:
+        # As our own reader does: a plain word is text unless it is a number or true, false, null.
+        return read_yaml(file.read(), str(path), Mistakes()).root
+
+
+def errors_in(document):
+    return [error.message for error in VALIDATOR.iter_errors(without_marks(document))]
+
+
+VALID_FILES = sorted(
+    path
+    for folder in ("examples", "templates", "tests/golden")
+    for path in (ROOT / folder).rglob("*.y*ml")
+    if not (path.parent / "expected.txt").exists()
+    or (path.parent / "expected.txt").read_text().startswith("no mistakes")
+)
+
+
+def test_there_are_valid_files():
+    assert len(VALID_FILES) > 10
+
+
+@pytest.mark.parametrize("path", VALID_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_valid_file_fits(path):
+    assert errors_in(document_in(path)) == []
+
+
+def some_value(column):
+    if column.is_numeric:
+        return max(limits(column)[0], 1)
+    return column.choices[0] if column.choices else ".x"
+
+
+@pytest.mark.parametrize("version", ["2.0.12", "2.0.17", "2.7.1", "3.0.0"])
+@pytest.mark.parametrize("name", TABLE_SECTIONS)
+def test_a_row_of_mandatory_columns_fits(name, version):
+    layout = layout_of(TABLES[name], parse_version(version))
+    row = {column.name: some_value(column) for column in layout.columns if is_required(column)}
+    assert errors_in({name: [row]}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sharding: [{name: x, hostgroups: [1]}]",
+        "sharding: [{name: x, tables: [a], schemas: [b], hostgroups: [1], first_rule_id: 1}]",
+        "sharding: [{name: x, tables: [], hostgroups: [1], first_rule_id: 1}]",
+        "sharding: [{name: x, tables: {}, hostgroups: [1], first_rule_id: 1}]",
+        "sharding: [{name: x, tables: a, hostgroups: [1]}]",
+        "sharding: [{name: x, schemas: a, hostgroups: [1], rules: per_table}]",
+        "manage: {mysql_query_rules: {rule_id: 10..20}}",
+        "manage: {mysql_query_rules: {flagIN: 1}}",
+        "routing_tests: [{query: SELECT 1, expect: {}}]",
+        "instances: [{name: x}]",
+        "instances: [{name: x, host: h, socket: s}]",
+        "hostgroups: {'10': {id: 10}}",
+        "hostgroups: {'': {id: 10}}",
+    ],
+)
+def test_what_is_a_mistake_does_not_fit(tmp_path, text):
+    path = tmp_path / "proxyctl.yaml"
+    path.write_text(f"version: 1\n{text}\nmysql_query_rules: []\n")
+    assert errors_in(document_in(path))
+    with pytest.raises(ConfigError):
+        load_project(Sources((str(path),)))

@@ -59,6 +59,14 @@ def test_what_goes_wrong_in_a_template_is_a_mistake(tmp_path, text):
     assert found.startswith(f"{tmp_path}/a.yaml.j2:2:1: template: ")
 
 
+def test_a_template_can_refuse_its_variables(tmp_path):
+    text = "a: 1\n{% if count < 1 %}{{ fail('count=' ~ count ~ ': too few') }}{% endif %}"
+    assert said(tmp_path, text, count=0) == [
+        f"{tmp_path}/a.yaml.j2:2:1: template: count=0: too few"
+    ]
+    assert render(tmp_path, text, count=1) == "a: 1\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [

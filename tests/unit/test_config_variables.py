@@ -45,10 +45,17 @@ def test_every_default_is_accepted(tmp_path, name):
     variable = VARIABLES[name]
     if variable.default is None or not variable.exists_in(REFERENCE):
         return
+    if variable.default == "" and name in NEVER_EMPTY:
+        (found,) = mistakes(tmp_path, f"variables: {{{name}: ''}}")
+        assert "never makes this empty" in found
+        return
     value = f'"{variable.default}"'
     if variable.kind is not VariableKind.TEXT:
         value = variable.default
-    assert texts(tmp_path, f"variables: {{{name}: {value}}}") == {name: variable.default}
+    assert (
+        texts(tmp_path, f"variables: {{{name}: {value}}}").items()
+        >= {name: variable.default}.items()
+    )
 
 
 def test_the_tables_of_this_module_name_variables_that_exist():
@@ -77,3 +84,59 @@ def test_variables_of_postgresql_need_a_version_that_has_it(tmp_path):
     text = "variables: {pgsql-threads: 8}"
     assert "has no table pgsql_variables" in mistakes(tmp_path, text)[0]
     assert texts(tmp_path, text, version=Version(3, 0, 0)) == {"pgsql-threads": "8"}
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        ("mysql-default_charset: UTF8MB4", ("utf8mb4", "utf8mb4_general_ci")),
+        ("mysql-default_charset: utf8mb3", ("utf8mb3", "utf8_general_ci")),
+        ("mysql-default_collation_connection: latin1_BIN", ("latin1", "latin1_bin")),
+        (
+            "mysql-default_charset: utf8mb3, mysql-default_collation_connection: utf8_bin",
+            ("utf8mb3", "utf8_bin"),
+        ),
+    ],
+)
+def test_character_set_and_collation_come_together(tmp_path, given, added):
+    names = ("mysql-default_charset", "mysql-default_collation_connection")
+    found = texts(tmp_path, f"variables: {{{given}}}")
+    assert found == dict(zip(names, added, strict=True))
+
+
+def test_a_variable_that_comes_along_says_why(tmp_path):
+    table = load(tmp_path, "variables: {mysql-default_charset: utf8}").desired.tables[
+        "mysql_variables"
+    ]
+    key = ("mysql-default_collation_connection",)
+    assert table.owns(key)
+    assert table.where[key].origin == "mysql-default_charset"
+
+
+def test_before_there_was_a_collation_none_comes_along(tmp_path):
+    text = "variables: {mysql-default_charset: utf8}"
+    assert texts(tmp_path, text, version=Version(2, 0, 5)) == {"mysql-default_charset": "utf8"}
+
+
+def test_a_character_set_without_a_fitting_default_needs_its_collation(tmp_path):
+    (found,) = mistakes(tmp_path, "variables: {mysql-default_charset: utf16le}")
+    assert "change this to 'utf16'" in found
+
+
+def test_a_newer_proxysql_may_know_more_collations(tmp_path):
+    text = "variables: {mysql-default_collation_connection: utf8mb4_new_ci}"
+    project = load(tmp_path, text, version=Version(2, 9, 0))
+    rows = project.desired.tables["mysql_variables"].rows
+    assert [row[1] for row in rows.values()] == ["utf8mb4_new_ci"]
+    assert "may know more" in project.desired.warnings[0]
+
+
+@pytest.mark.parametrize("version", ["5.1.73", "5.1", "5.5.30"])
+def test_only_one_old_version_is_changed_by_proxysql(tmp_path, version):
+    text = f'variables: {{mysql-server_version: "{version}"}}'
+    assert texts(tmp_path, text) == {"mysql-server_version": version}
+
+
+def test_gtids_are_written_as_runtime_shows_them(tmp_path):
+    text = "variables: {mysql-default_session_track_gtids: own_gtid}"
+    assert texts(tmp_path, text) == {"mysql-default_session_track_gtids": "OWN_GTID"}

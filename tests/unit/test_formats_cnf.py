@@ -131,8 +131,8 @@ def test_what_cannot_be_written_is_said() -> None:
         "mysql-init_connect: 'SET x=\"y\"' a double quote would lose it",
         "mysql-monitor_password: a double quote would lose it",
         "pgsql-x: a .cnf has no place for this variable",
-        "mysql_replication_hostgroups writer_hostgroup 1: check_type: a combined check becomes"
-        " read_only",
+        "mysql_replication_hostgroups writer_hostgroup 1: check_type: ProxySQL would take"
+        " a combined check for read_only",
         "mysql_galera_hostgroups writer_hostgroup 1: active 0: a .cnf cannot say that",
         "mysql_users username a: password: a single quote would lose the row",
         "mysql_users username b: frontend 0: a .cnf cannot say that",
@@ -142,8 +142,8 @@ def test_what_cannot_be_written_is_said() -> None:
         "mysql_query_rules rule_id 4: destination_hostgroup: a negative number is ignored",
         "mysql_query_rules rule_id 5: attributes: a single quote would lose the row",
         "scheduler id 1: arg1: a single quote would lose the row",
-        "mysql_query_rules_fast_routing: 1 rows: a .cnf has no place for this table",
-        "mysql_hostgroup_attributes: 1 rows: a .cnf has no place for this table",
+        "mysql_query_rules_fast_routing: 1 row: a .cnf has no place for this table",
+        "mysql_hostgroup_attributes: 1 row: a .cnf has no place for this table",
     )
     assert "secret" not in made.text
     for note in made.notes:

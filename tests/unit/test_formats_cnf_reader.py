@@ -93,6 +93,24 @@ def test_variables() -> None:
     ]
 
 
+def test_texts_that_proxysql_refuses_or_rewrites() -> None:
+    found = read_cnf(
+        """mysql_variables = {
+            server_version = "5.1.73"
+            default_session_track_gtids = "own_gtid"
+            default_charset = "nope"
+            proxy_protocol_networks = "abc"
+            server_capabilities = 5
+        }""",
+        "p.cnf",
+    )
+    assert found.variables == {
+        "mysql-server_version": "5.1.73",
+        "mysql-default_session_track_gtids": "OWN_GTID",
+    }
+    assert len(found.notes) == 3
+
+
 def test_variables_must_be_a_group() -> None:
     with pytest.raises(ConfigError) as caught:
         read("mysql_variables = ( { threads = 4 } )")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from fnmatch import fnmatchcase
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog.ddl import create_table
+from proxyctl.formats.sql_scope import sqlite_glob
 from proxyctl.formats.sql_writer import write_script
-from tests.build import layout, row
+from proxyctl.state import DesiredTable, Row, Scope, Span
+from tests.build import desired, layout, row
 
 RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"
@@ -62,20 +66,6 @@ def test_a_whole_script() -> None:
     )
 
 
-def test_secrets_are_masked() -> None:
-    tables = {
-        "mysql_users": (
-            layout("mysql_users"),
-            [row("mysql_users", username="app", password="topsecret")],
-        )
-    }
-    variables = {"admin-admin_credentials": "a:topsecret", "mysql-server_version": "8.0.36"}
-    script = write_script(tables, variables, mask_secrets=True)
-    assert "topsecret" not in script
-    assert "'***'" in script
-    assert "'8.0.36'" in script
-
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
@@ -92,3 +82,59 @@ def test_rows_come_back(texts: list[tuple[str, str | None]]) -> None:
     database.executescript(head)
     assert database.execute(f"SELECT * FROM {RULES} ORDER BY rule_id").fetchall() == rows
     database.close()
+
+
+CLASSES = st.text("[]!^-abz*?", max_size=8)
+
+
+@given(CLASSES, st.text("[]!^-abz", max_size=4))
+def test_a_pattern_of_a_scope_says_the_same_in_sql(pattern: str, text: str) -> None:
+    database = sqlite3.connect(":memory:")
+    with closing(database):
+        (found,) = database.execute("SELECT ? GLOB ?", (text, sqlite_glob(pattern))).fetchone()
+    assert bool(found) == fnmatchcase(text, pattern)
+
+
+def ran(before: list[Row], wanted: DesiredTable) -> list[Row]:
+    """What a table holds after the script of a desired table ran."""
+    of = wanted.layout
+    script = write_script({of.name: (of, list(wanted.rows.values()))}, {}, owned={of.name: wanted})
+    database = sqlite3.connect(":memory:")
+    with closing(database):
+        database.execute(create_table(of))
+        marks = ",".join("?" * len(of.names))
+        database.executemany(f"INSERT INTO {of.name} VALUES ({marks})", before)
+        statements = [line for line in script.split(";\n") if not line.startswith(("LOAD", "SAVE"))]
+        database.executescript(";\n".join(statements))
+        return database.execute(f"SELECT * FROM {of.name} ORDER BY 1, 2, 3").fetchall()
+
+
+def test_only_our_part_of_a_table_is_replaced() -> None:
+    scope = Scope(lambda key: True, "rule_id 10-30", {"rule_id": (Span(10, 30), 40)})
+    wanted = desired(RULES, {"rule_id": 11}, scope=scope)
+    before = [row(RULES, rule_id=number) for number in (1, 10, 11, 30, 31, 40, 41)]
+    assert [one[0] for one in ran(before, wanted)] == [1, 11, 31, 41]
+
+
+def test_what_a_row_does_not_say_stays() -> None:
+    users = "mysql_users"
+    wanted = desired(
+        users,
+        {"username": "old", "default_hostgroup": 3},
+        {"username": "new", "default_hostgroup": 3},
+    )
+    before = [row(users, username="old", password="pw"), row(users, username="gone", password="x")]
+    assert ran(before, wanted) == [
+        row(users, username="old", password="pw", default_hostgroup=3),
+    ]
+
+
+def test_status_and_ignored_columns_count_only_for_a_new_row() -> None:
+    servers = "mysql_servers"
+    given = [{"hostgroup_id": 1, "hostname": name, "weight": 7} for name in ("a", "b")]
+    wanted = desired(servers, *given, keep_on_update=["weight"])
+    before = [row(servers, hostgroup_id=1, hostname="a", status="OFFLINE_SOFT", weight=3)]
+    assert ran(before, wanted) == [
+        row(servers, hostgroup_id=1, hostname="a", status="OFFLINE_SOFT", weight=3),
+        row(servers, hostgroup_id=1, hostname="b", weight=7),
+    ]

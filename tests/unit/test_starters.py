@@ -1,0 +1,78 @@
+"""`init`: what it writes, what it refuses, and what it says comes next."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proxyctl.starters import starter_names
+from tests.cli import Project, proxyctl
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return Project(tmp_path, monkeypatch).folder
+
+
+@pytest.mark.parametrize("name", starter_names())
+def test_what_comes_next_works_as_it_stands(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = proxyctl("init", "--template", name, "my shop")
+    assert done.code == 0
+    _, _, rest = done.err.partition("next, with your own servers and users in the files:\n")
+    *setup, validate, plan = [line.strip() for line in rest.splitlines()]
+    assert (setup[0], plan) == ("cd 'my shop'", validate.replace("validate", "plan"))
+    script = "\n".join([*setup, validate.replace("proxyctl", f"{sys.executable} -m proxyctl")])
+    for secret in ("APP_PASSWORD", "MONITOR_PASSWORD"):
+        monkeypatch.delenv(secret, raising=False)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    assert subprocess.run(["sh", "-ec", script], env=environment, check=False).returncode == 0
+
+
+def test_a_misspelled_template_is_guessed(folder: Path) -> None:
+    done = proxyctl("init", "--template", "pcx", "shop")
+    assert done.code == 64
+    assert "hint: did you mean pxc?" in done.err
+    assert "minimal, pxc" in proxyctl("init", "--template", "zzz", "shop").err
+
+
+@pytest.mark.parametrize("target", ["file", "file/below"])
+def test_a_file_is_no_folder(folder: Path, target: str) -> None:
+    (folder / "file").touch()
+    done = proxyctl("init", target)
+    assert done.code == 1
+    assert "error: file: this is a file, and init writes into a folder" in done.err
+
+
+def test_nothing_is_overwritten(folder: Path) -> None:
+    assert proxyctl("init", "shop").code == 0
+    assert proxyctl("init", "shop").code == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("init --template p", "pxc"),
+        ("plan --only mysql_gal", "mysql_galera_hostgroups"),
+        ("drift --only mysql_gal", "mysql_galera_hostgroups"),
+    ],
+)
+def test_shells_complete_names(typed: str, offered: str) -> None:
+    asked = {
+        "_PROXYCTL_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"proxyctl {typed}",
+        "COMP_CWORD": "3",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "proxyctl"],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, [offered])
