@@ -7,24 +7,29 @@ READY := $(VENV)/.ready
 .PHONY: help demo test test-real check bench docs golden clean
 
 help:
-	@echo "demo       the main job on an embedded sandbox, each command shown"
-	@echo "test       every test that needs no ProxySQL binary"
-	@echo "test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
-	@echo "check      format, lint, types, import contracts"
-	@echo "bench      speed on a real ProxySQL, as ratios"
-	@echo "docs       write the generated reference pages again"
-	@echo "golden     record expected outputs again; then read the difference"
+	@echo "Begin with one of these two; each sets itself up:"
+	@echo "  demo       the main job on an embedded sandbox, each command shown"
+	@echo "  test       every test that needs no ProxySQL binary"
+	@echo "More:"
+	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
+	@echo "  check      format, lint, types, import contracts"
+	@echo "  bench      speed on a real ProxySQL, as ratios"
+	@echo "  docs       write the generated reference pages again"
+	@echo "  golden     record expected outputs again; then read the difference"
+	@echo "  clean      remove .venv and the caches"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "proxyctl needs Python 3.11 or newer; set PYTHON="; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "setting up $(VENV): about half a minute, this once"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 demo: $(READY)
 	@$(BIN)/proxyctl demo
 
 test: $(READY)
+	@echo "deselected are the tests that need a ProxySQL binary; make test-real runs them"
 	$(BIN)/python -m pytest -q -m "not real"
 
 test-real: $(READY)

@@ -149,7 +149,15 @@ DEFAULT = {"active": "`1`", "status": "left alone", "password": "left alone"}
 VARIABLES = """\
 The variables that `variables:` can set, with the defaults of a fresh ProxySQL 2.7.1. A variable
 that is not named in the files is left alone. One that the ProxySQL at hand does not have is an
-error: ProxySQL itself would drop it without a word. Secret values are never shown."""
+error: ProxySQL itself would drop it without a word. So is a value that ProxySQL would refuse, round
+or change. Secret values are never shown.
+
+Some variables bring another one with them, since ProxySQL changes it at the LOAD. It is managed
+then, as if the files named it, and a file that sets it to something else is an error:
+
+- `mysql-default_collation_connection` its character set, `mysql-default_charset` on its own the
+  default collation of that character set;
+- an `admin-checksum_*` that is false a 0 for its `admin-cluster_*_diffs_before_sync`."""
 
 EXIT_CODES = """\
 With 0 to 3 and 64 nothing was changed, unless the command is an `apply` that ended with 0.

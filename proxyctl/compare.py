@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from proxyctl.catalog import Column, Kind, Layout, Value
-from proxyctl.catalog.variables import VARIABLES, VariableKind
+from proxyctl.catalog.variable_rules import canonical
 from proxyctl.passwords import same_password
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
 
@@ -59,12 +59,20 @@ def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, .
     return tuple(
         position
         for position, (have, want) in enumerate(zip(current, desired, strict=True))
-        if have != want and want is not KEEP and not same(layout.columns[position], have, want)
+        if have != want and want is not KEEP and not same_cell(layout, position, have, want)
     )
 
 
+def same_cell(layout: Layout, position: int, one: Value, other: object) -> bool:
+    """Return whether two values of a column of this table mean the same to ProxySQL."""
+    column = layout.columns[position]
+    if column.secret and isinstance(one, str) and isinstance(other, str):
+        return same_password(layout.name, one, other)
+    return same(column, one, other)
+
+
 def same(column: Column, one: Value, other: object) -> bool:
-    """Return whether two values of a column mean the same to ProxySQL."""
+    """Return whether two values of a column that is no password mean the same to ProxySQL."""
     if one == other and type(one) is type(other):
         return True
     if one is None or other is None:
@@ -73,8 +81,6 @@ def same(column: Column, one: Value, other: object) -> bool:
         return _number(one) == _number(other)
     if not isinstance(one, str) or not isinstance(other, str):
         return str(one) == str(other)
-    if column.secret:
-        return same_password(one, other)
     if column.kind is Kind.JSON:
         return _same_json(one, other)
     if column.check and column.check.startswith(("UPPER(", "LOWER(")):
@@ -91,9 +97,30 @@ def _number(value: object) -> object:
 
 def _same_json(one: str, other: str) -> bool:
     try:
-        return bool(json.loads(one) == json.loads(other))
-    except ValueError:
+        return bool(_parsed_json(one) == _parsed_json(other))
+    except (ValueError, RecursionError):
         return False
+
+
+def _parsed_json(text: str) -> object:
+    """Return JSON in a form that tells 1, 1.0 and true apart.
+
+    So does ProxySQL: for a weight, a flag or an id it takes 1 and nothing else, and an integer
+    beyond 64 bits is none to it.
+
+    Raises: ValueError for what is no JSON, such as NaN.
+    Source: ProxySQL 2.7.1, what it logs when servers_defaults or flagOUTs are loaded.
+    """
+    return json.loads(
+        text,
+        parse_int=lambda digits: ("integer", digits),
+        parse_float=lambda digits: ("number", float(digits)),
+        parse_constant=_no_json,
+    )
+
+
+def _no_json(constant: str) -> object:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def same_variable(name: str, one: Value, other: object) -> bool:
@@ -102,20 +129,12 @@ def same_variable(name: str, one: Value, other: object) -> bool:
 
 
 def canonical_variable(name: str, value: object) -> str:
-    """Return the text that RUNTIME shows for a variable, as far as its kind decides that.
+    """Return the text that RUNTIME shows for a variable, as far as its own text decides that.
 
-    Source: ProxySQL reads integers with atoi and booleans as true/false/1/0 in any case; an unset
-    interface list is printed as `(null)`.
+    NULL and `(null)` are ''. Names of character sets and collations come in small letters: RUNTIME
+    shows them as they were written, and their case means nothing.
     """
-    text = "" if value is None else str(value)
-    known = VARIABLES.get(name)
-    kind = known.kind if known else VariableKind.TEXT
-    if kind is VariableKind.BOOL:
-        return {"1": "true", "0": "false"}.get(text, text.lower())
-    if kind is VariableKind.INT:
-        found = re.match(r"\s*([+-]?\d+)", text)
-        return str(int(found[1])) if found else text
-    return "" if text == "(null)" else text
+    return canonical(name, "" if value is None else str(value))
 
 
 def fold_users(layout: Layout, rows: Rows) -> Rows:
@@ -154,6 +173,6 @@ def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None
     for position, (one, other) in enumerate(zip(backend_half, frontend_half, strict=True)):
         if position in (frontend, backend) or one == other:
             continue
-        if not same(layout.columns[position], one, other):
+        if not same_cell(layout, position, one, other):
             return None
     return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])

@@ -21,10 +21,10 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
-from proxyctl.passwords import is_hash, native_hash
+from proxyctl.passwords import hashed_password
 from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import as_configured, runtime_image
-from proxyctl.state import DesiredRow, Key, Row, Rows
+from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
 
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
@@ -63,11 +63,34 @@ def from_runtime(
         result[key] = known[key] if explained else as_configured(layout, row)
     active = layout.index.get("active")
     if active is not None:
-        for key, row in known.items():
-            # Rules and users only: other tables show their inactive rows at RUNTIME.
-            if row[active] == 0 and key not in result and key not in image:
-                result[key] = row
+        # Rules and users only: other tables show their inactive rows at RUNTIME.
+        inactive = {
+            key: row
+            for key, row in known.items()
+            if row[active] == 0 and key not in result and key not in image
+        }
+        result |= _without_clashes(layout, inactive, result)
     return result
+
+
+def _without_clashes(layout: Layout, inactive: Rows, live: Rows) -> Rows:
+    """Return the inactive rows without those that cannot stand beside the live ones.
+
+    Half of a user may be active at RUNTIME while MEMORY has the whole user, inactive.
+    """
+    if not (inactive and layout.table.unique):
+        return inactive
+    held = {value for row in live.values() for value in _unique_values(layout, row)}
+    return {
+        key: row for key, row in inactive.items() if held.isdisjoint(_unique_values(layout, row))
+    }
+
+
+def _unique_values(layout: Layout, row: Row) -> list[tuple[object, ...]]:
+    """Return what no other row of the table may have as well, besides its key."""
+    return [
+        (unique, *(row[layout.index[name]] for name in unique)) for unique in layout.table.unique
+    ]
 
 
 def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]) -> Rows:
@@ -118,17 +141,32 @@ def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:
     return [rows[key] for key in sorted_keys(rows)]
 
 
-def with_secrets(layout: Layout, rows: Iterable[DesiredRow], secrets: str) -> list[DesiredRow]:
-    """Return user rows with their passwords as `hash` or `clear` asks; others unchanged."""
+def with_secrets(
+    exported: Exported, layout: Layout, rows: Iterable[DesiredRow], secrets: str
+) -> list[DesiredRow]:
+    """Return user rows with their passwords as `hash` or `clear` asks; others unchanged.
+
+    Clear text becomes a native hash for MySQL, and is left out for PostgreSQL: whether ProxySQL can
+    log in at a backend with a hash depends on how the backend stores it, which nobody knows here.
+    Changes: exported.warnings.
+    """
     position = layout.index.get("password")
     if position is None or secrets != "hash":
         return list(rows)
     result: list[DesiredRow] = []
     for row in rows:
         password = row[position]
-        if isinstance(password, str) and password and not is_hash(password):
-            row = (*row[:position], native_hash(password), *row[position + 1 :])
-        result.append(row)
+        if not isinstance(password, str) or not password:
+            result.append(row)
+            continue
+        hashed = hashed_password(layout.name, password)
+        if hashed is None:
+            exported.warnings.append(
+                f"{layout.name} {row[0]}: the password is left out: it is clear text, and has no"
+                " hash that is safe to use instead; write `password: {env: NAME}`"
+            )
+        kept = KEEP if hashed is None else hashed
+        result.append((*row[:position], kept, *row[position + 1 :]))
     return result
 
 

@@ -10,8 +10,9 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.compare import Difference, differing
@@ -126,6 +127,72 @@ class ServersVerdict:
     discovered: list[Node]
 
 
+def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
+    """Return a function from a server's key to what stays the same when the monitor moves it.
+
+    That is family and node inside a family, where one node may have several rows, and the key
+    itself elsewhere.
+    """
+    in_family = _by_hostgroup(families)
+
+    def place(key: Key) -> Key:
+        family = in_family.get(key[0])
+        return key if family is None else (family.kind, family.writer, *key[1:])
+
+    return place
+
+
+def _by_hostgroup(families: Iterable[Family]) -> dict[Value, Family]:
+    return {hostgroup: family for family in families for hostgroup in family.hostgroups}
+
+
+AnyRow = TypeVar("AnyRow", Row, DesiredRow)
+
+
+@dataclass
+class _Servers(Generic[AnyRow]):
+    """Server rows on the two sides of the line: those of families by family and node, and others.
+
+    Shape: `outside` by key; `nodes` with every row of a node in its family, and its key.
+    """
+
+    outside: dict[Key, AnyRow]
+    nodes: dict[tuple[Family, Node], list[tuple[Key, AnyRow]]]
+
+
+def _divided(
+    columns: ServerColumns, rows: Mapping[Key, AnyRow], families: Mapping[Value, Family]
+) -> _Servers[AnyRow]:
+    found: _Servers[AnyRow] = _Servers({}, {})
+    for key, row in rows.items():
+        family = families.get(row[columns.hostgroup])  # type: ignore[arg-type]
+        if family is None:
+            found.outside[key] = row
+        else:
+            found.nodes.setdefault((family, columns.node(row)), []).append((key, row))
+    return found
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """What both ways of comparing have to know. `is_owned` answers for rows of no file."""
+
+    layout: Layout
+    columns: ServerColumns
+    is_owned: Callable[[Key], bool]
+    ignored: frozenset[int]
+
+    def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
+        """Return the attributes that differ between a RUNTIME row and a configured one."""
+        status = self.columns.status
+        return tuple(
+            position
+            for position in differing(self.layout, current, desired)
+            if position not in self.ignored
+            and not (position == status and same_status(current[position], desired[position]))
+        )
+
+
 def compare_servers(
     layout: Layout,
     runtime: Rows,
@@ -139,93 +206,92 @@ def compare_servers(
 
     `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
     only at RUNTIME whether they would be deleted (default: all).
+
+    Shape: a difference for every row of a node that is not as configured. Its key is the configured
+    row's, so that one key may come several times, with another `current` each time.
     """
+
+    def is_owned(key: Key) -> bool:
+        return owned is None or owned.get(key, True)
+
     columns = ServerColumns.of(layout)
+    comparison = _Comparison(layout, columns, is_owned, ignored)
+    in_family = _by_hostgroup(families)
+    current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
     verdict = ServersVerdict([], [], [])
-    in_family: dict[Value, Family] = {
-        hostgroup: family for family in families for hostgroup in family.hostgroups
-    }
-    by_node_runtime: dict[tuple[int, Node], list[Row]] = {}
-    by_node_desired: dict[tuple[int, Node], list[tuple[Key, DesiredRow]]] = {}
-    for key, row in runtime.items():
-        family = in_family.get(row[columns.hostgroup])
-        if family is not None:
-            by_node_runtime.setdefault((id(family), columns.node(row)), []).append(row)
-        elif key not in desired and (owned is None or owned.get(key, True)):
-            verdict.differences.append(Difference(key, row, None))
-    for key, wanted in desired.items():
-        family = in_family.get(wanted[columns.hostgroup])  # type: ignore[arg-type]
-        if family is not None:
-            by_node_desired.setdefault((id(family), columns.node(wanted)), []).append((key, wanted))
-            continue
-        found = runtime.get(key)
-        if found is None:
-            verdict.differences.append(Difference(key, None, wanted))
-        elif changed := _changed(layout, columns, found, wanted, ignored):
-            verdict.differences.append(Difference(key, found, wanted, changed))
-    by_id = {id(family): family for family in in_family.values()}
-    for place, wanted_rows in by_node_desired.items():
-        _compare_node(
-            layout, by_id[place[0]], by_node_runtime.get(place, []), wanted_rows, ignored, verdict
-        )
-    for (family_id, node), rows in by_node_runtime.items():
-        if (family_id, node) in by_node_desired:
-            continue
-        if by_id[family_id].discovers:
-            verdict.discovered.append(node)
-            continue
-        verdict.differences.extend(
-            Difference(layout.key_of(row), row, None)
-            for row in rows
-            if owned is None or owned.get(layout.key_of(row), True)
-        )
+    verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))
+    for place, configured in wanted.nodes.items():
+        _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
+    for place, rows in current.nodes.items():
+        if place not in wanted.nodes:
+            _foreign_node(comparison, place, rows, verdict)
     return verdict
 
 
-def _changed(
-    layout: Layout,
-    columns: ServerColumns,
-    current: Row,
-    desired: DesiredRow,
-    ignored: frozenset[int],
-) -> tuple[int, ...]:
-    """Return the attributes that differ between a RUNTIME row and a configured one."""
-    return tuple(
-        position
-        for position in differing(layout, current, desired)
-        if position not in ignored
-        and not (position == columns.status and same_status(current[position], desired[position]))
-    )
+def _outside_families(
+    comparison: _Comparison, current: Rows, wanted: Mapping[Key, DesiredRow]
+) -> Iterator[Difference]:
+    """Yield every difference of rows that stay where the files put them."""
+    for key, row in current.items():
+        if key not in wanted and comparison.is_owned(key):
+            yield Difference(key, row, None)
+    for key, configured in wanted.items():
+        found = current.get(key)
+        if found is None:
+            yield Difference(key, None, configured)
+        elif changed := comparison.changed(found, configured):
+            yield Difference(key, found, configured, changed)
 
 
 def _compare_node(
-    layout: Layout,
+    comparison: _Comparison,
     family: Family,
-    runtime: list[Row],
+    current: list[tuple[Key, Row]],
     wanted: list[tuple[Key, DesiredRow]],
-    ignored: frozenset[int],
     verdict: ServersVerdict,
 ) -> None:
-    """Compare one node of a family: it must stand somewhere, with the configured attributes."""
-    columns = ServerColumns.of(layout)
-    if not runtime:
+    """Compare one node of a family: it must stand somewhere, with the configured attributes.
+
+    Changes: verdict.
+    """
+    columns = comparison.columns
+    if not current:
         verdict.differences.extend(Difference(key, None, row) for key, row in wanted)
         return
     by_hostgroup = {row[columns.hostgroup]: (key, row) for key, row in wanted}
+    main = by_hostgroup[_main_hostgroup(family, by_hostgroup)]
     skip = {columns.hostgroup} | ({columns.status} if family.is_galera else set())
-    for row in runtime:
-        key, configured = by_hostgroup.get(row[columns.hostgroup], wanted[0])
-        changed = [
-            position
-            for position in _changed(layout, columns, row, configured, ignored)
-            if position not in skip
-        ]
+    for _, row in current:
+        key, configured = by_hostgroup.get(row[columns.hostgroup], main)
+        changed = [p for p in comparison.changed(row, configured) if p not in skip]
         if is_drained(family, columns, row, configured):
             if columns.node(row) not in verdict.drained:
                 verdict.drained.append(columns.node(row))
             changed = [position for position in changed if position != columns.max_connections]
-        if changed and all(difference.key != key for difference in verdict.differences):
+        if changed:
             verdict.differences.append(Difference(key, row, configured, tuple(changed)))
+
+
+def _foreign_node(
+    comparison: _Comparison,
+    place: tuple[Family, Node],
+    rows: list[tuple[Key, Row]],
+    verdict: ServersVerdict,
+) -> None:
+    """Judge a node that stands in a family and in no file. Changes: verdict."""
+    family, node = place
+    if family.discovers:
+        verdict.discovered.append(node)
+        return
+    verdict.differences.extend(
+        Difference(key, row, None) for key, row in rows if comparison.is_owned(key)
+    )
+
+
+def _main_hostgroup(family: Family, configured: Iterable[object]) -> Value:
+    """Return the hostgroup whose row counts where the node stands in one that no file names."""
+    found = cast("Iterable[int]", configured)
+    return min(found, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
 
 
 def is_drained(family: Family, columns: ServerColumns, row: Row, configured: DesiredRow) -> bool:
@@ -277,16 +343,18 @@ def _place_configured(
     if str(row[columns.status]).upper() == "OFFLINE_HARD":
         return
     rows = standing.get(node)
+    own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
+    main = own[_main_hostgroup(family, own)]
     if rows is None:
         if family.is_galera and standing and family.offline is not None:
             result.pop(layout.key_of(row), None)
-            entering = _with(row, {columns.hostgroup: family.offline, columns.status: "ONLINE"})
+            source = own.get(family.offline, main)
+            entering = _with(source, {columns.hostgroup: family.offline, columns.status: "ONLINE"})
             result[layout.key_of(entering)] = entering
         return
-    own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
     result.pop(layout.key_of(row), None)
     for current in rows:
-        source = own.get(current[columns.hostgroup], next(iter(own.values())))
+        source = own.get(current[columns.hostgroup], main)
         changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
         if family.is_galera:
             changes[columns.status] = _galera_status(columns, current, rows)

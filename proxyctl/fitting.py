@@ -32,21 +32,23 @@ def misfits(
     for name, table in tables.items():
         layout = layouts.get(name)
         if layout is None:
-            yield _mistake(_first(table), name, f"ProxySQL {version} has no table {name}")
+            yield mistake_at(_first(table), name, f"ProxySQL {version} has no table {name}")
             continue
         for column, where in table.used.items():
             if column not in layout.index:
-                yield _mistake(where, f"{name}.{column}", f"ProxySQL {version} has no such column")
+                message = f"ProxySQL {version} has no such column"
+                yield mistake_at(where, f"{name}.{column}", message)
 
 
 def _first(table: DesiredTable) -> Where | None:
     return next(iter(table.where.values()), None)
 
 
-def _mistake(where: Where | None, key: str, message: str) -> Mistake:
+def mistake_at(where: Where | None, key: str, message: str, hint: str | None = None) -> Mistake:
+    """Return a mistake at a place in the files, as far as it is known."""
     if where is None:
-        return Mistake("files", 0, 0, key, message)
-    return Mistake(where.path, where.line, where.column, key, message)
+        return Mistake("files", 0, 0, key, message, hint)
+    return Mistake(where.path, where.line, where.column, key, message, hint)
 
 
 def mistakes_at_instance(
@@ -58,19 +60,11 @@ def mistakes_at_instance(
         return
     for key in users.rows:
         if key[0] in admin_names:
-            where = users.where.get(key)
-            yield replace_hint(
-                _mistake(
-                    where,
-                    "username",
-                    f"{key[0]!r} is an administrator of this instance; as a mysql_users row it"
-                    " would replace that login and lock the administrator out",
-                ),
+            yield mistake_at(
+                users.where.get(key),
+                "username",
+                f"{key[0]!r} is an administrator of this instance; as a mysql_users row it"
+                " would replace that login and lock the administrator out",
                 "choose another name for the application user, or remove the name from"
                 " admin-admin_credentials / admin-stats_credentials first",
             )
-
-
-def replace_hint(mistake: Mistake, hint: str) -> Mistake:
-    """Return the mistake with a hint."""
-    return replace(mistake, hint=hint)

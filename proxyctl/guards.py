@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import Layout, Value
 from proxyctl.families import Family
 from proxyctl.plan import ADD, DELETE, ModulePlan, Refusal
-from proxyctl.state import GuardLimits, Layer, Rows
+from proxyctl.state import GuardLimits, Key, Layer, Rows
 from proxyctl.survey import TableSurvey
 
 FORCE = "--force"
@@ -40,20 +40,19 @@ def _too_many_deletes(
     module: ModulePlan, survey: TableSurvey, limits: GuardLimits
 ) -> Iterator[Refusal]:
     table = survey.layout.name
-    present = max(len(survey.memory), survey.runtime_count)
+    present = max(survey.memory_count, survey.runtime_count)
     changes = [change for change in module.changes if change.table == table]
     if not any(change.action == DELETE for change in changes):
         return
+    place = survey.place or _itself
     added = {_node(survey.layout, change.key) for change in changes if change.action == ADD}
     # A row that the files deactivate leaves RUNTIME, but nothing is lost.
-    still_there = survey.desired.rows if survey.desired else {}
-    gone = [
-        change
+    still_there = set(map(place, survey.desired.rows)) if survey.desired else set()
+    gone = {
+        place(change.key)
         for change in changes
-        if change.action == DELETE
-        and change.key not in still_there
-        and _node(survey.layout, change.key) not in added
-    ]
+        if change.action == DELETE and _node(survey.layout, change.key) not in added
+    } - still_there
     remaining = len(survey.target)
     if table in NEVER_EMPTIED and gone and remaining == 0:
         yield Refusal("table_emptied", f"{table}: all rows would be deleted ({present})", FORCE)
@@ -68,7 +67,11 @@ def _too_many_deletes(
         )
 
 
-def _node(layout: Layout, key: tuple[Value, ...]) -> tuple[Value, ...]:
+def _itself(key: Key) -> Key:
+    return key
+
+
+def _node(layout: Layout, key: Key) -> Key:
     """Return what stays the same when a server moves to another hostgroup; else the key."""
     return key[1:] if layout.name.endswith("_servers") and len(key) == 3 else key
 

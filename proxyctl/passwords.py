@@ -1,8 +1,10 @@
 """Whether a clear-text password and a stored hash are the same password.
 
-ProxySQL stores passwords as given: clear text, `*` and 40 hex digits (mysql_native_password), or
-`$A$005$` with salt and digest (caching_sha2_password). Comparing texts would report a change for
-every user whose hash stands in one place and whose clear text in the other.
+ProxySQL stores passwords as given. For MySQL: clear text, `*` and 40 hex digits
+(mysql_native_password), or `$A$005$` with salt and digest (caching_sha2_password). Comparing texts
+would report a change for every user whose hash stands in one place and whose clear text in the
+other. For PostgreSQL: clear text, `SCRAM-SHA-256$` or `md5`; there only equal texts are equal,
+since what ProxySQL can do at a backend differs between them.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import re
 
 _NATIVE = re.compile(r"\*[0-9A-Fa-f]{40}\Z")
 _SHA2 = re.compile(r"\$A\$([0-9A-Fa-f]{3})\$(.{20})([./0-9A-Za-z]{43})\Z", re.DOTALL)
+_SCRAM = re.compile(r"SCRAM-SHA-256\$\d+:[A-Za-z0-9+/=]+\$[A-Za-z0-9+/=]+:[A-Za-z0-9+/=]+\Z")
+_MD5 = re.compile(r"md5[0-9a-f]{32}\Z")
 _CRYPT_ALPHABET = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CRYPT_ORDER = (
     (0, 10, 20), (21, 1, 11), (12, 22, 2), (3, 13, 23), (24, 4, 14),
@@ -20,15 +24,29 @@ _CRYPT_ORDER = (
 )  # fmt: skip
 
 
-def same_password(one: str, other: str) -> bool:
-    """Return whether both texts stand for one password: identical, or clear text and its hash."""
+def same_password(table: str, one: str, other: str) -> bool:
+    """Return whether both texts stand for one password of a users table.
+
+    They do if they are identical, or for MySQL clear text and its hash.
+    """
     if one == other:
         return True
-    return _verifies(one, other) or _verifies(other, one)
+    return _is_mysql(table) and (_verifies(one, other) or _verifies(other, one))
+
+
+def hashed_password(table: str, password: str) -> str | None:
+    """Return a hash that does the same in a users table; None if there is none to be sure of."""
+    if _is_mysql(table):
+        return password if is_hash(password) else native_hash(password)
+    return password if _SCRAM.match(password) or _MD5.match(password) else None
+
+
+def _is_mysql(table: str) -> bool:
+    return table.startswith("mysql_")
 
 
 def is_hash(text: str) -> bool:
-    """Return whether the text is a hash that ProxySQL knows, and not clear text."""
+    """Return whether the text is a hash that ProxySQL takes for MySQL, and not clear text."""
     return bool(_NATIVE.match(text) or _SHA2.match(text))
 
 

@@ -7,11 +7,12 @@ is not what the files say. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from proxyctl.catalog import Layout
 from proxyctl.compare import Difference
-from proxyctl.plan import ModulePlan, Refusal
+from proxyctl.plan import Change, ModulePlan, Refusal
 from proxyctl.state import KEEP, Key, Layer
 from proxyctl.survey import TableSurvey
 
@@ -20,13 +21,35 @@ DISCARD, INCLUDE = "--discard-pending", "--include-pending"
 
 @dataclass(frozen=True)
 class Pending:
-    """One pending edit: in a row (or columns) of ours, or in somebody else's."""
+    """One pending edit: in a row (or columns) of ours, or in somebody else's.
 
-    table: str
-    key: Key
+    `difference`: the layer's row, and MEMORY's as it would arrive there.
+    """
+
+    layout: Layout
     layer: Layer
-    columns: tuple[str, ...]
+    difference: Difference
     is_ours: bool
+
+    @property
+    def table(self) -> str:
+        """The table's name in the catalogue."""
+        return self.layout.name
+
+    @property
+    def key(self) -> Key:
+        """The primary key of the row."""
+        return self.difference.key
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were edited; none for a whole row."""
+        return tuple(self.layout.names[position] for position in self.difference.columns)
+
+    @property
+    def change(self) -> Change:
+        """The edit as a change of the layer, which a LOAD or SAVE of the module makes."""
+        return Change(self.layout, self.key, (self.layer,), self.difference, {})
 
     def text(self) -> str:
         """Return the edit in a few words."""
@@ -36,7 +59,7 @@ class Pending:
         return f"{self.table} {key}: {what} edited in MEMORY, {verb}"
 
 
-def pending_edits(module: ModulePlan) -> list[Pending]:
+def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
     """Return the pending edits that this module's steps would publish, persist or overwrite.
 
     Shape: sorted by table, in the order of the rows; a row is listed once, for the first layer.
@@ -50,7 +73,7 @@ def pending_edits(module: ModulePlan) -> list[Pending]:
         if not module.load:
             # Writing MEMORY loses an edit of our rows; without a LOAD it publishes nothing.
             edits = [edit for edit in edits if edit.is_ours]
-        if module.save:
+        if module.save and saves:
             edits += [e for d in survey.unsaved for e in _edits(survey, d, Layer.DISK)]
         for edit in edits:
             found.setdefault((edit.table, edit.key, edit.is_ours), edit)
@@ -60,15 +83,14 @@ def pending_edits(module: ModulePlan) -> list[Pending]:
 def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterator[Pending]:
     """Yield the edit of a managed part, and the edit of an unmanaged part, of one row."""
     layout, desired, key = survey.layout, survey.desired, difference.key
-    names = tuple(layout.names[position] for position in difference.columns)
     if desired is None or not desired.owns(key):
-        yield Pending(layout.name, key, layer, names, is_ours=False)
+        yield Pending(layout, layer, difference, is_ours=False)
         return
     wanted = desired.rows.get(key)
     memory, target = survey.memory.get(key), survey.target.get(key)
     if wanted is None or difference.current is None or difference.desired is None:
         if memory != target:
-            yield Pending(layout.name, key, layer, (), is_ours=True)
+            yield Pending(layout, layer, replace(difference, columns=()), is_ours=True)
         return
     kept = {
         position
@@ -76,28 +98,21 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
         if wanted[position] is KEEP or layout.names[position] in desired.keep_on_update
     }
     ours = tuple(
-        layout.names[position]
+        position
         for position in difference.columns
         if position not in kept
         and (memory is None or target is None or memory[position] != target[position])
     )
     if ours:
-        yield Pending(layout.name, key, layer, ours, is_ours=True)
+        yield Pending(layout, layer, replace(difference, columns=ours), is_ours=True)
     if kept:
-        others = tuple(layout.names[position] for position in sorted(kept))
-        yield Pending(layout.name, key, layer, others, is_ours=False)
+        others = replace(difference, columns=tuple(sorted(kept)))
+        yield Pending(layout, layer, others, is_ours=False)
 
 
-def refusals(
-    module: ModulePlan, *, discard: bool, include: bool, leftovers: frozenset[str]
-) -> Iterator[Refusal]:
-    """Yield the refusals for the pending edits of a module.
-
-    `leftovers`: admin modules named in the lock of a proxyctl that died: its edits are ours.
-    """
-    if module.name in leftovers:
-        return
-    for edit in pending_edits(module):
+def refusals(edits: Iterable[Pending], *, discard: bool, include: bool) -> Iterator[Refusal]:
+    """Yield the refusals for pending edits."""
+    for edit in edits:
         if edit.is_ours and not discard:
             yield Refusal("pending_edit", f"{edit.text()}; the files say otherwise", DISCARD)
         elif not edit.is_ours and not include:

@@ -18,7 +18,7 @@ from proxyctl.compare import Difference
 from proxyctl.families import Family, placed_rows
 from proxyctl.sql import Statement, is_secret, transition
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Where
-from proxyctl.survey import Surroundings, TableSurvey, value_of
+from proxyctl.survey import Surroundings, TableSurvey, one_key_a_node, value_of
 
 ADD, CHANGE, DELETE = "add", "change", "delete"
 
@@ -96,6 +96,7 @@ class ModulePlan:
     Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
     in the union step). `final` is what MEMORY holds before the SAVE. `surveys` has every table of
     the module that was read. Rows that are the survey's `memory` object need no statement.
+    `included` are other people's edits in MEMORY that go along with the LOAD or SAVE.
     """
 
     module: AdminModule
@@ -105,6 +106,7 @@ class ModulePlan:
     save: bool
     images: list[dict[str, Rows]] = field(default_factory=list)
     final: dict[str, Rows] = field(default_factory=dict)
+    included: list[Change] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -120,6 +122,16 @@ class ModulePlan:
     def does_something(self) -> bool:
         """Whether an apply has any step for this module."""
         return self.stages or self.load or self.save
+
+    @property
+    def changes_regex_engine(self) -> bool:
+        """Whether rules have to be loaded again, to be compiled by another engine."""
+        return any(
+            change.key == ("mysql-query_processor_regex",)
+            for found in self.surveys.values()
+            if found.layout.name == "mysql_variables"
+            for change in found.changes.get(Layer.RUNTIME, ())
+        )
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
         """Return how many rows are added, changed and deleted in a layer, by action."""
@@ -164,6 +176,8 @@ class Plan:
     left_alone: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     restart_required: list[str] = field(default_factory=list)
+    saves: bool = True
+    """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
     families: tuple[Family, ...] = ()
     """The families that the monitor will place once everything is loaded."""
     families_before: tuple[Family, ...] = ()
@@ -181,6 +195,17 @@ class Plan:
         for module in self.modules:
             found += module.counts(layer)
         return {action: found[action] for action in (ADD, CHANGE, DELETE)}
+
+    @property
+    def secrets(self) -> list[Value]:
+        """The secrets that would be written, in the order of the changes."""
+        return [
+            value_of(change.shown.desired, change.layout.index[field.column])
+            for module in self.modules
+            for change in module.changes
+            for field in change.fields
+            if field.is_secret and change.shown.desired is not None
+        ]
 
     @property
     def fingerprint(self) -> str:
@@ -202,14 +227,18 @@ class Plan:
     def _content(self) -> Iterator[object]:
         for module in self.modules:
             yield [module.name, module.load, module.save, len(module.images)]
-            for change in module.changes:
-                fields = [
-                    [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
-                    for f in change.fields
-                ]
-                gone = change.row if change.action == DELETE else None
-                yield [change.table, [*change.key], change.action, [*change.layers], fields, gone]
+            yield from map(_change_content, module.changes)
+            yield ["included", *map(_change_content, module.included)]
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
+
+
+def _change_content(change: Change) -> list[object]:
+    fields = [
+        [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
+        for f in change.fields
+    ]
+    gone = change.row if change.action == DELETE else None
+    return [change.table, [*change.key], change.action, [*change.layers], fields, gone]
 
 
 def plan_module(
@@ -238,6 +267,8 @@ def changes_of(survey: TableSurvey) -> list[Change]:
     """Return the differences of the three layers as one change a row, sorted by key."""
     places = survey.desired.where if survey.desired else {}
     lists = [survey.changes.get(layer, []) for layer in _SHOWN_FIRST]
+    if survey.place is not None:
+        lists = one_key_a_node(survey, survey.place, lists)
     keys = [[difference.key for difference in found] for found in lists]
     if keys[0] == keys[1] == keys[2]:
         # Nothing, or a first apply: every layer lacks the same rows.

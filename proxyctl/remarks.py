@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from proxyctl.catalog import Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
-from proxyctl.plan import ModulePlan
+from proxyctl.families import Family
+from proxyctl.plan import ADD, ModulePlan
 from proxyctl.state import KEEP, Key
 from proxyctl.survey import TableSurvey
 
@@ -35,6 +37,29 @@ def _held(found: TableSurvey) -> Iterator[str]:
         wanted = found.desired.rows.get(key)
         if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
             yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
+
+
+def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
+    """Return the new nodes that enter through another hostgroup than their own, and that hostgroup.
+
+    A node that joins a placed Galera family is loaded into its offline hostgroup first: as a writer
+    it would take writes beside the one that is there.
+    """
+    loaded = module.images[-1].get("mysql_servers", {}) if module.images else {}
+    added = {
+        change.key
+        for change in module.changes
+        if change.table == "mysql_servers" and change.action == ADD
+    }
+    return {
+        key: family.offline
+        for family in families
+        if family.is_galera and family.offline is not None
+        for key in added
+        if key[0] in family.hostgroups
+        and key not in loaded
+        and (family.offline, *key[1:]) in loaded
+    }
 
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:

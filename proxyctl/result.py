@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from proxyctl.errors import ExitCode
-
 OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
 
 
@@ -25,7 +23,7 @@ class ModuleResult:
 
 @dataclass
 class ApplyResult:
-    """What an apply did. `exit_code` follows from it; an apply that failed raises instead."""
+    """What an apply did; one that failed raises instead."""
 
     modules: list[ModuleResult] = field(default_factory=list)
     statements: int = 0
@@ -33,8 +31,3 @@ class ApplyResult:
     saves: int = 0
     notes: list[str] = field(default_factory=list)
     snapshot: str | None = None
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """DONE: an apply that did not finish is an ApplyError."""
-        return ExitCode.DONE

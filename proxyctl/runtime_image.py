@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM
 from proxyctl.compare import canonical_variable, fold_users
 from proxyctl.state import KEEP, DesiredRow, Key
 
@@ -68,7 +69,7 @@ def runtime_image(
 def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     name = layout.name
     if layout.table.prefix is not None:
-        yield from ((key, _variable(row)) for key, row in rows.items())
+        yield from _variables(rows)
     elif name.endswith("_servers"):
         yield from _servers(layout, rows)
     elif name.endswith("_users"):
@@ -83,8 +84,17 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
         yield from _hostgroups(layout, rows)
 
 
-def _variable(row: DesiredRow) -> DesiredRow:
-    return (row[0], canonical_variable(str(row[0]), row[1]))
+def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    """Yield what RUNTIME shows of variables.
+
+    MEMORY keeps the difference count of a checksum that is off. A character set that does not fit
+    its collation is not settled here: which of them wins depends on what RUNTIME held before.
+    """
+    shown = {key: (row[0], canonical_variable(str(row[0]), row[1])) for key, row in rows.items()}
+    for checksum, diffs in DIFFS_BY_CHECKSUM.items():
+        if (diffs,) in shown and shown.get((checksum,), ("", ""))[1] == "false":
+            shown[(diffs,)] = (diffs, "0")
+    yield from shown.items()
 
 
 def _servers(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:

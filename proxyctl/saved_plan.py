@@ -1,12 +1,16 @@
 """A saved plan: a receipt of what was reviewed, not a script.
 
 `apply PLANFILE` computes the plan again from the same files and the same instance, and refuses when
-the fingerprint differs. No statement is read from the file and no secret stands in it.
+the fingerprint differs. No statement is read from the file and no secret stands in it; that a
+secret is still the one of the plan is told by a salted hash that is slow on purpose.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +29,7 @@ class SavedPlan:
 
     address: str
     fingerprint: str
+    seal: str
     paths: tuple[str, ...]
     variables: tuple[str, ...]
     options: tuple[str, ...]
@@ -49,7 +54,7 @@ class SavedPlan:
                 f" {__version__} reads format {FORMAT}",
                 hint="make the plan again with this version",
             )
-        texts = [document.get("address"), document.get("fingerprint")]
+        texts = [document.get(name) for name in ("address", "fingerprint", "seal")]
         lists = [document.get(name) for name in ("paths", "variables", "options")]
         is_sound = all(isinstance(text, str) for text in texts) and all(
             isinstance(items, list) and all(isinstance(item, str) for item in items)
@@ -57,7 +62,15 @@ class SavedPlan:
         )
         if not is_sound:
             raise ProxyctlError(f"{path}: the saved plan is damaged", hint=_HINT)
-        return cls(str(texts[0]), str(texts[1]), *(tuple(map(str, items or ())) for items in lists))
+        address, fingerprint, seal = map(str, texts)
+        return cls(address, fingerprint, seal, *(tuple(map(str, items or ())) for items in lists))
+
+    def is_of(self, plan: Plan) -> bool:
+        """Return whether the plan does the same as the saved one, with the same secrets."""
+        if plan.fingerprint != self.fingerprint:
+            return False
+        salt, _, _ = self.seal.partition(":")
+        return hmac.compare_digest(self.seal, _seal(plan, salt))
 
     def check_address(self, address: str) -> None:
         """Refuse an instance other than the one the plan was made for."""
@@ -66,6 +79,16 @@ class SavedPlan:
                 f"the plan was made for {self.address}, not for {address}",
                 hint="make a plan for this instance",
             )
+
+
+def _seal(plan: Plan, salt: str) -> str:
+    """Return `salt:hash` of the secrets that the plan would write; empty without any."""
+    secrets = plan.secrets
+    if not secrets:
+        return ""
+    text = json.dumps(secrets).encode()
+    found = hashlib.scrypt(text, salt=salt.encode(), n=2**14, r=8, p=1, dklen=32)
+    return f"{salt}:{found.hex()}"
 
 
 _HINT = "make one with: proxyctl plan --out FILE"
@@ -81,6 +104,7 @@ def save(
         "proxyctl": __version__,
         "address": plan.address,
         "fingerprint": plan.fingerprint,
+        "seal": _seal(plan, os.urandom(16).hex()),
         "paths": list(paths),
         "variables": list(variables),
         "options": list(options),

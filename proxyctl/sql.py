@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.state import Key, Layer, Row
 
@@ -174,34 +174,42 @@ def update(layout: Layout, key: Key, before: Row, after: Row) -> Statement:
     )
 
 
-def select_json(layout: Layout, layer: Layer, *, chunk: int) -> str:
-    """Return the SELECT that reads a table as JSON arrays of rows, at most `chunk` rows an array.
+def select_json(
+    layouts: Sequence[Layout], layer: Layer, *, chunk: int, has_blobs: bool = False
+) -> str:
+    """Return one SELECT that reads tables as JSON arrays of rows, at most `chunk` rows an array.
 
     JSON made inside SQLite reads five times faster than rows, which ProxySQL sends field by field.
-    Grouping by rowid costs no sort, and keeps every field far below the size of a packet.
+    Grouping by rowid costs no sort, and keeps every field far below the size of a packet. A
+    statement that names RUNTIME tables makes ProxySQL fill each of them first, and some fill their
+    neighbours too: named together they are filled once, and show one moment.
+
+    Shape of the answer: (number of the table, JSON text, how many rows it holds), and at the very
+    end one row (NULL, NULL, how many rows the tables have). ProxySQL answers OK with part of the
+    rows, or none, when a SELECT fails while it runs: without that end nothing may be believed.
+    `has_blobs`: with BLOBs as their bytes (slower); without it one BLOB is such a failure.
     """
-    return f"SELECT {_json_of(layout, layer, chunk)}"
-
-
-def select_json_together(layouts: Sequence[Layout], layer: Layer, *, chunk: int) -> str:
-    """Return one SELECT of several tables: each row tells by its number which table it is of.
-
-    A statement that names RUNTIME tables makes ProxySQL fill each of them first, and some fill
-    their neighbours too: named together they are filled once, and show one moment.
-    """
-    parts = (
-        f"SELECT {number}, {_json_of(layout, layer, chunk)}"
+    cell = _cell_of_blob if has_blobs else _cell
+    parts = [
+        f"SELECT {number}, json_group_array(json_array({','.join(map(cell, layout.columns))})),"
+        f" count(*) FROM {table_name(layout, layer)}{_where(layout)} GROUP BY rowid/{chunk}"
         for number, layout in enumerate(layouts)
+    ]
+    counts = (
+        f"(SELECT count(*) FROM {table_name(layout, layer)}{_where(layout)})" for layout in layouts
     )
-    return " UNION ALL ".join(parts)
+    return " UNION ALL ".join([*parts, f"SELECT NULL, NULL, {'+'.join(counts)}"])
 
 
-def _json_of(layout: Layout, layer: Layer, chunk: int) -> str:
-    fields = ",".join(map(quoted_name, layout.names))
-    return (
-        f"json_group_array(json_array({fields}))"
-        f" FROM {table_name(layout, layer)}{_where(layout)} GROUP BY rowid/{chunk}"
-    )
+def _cell(column: Column) -> str:
+    return quoted_name(column.name)
+
+
+def _cell_of_blob(column: Column) -> str:
+    """A BLOB is what ProxySQL's own reading makes of it: text up to a NUL byte, or a number."""
+    name, kind = quoted_name(column.name), "INTEGER" if column.is_numeric else "TEXT"
+    text = f"substr({name},1,ifnull(nullif(instr({name},X'00'),0)-1,length({name})))"
+    return f"CASE typeof({name}) WHEN 'blob' THEN CAST({text} AS {kind}) ELSE {name} END"
 
 
 def select_rows(layout: Layout, layer: Layer) -> str:
@@ -233,31 +241,40 @@ def transition(
     """Yield the fewest plain statements that turn one set of rows into the other.
 
     Deletes come first, so that an UPDATE or INSERT never meets a row that is about to leave. An
-    update that would meet a second UNIQUE key on the way is made as delete and insert.
+    update that would meet a row of the same UNIQUE value on the way is made as delete and insert.
     """
     gone = [key for key in before if key not in after]
     changed = [key for key, row in after.items() if key in before and before[key] != row]
-    new: Sequence[Row] = [row for key, row in after.items() if key not in before]
-    if layout.table.unique:
-        taken = {
-            tuple(row[layout.index[name]] for name in unique): key
-            for unique in layout.table.unique
-            for key, row in before.items()
-            if key not in gone
-        }
-        clashing = [key for key in changed if _clashes(layout, key, after[key], taken)]
-        if clashing:
-            gone += clashing
-            changed = [key for key in changed if key not in set(clashing)]
-            new = [*new, *(after[key] for key in clashing)]
+    new: list[Row] = [row for key, row in after.items() if key not in before]
+    clashing = _clashing(layout, changed, before, after)
+    if clashing:
+        gone += clashing
+        new += [after[key] for key in clashing]
+        moved = set(clashing)
+        changed = [key for key in changed if key not in moved]
     yield from deletes(layout, gone)
     yield from (update(layout, key, before[key], after[key]) for key in changed)
     yield from inserts(layout, new)
 
 
-def _clashes(layout: Layout, key: Key, row: Row, taken: dict[tuple[Value, ...], Key]) -> bool:
+def _clashing(
+    layout: Layout, changed: list[Key], before: dict[Key, Row], after: dict[Key, Row]
+) -> list[Key]:
+    """Return the changed rows that take a UNIQUE value which another row has before the updates.
+
+    Each UNIQUE constraint for itself: a hostgroup may well be the writer of one row and the reader
+    of another. NULL is never equal to NULL there.
+    """
+    found: dict[Key, None] = {}
     for unique in layout.table.unique:
-        holder = taken.get(tuple(row[layout.index[name]] for name in unique))
-        if holder is not None and holder != key:
-            return True
-    return False
+        positions = [layout.index[name] for name in unique]
+
+        def value(row: Row, positions: list[int] = positions) -> tuple[Value, ...]:
+            return tuple([row[position] for position in positions])
+
+        holders = {value(row): key for key, row in before.items() if key in after}
+        for key in changed:
+            taken = value(after[key])
+            if None not in taken and holders.get(taken, key) != key:
+                found[key] = None
+    return list(found)

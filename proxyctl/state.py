@@ -5,7 +5,7 @@ Both sides meet in the shapes of this file. Nothing here reads a file or talks t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
@@ -61,15 +61,34 @@ class Where(NamedTuple):
         return f"{self.path}:{self.line}:{self.column}"
 
 
+class Span(NamedTuple):
+    """Numbers from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+
+class Glob(NamedTuple):
+    """Texts that fit a pattern with `*`, `?` and `[...]`, as `fnmatch` reads it."""
+
+    pattern: str
+
+
+Term = Value | Span | Glob
+"""What a scope allows for one key column; a value allows only itself."""
+
+
 @dataclass(frozen=True)
 class Scope:
     """The part of a table that the files own (`manage:`).
 
     `owns` answers for a primary key; `text` is the scope as the file has it (`rule_id 10-5999`).
+    `terms` says the same as data, for SQL: any of a column's terms, and all of the columns.
     """
 
     owns: Callable[[Key], bool]
     text: str
+    terms: Mapping[str, Sequence[Term]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ than are being compared. The callable is the only thing here that may reach a se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
-from proxyctl.families import Family, Node, ServersVerdict, compare_servers
+from proxyctl.families import Family, Node, ServersVerdict, compare_servers, place_of
 from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 
@@ -29,7 +29,9 @@ class TableSurvey:
     halves); they are the same object where nothing is staged. `changes` lists per layer where it
     differs from the files. `unpublished` and `unsaved` list where RUNTIME and DISK differ from
     MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` and `disk` are
-    kept only where a restore or a placement needs them.
+    kept only where a restore or a placement needs them. `memory_count` and `runtime_count` count a
+    user and a node of a family once, however many rows they have; `place` tells by a row's key what
+    it counts as.
     """
 
     layout: Layout
@@ -41,7 +43,9 @@ class TableSurvey:
     unsaved: list[Difference] = field(default_factory=list)
     runtime: Rows | None = None
     disk: Rows | None = None
+    memory_count: int = 0
     runtime_count: int = 0
+    place: Callable[[Key], Key] | None = None
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
     drained: list[Node] = field(default_factory=list)
     discovered: list[Node] = field(default_factory=list)
@@ -77,18 +81,49 @@ def survey_table(
     memory = read(Layer.MEMORY)
     survey = TableSurvey(layout, desired, memory, memory)
     folded = _folded(layout, memory)
+    families = (*surroundings.memory_families, *surroundings.families)
+    if _is_servers(layout) and families:
+        survey.place = place_of(families)
+    survey.memory_count = _count(survey, folded)
     _against_memory(survey, folded, surroundings)
     _against_disk(survey, folded, read(Layer.DISK), surroundings)
     _against_runtime(survey, folded, read(Layer.RUNTIME), surroundings)
     return survey
 
 
+def _count(survey: TableSurvey, folded: Rows) -> int:
+    return len(folded) if survey.place is None else len(set(map(survey.place, folded)))
+
+
+def one_key_a_node(
+    survey: TableSurvey, place: Callable[[Key], Key], lists: list[list[Difference]]
+) -> list[list[Difference]]:
+    """Return the differences with one key for all rows of a node that leaves its family.
+
+    RUNTIME has them in other hostgroups than MEMORY; the key is that of a row that both have, if
+    there is one.
+    """
+    staying = set(map(place, survey.desired.rows)) if survey.desired else set()
+    keys: dict[Key, Key] = {}
+
+    def renamed(difference: Difference) -> Difference:
+        where = place(difference.key)
+        if difference.desired is not None or where in staying:
+            return difference
+        return replace(difference, key=keys.setdefault(where, difference.key))
+
+    return [
+        [renamed(one) for one in sorted(found, key=lambda one: one.key not in survey.memory)]
+        for found in lists
+    ]
+
+
 def _folded(layout: Layout, rows: Rows) -> Rows:
-    return fold_users(layout, rows) if layout.name.endswith("_users") and _halves(layout) else rows
+    return fold_users(layout, rows) if _is_users(layout) else rows
 
 
-def _halves(layout: Layout) -> bool:
-    return "frontend" in layout.index
+def _is_users(layout: Layout) -> bool:
+    return layout.name.endswith("_users") and "frontend" in layout.index
 
 
 def _is_servers(layout: Layout) -> bool:
@@ -147,9 +182,13 @@ def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Differe
     """
     result = dict(memory)
     is_users = folded is not memory
-    for change in changes:
+    found = list(changes)
+    # All rows leave before any comes: the second half of a user that goes may be a row that comes.
+    for change in found:
         if change.current is not None:
-            _remove(result, change.key, memory, folded, is_users=is_users)
+            # Not change.key: a node of a family may stand elsewhere than where it is configured.
+            _remove(result, layout.key_of(change.current), memory, folded, is_users=is_users)
+    for change in found:
         if change.desired is None:
             continue
         if change.current is None and KEEP not in change.desired:
@@ -235,7 +274,7 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     status = layout.index["status"]
     live = {key: row for key, row in runtime.items() if str(row[status]).upper() != "OFFLINE_HARD"}
     survey.draining = len(runtime) - len(live)
-    survey.runtime_count = len(live)
+    survey.runtime_count = _count(survey, live)
     survey.runtime = live
     survey.changes[Layer.RUNTIME] = []
     if survey.desired is not None:

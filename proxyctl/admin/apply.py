@@ -291,6 +291,8 @@ class _Run:
     def _unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
         if isinstance(error, RefusedError):
+            if all(result.memory == OLD for result in self.results.values()):
+                return error
             return self._failure(error, "MEMORY is left to the apply that holds the lock now")
         try:
             self._revive(error)
@@ -326,11 +328,20 @@ class _Run:
             return self._failure(error, "left to the apply that holds the lock now")
         try:
             self._revive(error)
-            for module in reversed(self.modules):
+            for module in self._backwards():
                 self._restore_module(module)
         except Exception as second:
             return self._failure(error, f"restoring failed: {_message(second)}")
         return self._failure(error, "everything was restored")
+
+    def _backwards(self) -> list[ModulePlan]:
+        """Return the modules in reverse order of their LOADs.
+
+        Rules keep the regular expression engine that they were loaded with, so a changed one comes
+        back before them.
+        """
+        modules = self.modules[::-1]
+        return sorted(modules, key=lambda module: not module.changes_regex_engine)
 
     def _restore_module(self, module: ModulePlan) -> None:
         result = self.results[module.name]
@@ -366,10 +377,14 @@ class _Run:
 
     def _failure(self, error: BaseException, what: str) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        if self.is_gone:
+            for result in self.results.values():
+                result.memory = result.runtime = UNKNOWN
         lost = f"{self.lost.message}\nafter reconnecting: " if self.lost else ""
         return kind(
             f"{lost}{_message(error)}\n{what}",
-            hint="a plain second run of apply finishes or says what stands in the way",
+            hint=getattr(error, "hint", None)
+            or "a plain second run of apply finishes or says what stands in the way",
             layers=[result.text() for result in self.results.values()],
         )
 

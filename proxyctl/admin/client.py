@@ -12,7 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.catalog import Version, parse_version
@@ -86,6 +86,13 @@ class AdminClient:
         """
         self.close()
         self._connection = _open(self.login)
+        try:
+            self._look_who_answers()
+        except BaseException:
+            self.close()
+            raise
+
+    def _look_who_answers(self) -> None:
         rows = self.query("SELECT @@version")
         self.version_text = str(rows[0][0]) if rows else ""
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
@@ -245,7 +252,7 @@ def _open(login: Login) -> Connection[Any]:
             port=login.port,
             unix_socket=login.socket,
             user=login.user,
-            password=login.password,
+            password=login.password.encode(),  # as text, PyMySQL would take it for latin1
             connect_timeout=login.connect_timeout_s,
             read_timeout=login.connect_timeout_s,
             write_timeout=login.read_timeout_s,
@@ -258,7 +265,7 @@ def _open(login: Login) -> Connection[Any]:
         )
         # The greeting comes at once or never; a statement may wait for somebody else's.
         connection._read_timeout = login.read_timeout_s
-    except (TimeoutError, err.Error, OSError, ssl.SSLError) as error:
+    except (err.Error, OSError, UnicodeError) as error:
         raise _refused(login, error) from error
     return connection
 
@@ -299,6 +306,8 @@ def _tls(login: Login) -> ssl.SSLContext | None:
 def _refused(login: Login, error: Exception) -> InstanceError:
     code, text = _code_and_text(error)
     where = f"{login.user}@{login.address}"
+    if isinstance(error, UnicodeError):
+        return InstanceError(f"{login.host}: not a host name")
     if code == 1040 and "only connect locally" in text:
         return InstanceError(
             f"{where}: ProxySQL lets {login.user} in only from the machine it runs on",
@@ -322,8 +331,3 @@ def _refused(login: Login, error: Exception) -> InstanceError:
         f"cannot connect to {login.address}: {reason}",
         hint="is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?",
     )
-
-
-def relogin(login: Login, *, read_timeout_s: int) -> Login:
-    """Return the login with another read timeout."""
-    return replace(login, read_timeout_s=read_timeout_s)

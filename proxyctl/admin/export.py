@@ -54,7 +54,7 @@ def _export_table(
     if layout.table.prefix is not None:
         export_variables(exported, rows.values(), secrets)
     elif rows:
-        exported.tables[layout.name] = with_secrets(layout, sorted_rows(rows), secrets)
+        exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
     if found.unpublished:
         exported.warnings.append(
             f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(found.unpublished), 'row')}"

@@ -12,7 +12,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from proxyctl.admin.client import AdminClient
@@ -22,6 +22,8 @@ from proxyctl.sql import Statement, literal
 LEASE_S = 60
 POLL_S = 0.5
 _TABLE = "proxyctl_lock"
+_ABANDONED = "abandoned"
+"""The stage of a row that only keeps the modules which a dead apply left half done."""
 _CREATE = (
     f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"
     " pid INT, purpose, stage, modules, expires INT)"
@@ -37,11 +39,11 @@ class Holder:
     owner: str
     host: str
     pid: int
+    expires: int
+    left_s: int
     purpose: str
     stage: str
     modules: tuple[str, ...]
-    expires: int
-    left_s: int
 
     def is_dead(self) -> bool:
         """Return whether it expired, or was taken on this machine by a process that is gone."""
@@ -67,7 +69,7 @@ class Lock:
     """The lock of one apply on one instance.
 
     `leftovers`: the admin modules that a dead owner had begun to write. What stands in their MEMORY
-    is our own, not a pending edit.
+    is our own, not a pending edit. They stay on record until an apply has finished them.
     """
 
     client: AdminClient
@@ -173,36 +175,56 @@ class Lock:
             )
         self._renewed = time.monotonic()
 
+    def finished(self, modules: Iterable[str]) -> None:
+        """Note that what a dead owner left in these modules is in order now."""
+        self.leftovers -= {*modules}
+
     def release(self) -> None:
-        """Give the lock back."""
-        if self._is_held:
-            self._is_held = False
-            self.client.execute(
-                Statement.plain(f"DELETE FROM {_TABLE} WHERE owner={literal(self.owner)}")
-            )
+        """Give the lock back. With a ProxySQL that was restarted, it is gone already."""
+        if self._is_held and read_holder(self.client) is not None:
+            _give_up(self.client, f"owner={literal(self.owner)}", self.leftovers)
+        self._is_held = False
 
 
 def read_holder(client: AdminClient) -> Holder | None:
     """Return who holds the lock, or None. The table need not exist."""
-    try:
-        rows = client.query(
-            "SELECT owner, host, pid, purpose, stage, modules, expires,"
-            f" expires-{_NOW} FROM {_TABLE}"
-        )
-    except StatementError as error:
-        if "no such table" in error.message:
-            return None
-        raise
+    # Asked first: a statement that fails would stand in the instance's error log.
+    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
+    if tables == [("0",)]:
+        return None
+    rows = client.query(
+        f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}"
+    )
     if not rows:
         return None
     owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
     named = tuple(json.loads(modules or "[]"))
-    return Holder(owner, host, int(pid), purpose, stage, named, int(expires), int(left))
+    return Holder(
+        owner, host, int(pid or 0), int(expires or 0), int(left or 0), purpose, stage, named
+    )
+
+
+def read_leftovers(client: AdminClient) -> frozenset[str]:
+    """Return the admin modules that an apply of ours had begun to write when it died."""
+    holder = read_holder(client)
+    return frozenset(holder.modules) if holder and holder.is_dead() else frozenset()
 
 
 def break_lock(client: AdminClient) -> Holder | None:
     """Remove the lock whoever holds it, and return the holder."""
     holder = read_holder(client)
-    if holder is not None:
-        client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE owner={literal(holder.owner)}"))
+    if holder is None or holder.stage == _ABANDONED:
+        return None
+    _give_up(client, "id=1", frozenset(holder.modules))
     return holder
+
+
+def _give_up(client: AdminClient, where: str, leftovers: frozenset[str]) -> None:
+    """Remove the row of the lock, or let it expire where the next apply has to know its modules."""
+    if not leftovers:
+        client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {where}"))
+        return
+    names = literal(json.dumps(sorted(leftovers)))
+    # Without an owner: a process that still lives must not find its lock again.
+    sets = f"owner='',stage={literal(_ABANDONED)},modules={names},expires=0"
+    client.execute(Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE {where}"))

@@ -23,6 +23,8 @@ ReadChunks = Callable[[Layout, Layer], list[bytes]]
 AHEAD = 3
 """Texts that wait to be taken. More would hold a large table in more layers than are compared."""
 
+LEAVE_S = 1.0
+"""How long to wait for the thread when an error ends the block."""
 
 SWITCH_S = 0.0005
 """How soon a busy main thread lets this one take up what has arrived. With Python's 5 ms, each of
@@ -33,7 +35,8 @@ class Prefetch:
     """Reads the requested layers in order, in a thread of its own, at most AHEAD ahead.
 
     `open_reader` opens the second connection and returns a function that reads, and one that closes
-    it. Anything that goes wrong ends the reading ahead; who asks then reads for himself.
+    it. What an instance may do (a lost connection, a refusal) ends the reading ahead, and who asks
+    then reads for himself; any other error is raised where its layer is asked for.
     """
 
     def __init__(
@@ -46,6 +49,8 @@ class Prefetch:
         self._coming = {(layout.name, layer) for layout, layer in requests}
         self._texts: dict[tuple[str, Layer], list[bytes]] = {}
         self._changed = threading.Condition()
+        self._unread: set[tuple[str, Layer]] = set()
+        self._error: BaseException | None = None
         self._is_awaited = False
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="proxyctl-prefetch", daemon=True)
@@ -66,19 +71,26 @@ class Prefetch:
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
-        self._thread.join()
+        # Who leaves with an error does not wait for an answer that may take a minute.
+        self._thread.join(None if error is None else LEAVE_S)
 
     def take(self, layout: Layout, layer: Layer) -> list[bytes] | None:
-        """Return the text of a layer that is read ahead, waiting for it; None if it is not."""
+        """Return the text of a layer that is read ahead, waiting for it; None if it is not.
+
+        Raises: what ended the reading ahead, unless it is a ProxyctlError.
+        """
         wanted = (layout.name, layer)
         with self._changed:
             self._is_awaited = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: wanted in self._texts or wanted not in self._coming)
             self._is_awaited = False
+            is_lost = wanted in self._unread
             self._coming.discard(wanted)
             text = self._texts.pop(wanted, None)
             self._changed.notify_all()
+        if is_lost and self._error is not None:
+            raise self._error
         return text
 
     def _run(self) -> None:
@@ -96,12 +108,20 @@ class Prefetch:
                     self._changed.notify_all()
         except ProxyctlError:
             # The one who asks reads for himself, and meets the error where it can be told.
-            with self._changed:
-                self._coming &= set(self._texts)
-                self._changed.notify_all()
+            self._end(None)
+        except BaseException as error:
+            self._end(error)
         finally:
             if close is not None:
                 close()
+
+    def _end(self, error: BaseException | None) -> None:
+        """Wake up who waits for a layer that will not come."""
+        with self._changed:
+            self._error = error
+            self._unread = self._coming - self._texts.keys()
+            self._coming -= self._unread
+            self._changed.notify_all()
 
     def _may_go_on(self) -> bool:
         return self._is_stopped or self._is_awaited or len(self._texts) < AHEAD

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.prefetch import Prefetch, ReadChunks, Request
 from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
-from proxyctl.errors import InternalError, StatementError
-from proxyctl.sql import literal, select_json, select_json_together, select_rows
+from proxyctl.errors import InstanceError, StatementError
+from proxyctl.sql import literal, select_json, select_rows, table_name
 from proxyctl.state import Key, Layer, Row, Rows
 
 if TYPE_CHECKING:
@@ -142,19 +142,43 @@ class TableReader:
 
     def read_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
         """Return the rows of several tables in one layer, by table, read at one moment."""
-        found = None
-        if len(layouts) > 1:
-            found = self._json_rows(select_json_together(layouts, layer, chunk=CHUNK_ROWS))
+        found = self._json_chunks(layouts, layer) if len(layouts) > 1 else None
         if found is None:
             return {layout.name: self.read(layout, layer) for layout in layouts}
-        chunks: dict[str, list[bytes]] = {layout.name: [] for layout in layouts}
-        for number, text in found:
-            if number is not None and text is not None and text != b"[]":
-                chunks[layouts[int(number)].name].append(text[1:-1])
-        return {layout.name: parse_rows(layout, chunks[layout.name]) for layout in layouts}
+        return {
+            layout.name: parse_rows(layout, chunks)
+            for layout, chunks in zip(layouts, found, strict=True)
+        }
 
-    def _json_rows(self, sql: str) -> list[tuple[bytes | None, ...]] | None:
-        """Return the answer to a SELECT of JSON; None from a ProxySQL without these functions."""
+    def _chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
+        """Return the rows as JSON texts without the outer brackets."""
+        ahead = self._prefetch.take(layout, layer) if self._prefetch else None
+        if ahead is not None:
+            return ahead
+        found = self._json_chunks([layout], layer)
+        if found is not None:
+            return found[0]
+        return [_row_json(layout, row) for row in self._client.raw(select_rows(layout, layer))]
+
+    def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]] | None:
+        """Return the rows of each table as JSON; None from a ProxySQL that cannot make JSON.
+
+        Raises: InstanceError when ProxySQL keeps back rows.
+        """
+        for has_blobs in (False, True):
+            sql = select_json(layouts, layer, chunk=CHUNK_ROWS, has_blobs=has_blobs)
+            answer = self._json_answer(sql)
+            if answer is None:
+                return None
+            if _is_complete(answer):
+                return _by_table(answer, len(layouts))
+        names = ", ".join(table_name(layout, layer) for layout in layouts)
+        raise InstanceError(
+            f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
+            hint="its database may be damaged: PRAGMA integrity_check on the admin interface",
+        )
+
+    def _json_answer(self, sql: str) -> list[tuple[bytes | None, ...]] | None:
         if not self._has_json:
             return None
         try:
@@ -165,15 +189,23 @@ class TableReader:
             self._has_json = False
             return None
 
-    def _chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
-        """Return the rows as JSON texts without the outer brackets."""
-        ahead = self._prefetch.take(layout, layer) if self._prefetch else None
-        if ahead is not None:
-            return ahead
-        found = self._json_rows(select_json(layout, layer, chunk=CHUNK_ROWS))
-        if found is not None:
-            return [row[0][1:-1] for row in found if row[0] is not None and row[0] != b"[]"]
-        return [_row_json(layout, row) for row in self._client.raw(select_rows(layout, layer))]
+
+def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
+    """Return whether an answer to `select_json` has its end, and all the rows that this counts."""
+    *parts, (number, _, total) = answer or [(b"", b"", b"")]
+    return number is None and sum(int(part[2] or 0) for part in parts) == int(total or 0)
+
+
+def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[bytes]]:
+    """Return the JSON texts of a complete answer, without their brackets, by number of the table.
+
+    Shape: a list of texts for each table, in order.
+    """
+    chunks: list[list[bytes]] = [[] for _ in range(tables)]
+    for number, text, _ in answer:
+        if number is not None and text is not None:
+            chunks[int(number)].append(text[1:-1])
+    return chunks
 
 
 def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
@@ -191,7 +223,7 @@ def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
 def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
     """Return the rows of JSON texts, by key.
 
-    Raises: InternalError when two rows have one key, which ProxySQL's primary keys rule out.
+    Raises: InstanceError when two rows have one key, as 'a' and a BLOB of its bytes have.
     """
     rows: Rows = {}
     count = 0
@@ -202,7 +234,11 @@ def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
             rows.update(zip(keys_of(made), made, strict=True))
             count += len(made)
     if count != len(rows):
-        raise InternalError(f"{layout.name}: two rows with one primary key")
+        key = ", ".join(layout.table.key)
+        raise InstanceError(
+            f"{layout.name}: two rows have the same {key}: a text and a BLOB of its bytes",
+            hint="ProxySQL uses one of them: DELETE the row whose typeof() is blob",
+        )
     return rows
 
 

@@ -10,15 +10,19 @@ import json
 import os
 import re
 import tempfile
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.catalog import Layout
+from proxyctl.errors import ProxyctlError
 from proxyctl.state import Layer
 
 KEPT = 20
+_ABANDONED_S = 3600
+"""A file under way that nobody wrote to for so long was left by a proxyctl that was killed."""
 
 
 def state_folder() -> Path:
@@ -33,6 +37,27 @@ def state_folder() -> Path:
 def folder_of(address: str) -> Path:
     """Return the folder of one instance's snapshots."""
     return state_folder() / "snapshots" / re.sub(r"[^0-9A-Za-z.-]+", "_", address)
+
+
+def _new_file(folder: Path) -> tuple[int, Path]:
+    """Return an open file in the folder, and its path.
+
+    Raises: ProxyctlError when the folder cannot be used.
+    """
+    try:
+        for part in (state_folder(), folder.parent, folder):
+            part.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.chmod(0o700)
+        for left in folder.glob(".taking-*.json"):
+            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+                left.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".taking-", suffix=".json", dir=folder)
+    except OSError as error:
+        raise ProxyctlError(
+            f"no snapshot can be taken in {folder}: {error.strerror}; nothing was changed",
+            hint="PROXYCTL_STATE_DIR names another folder",
+        ) from error
+    return handle, Path(name)
 
 
 @dataclass
@@ -71,11 +96,7 @@ class SnapshotWriter:
 
     def _file(self) -> Path:
         if self._path is None:
-            folder = folder_of(self.client.address)
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            folder.chmod(0o700)
-            handle, name = tempfile.mkstemp(prefix=".taking-", suffix=".json", dir=folder)
-            self._path = Path(name)
+            handle, self._path = _new_file(folder_of(self.client.address))
             header = {
                 "format": 1,
                 "address": self.client.address,

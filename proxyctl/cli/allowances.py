@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from proxyctl.workflow import PlanOptions
 
 
+def tables(incomplete: str) -> list[str]:
+    """Return the tables that a shell offers for --only. A module's name has a blank in it."""
+    from proxyctl.catalog import TABLES
+
+    return [
+        name for name, table in TABLES.items() if not table.prefix and name.startswith(incomplete)
+    ]
+
+
 @dataclass(frozen=True)
 class Allowances:
     """Options of plan and apply that let something through, or leave something out."""
@@ -22,6 +31,7 @@ class Allowances:
             "--only",
             metavar="NAME",
             help="Only this admin module (MYSQL USERS) or table (mysql_users); many times.",
+            autocompletion=tables,
         ),
     ] = None
     force: Annotated[bool, typer.Option("--force", help="Let guards pass.")] = False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import typer
 
 from proxyctl import __version__
+
+_HELP = ["-h", "--help"]
 
 
 def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between its versions
@@ -19,7 +22,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": _HELP, "max_content_width": 100},
     )
 
     @app.callback()
@@ -35,4 +38,18 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     apply.register(app)
     export.register(app)
     sandbox.register(app)
-    return typer.main.get_command(app)
+    built: Any = typer.main.get_command(app)
+    for one in (built, *built.commands.values()):
+        _say_what_options_take(one)
+    return built
+
+
+def _say_what_options_take(command: Any) -> None:  # noqa: ANN401 - as above
+    """Let help show no value for a flag, and a name for every other option. Changes: command."""
+    for parameter in command.get_params(typer.Context(command, help_option_names=_HELP)):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+        elif isinstance(parameter.default, Enum):
+            parameter.metavar = "|".join(str(one.value) for one in type(parameter.default))
+        elif parameter.metavar is None:
+            parameter.metavar = parameter.name.upper()

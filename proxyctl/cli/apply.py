@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,17 +13,20 @@ import typer
 
 from proxyctl.cli.allowances import Allowances
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
-from proxyctl.cli.output import say, style, write
-from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, UsageError
+from proxyctl.cli.output import is_terminal, say, style, write
+from proxyctl.errors import (
+    ApplyError,
+    ExitCode,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
-    from proxyctl.admin.lock import Lock
-    from proxyctl.config.load import ParsedFiles
     from proxyctl.plan import Plan
     from proxyctl.result import ApplyResult
     from proxyctl.saved_plan import SavedPlan
-    from proxyctl.workflow import PlanOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +40,7 @@ def apply(
     connection: ConnectionOptions,
     allowances: Allowances,
     plan_file: Annotated[
-        str | None, typer.Argument(metavar="[PLANFILE]", help="A plan saved with plan --out.")
+        str | None, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
     ] = None,
     auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
     no_save: Annotated[
@@ -49,6 +53,7 @@ def apply(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
+    from proxyctl.applying import ApplyRequest, apply_files
     from proxyctl.cli.connection import opened
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.saved_plan import SavedPlan
@@ -57,104 +62,72 @@ def apply(
     saved = SavedPlan.read(Path(plan_file)) if plan_file else None
     if saved is not None:
         files, allowances = _as_saved(saved, files, allowances)
+    is_text = format is TextFormat.TEXT
+    tell = write if is_text else say
     with opened(files, connection) as (client, parsed):
         if saved is not None:
             saved.check_address(client.address)
-        approved = saved.fingerprint if saved else None
-        options = allowances.options()
-        if approved is None and not auto_approve:
-            tell = write if format is TextFormat.TEXT else say
-            approved = _approved(plan_files(client, parsed, options), tell)
-        request = _Request(
+        options = replace(allowances.options(), saves=not no_save)
+        shows_plan = is_text and (auto_approve or saved is not None)
+        request = ApplyRequest(
             options,
-            approved,
-            save=not no_save,
+            _approval(saved, auto_approve, lambda: plan_files(client, parsed, options), tell),
             lock_timeout_s=lock_timeout,
-            shows_plan=format is TextFormat.TEXT and (auto_approve or saved is not None),
+            before=_show if shows_plan else lambda _plan: None,
+            progress=say,
         )
-        found, result = _apply_locked(client, parsed, request)
-    if format is TextFormat.JSON:
-        write(apply_json(found, result))
-    else:
-        write(apply_text(found, result))
-    return result.exit_code if result else ExitCode.DONE
+        found, result = apply_files(client, parsed, request)
+    text = apply_text(found, result) if is_text else apply_json(found, result)
+    with _applied(result):
+        write(text)
+    return ExitCode.DONE
 
 
-def _approved(shown: Plan, tell: Callable[[str], None]) -> str:
-    """Show the plan and ask; return the fingerprint of what was approved."""
+@contextmanager
+def _applied(result: ApplyResult | None) -> Iterator[None]:
+    """Whatever goes wrong after an apply: say that it is done."""
+    try:
+        yield
+    except (ProxyctlError, KeyboardInterrupt) as error:
+        if result is None:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        layers = [module.text() for module in result.modules]
+        reason = str(error) or "interrupted"
+        raise kind(f"applied and read back, but then: {reason}", layers=layers) from error
+
+
+def _show(found: Plan) -> None:
+    from proxyctl.render.plan_text import plan_text
+
+    write(plan_text(found, style(), is_done=True))
+
+
+def _approval(
+    saved: SavedPlan | None,
+    is_automatic: bool,
+    plan: Callable[[], Plan],
+    tell: Callable[[str], None],
+) -> Callable[[Plan], bool]:
+    """Return what tells whether a plan is the one that was approved; ask where nobody did yet."""
     from proxyctl.admin.apply import raise_refusals
     from proxyctl.render.plan_text import plan_text
 
+    if saved is not None:
+        return saved.is_of
+    if is_automatic:
+        return lambda _plan: True
+    shown = plan()
     tell(plan_text(shown, style()))
     raise_refusals(shown)
     if not shown.is_in_sync:
         _ask(shown)
-    return shown.fingerprint
-
-
-@dataclass(frozen=True)
-class _Request:
-    """One apply: what is allowed, and the fingerprint that a person approved."""
-
-    options: PlanOptions
-    approved: str | None
-    save: bool
-    lock_timeout_s: float
-    shows_plan: bool
-
-
-def _apply_locked(
-    client: AdminClient, parsed: ParsedFiles, request: _Request
-) -> tuple[Plan, ApplyResult | None]:
-    """Take the lock, read everything again under it, and apply if it still is what was approved."""
-    from dataclasses import replace
-
-    from proxyctl.admin.apply import ApplyOptions, apply_plan, raise_refusals
-    from proxyctl.admin.lock import Lock
-    from proxyctl.admin.read import TableReader
-    from proxyctl.admin.snapshot import SnapshotWriter
-    from proxyctl.render.plan_text import plan_text
-    from proxyctl.workflow import plan_files
-
-    lock = Lock(client, "apply")
-    lock.take(timeout_s=request.lock_timeout_s, waiting=say)
-    snapshot = SnapshotWriter(client)
-    try:
-        reader = TableReader(client, tee=snapshot.add)
-        options = replace(request.options, leftovers=lock.leftovers)
-        found = plan_files(client, parsed, options, reader=reader)
-        if request.approved is not None and found.fingerprint != request.approved:
-            raise RefusedError(
-                f"{found.name}: the plan is stale: the instance or the files changed since it was"
-                " made",
-                hint="run plan again and look at what is different now",
-            )
-        if request.shows_plan:
-            write(plan_text(found, style(), is_done=True))
-        if found.is_in_sync:
-            return found, None
-        raise_refusals(found)
-        kept = snapshot.keep()
-        result = apply_plan(client, found, lock, ApplyOptions(request.save, say))
-        result.snapshot = str(kept)
-        return found, result
-    finally:
-        snapshot.discard()
-        _release(lock)
-
-
-def _release(lock: Lock) -> None:
-    from proxyctl.errors import InstanceError
-
-    try:
-        lock.release()
-    except InstanceError as error:
-        say(f"the lock could not be given back ({error.message}); it expires by itself")
+    return lambda found: found.fingerprint == shown.fingerprint
 
 
 def _ask(found: Plan) -> None:
     """Ask on the terminal. Only `yes` goes on."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError(
             "apply asks before it acts, and there is no terminal to ask on",
             hint="--auto-approve applies without asking; plan --out and apply PLANFILE apply what"
@@ -170,8 +143,6 @@ def _as_saved(
     saved: SavedPlan, files: FileOptions, allowances: Allowances
 ) -> tuple[FileOptions, Allowances]:
     """Return the options that the plan was made with; other ones than those are refused."""
-    from dataclasses import replace
-
     if allowances.names():
         raise UsageError("a saved plan carries its own options: " + " ".join(allowances.names()))
     missing = sorted(set(saved.variables) - set(files.variable_names()))
@@ -189,12 +160,12 @@ def _as_saved(
     return replace(files, file=files.file or list(saved.paths)), own
 
 
-def unlock(connection: ConnectionOptions) -> int:
+def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
     """Remove the lock of another apply, whoever holds it."""
     from proxyctl.admin.lock import break_lock
-    from proxyctl.cli.connection import connect
+    from proxyctl.cli.connection import connected
 
-    with connect(connection) as client:
+    with connected(files, connection) as client:
         holder = break_lock(client)
     say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
     return ExitCode.DONE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
-from proxyctl.cli.output import say
+from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
@@ -29,11 +29,40 @@ def opened(
 
     given = files.sources()
     parsed = ParsedFiles(given)
+    connection = settled(connection)
     chosen = choose_instance(connection, parsed.instances())
     if chosen is not None and chosen.vars:
         parsed = ParsedFiles(replace(given, variables={**chosen.vars, **given.variables}))
     with connect(connection, chosen) as client:
         yield client, parsed
+
+
+def connected(files: FileOptions, connection: ConnectionOptions) -> AdminClient:
+    """Connect for a command that needs files only where they say which instance is meant.
+
+    Raises: InstanceError, UsageError, ConfigError.
+    """
+    from proxyctl.config.load import ParsedFiles
+
+    connection = settled(connection)
+    is_named = bool(connection.host or connection.socket)
+    if connection.instance or (not is_named and (files.file or Path(files.paths()[0]).exists())):
+        instances = ParsedFiles(files.sources()).instances()
+        return connect(connection, choose_instance(connection, instances))
+    return connect(connection)
+
+
+def settled(options: ConnectionOptions) -> ConnectionOptions:
+    """Return the options where the address and the instance do not contradict each other.
+
+    One that was typed wins over the other one from the environment.
+    """
+    if "instance" in options.typed:
+        kept = {n: v for n in ("host", "port") if (v := getattr(options, n)) and n in options.typed}
+        return replace(options, **{"host": None, "port": None, **kept})
+    if options.typed & {"host", "socket"}:
+        return replace(options, instance=None)
+    return options
 
 
 def connect(options: ConnectionOptions, chosen: Instance | None = None) -> AdminClient:
@@ -49,10 +78,10 @@ def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
     """Return who we are and where. Asks for a password on a terminal when none is known."""
     file = _option_file(options)
     host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
-    port = options.port or (chosen and chosen.port) or int(file.get("port") or 6032)
+    port = options.port or (chosen and chosen.port) or _port_of(file) or 6032
     user = options.user or (chosen and chosen.user) or file.get("user") or "admin"
     socket = options.socket
-    if socket is None and options.host is None:
+    if socket is None and options.host is None and options.port is None:
         socket = chosen.socket if chosen else file.get("socket")
     address = socket or f"{host}:{port}"
     return Login(
@@ -65,6 +94,13 @@ def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
         tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
         tls_required=options.tls_required or bool(chosen and chosen.tls_required),
     )
+
+
+def _port_of(file: dict[str, str]) -> int | None:
+    text = file.get("port")
+    if text is not None and not text.isdecimal():
+        raise ProxyctlError(f"--defaults-file: port={text} is not a number")
+    return int(text) if text else None
 
 
 def choose_instance(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:
@@ -132,6 +168,6 @@ def _password(
             return from_files
     if "password" in file:
         return file["password"]
-    if sys.stdin.isatty() and sys.stderr.isatty():
+    if is_terminal(sys.stdin) and is_terminal(sys.stderr):
         return getpass.getpass(f"Password for {who}: ", stream=sys.stderr)
     return ""

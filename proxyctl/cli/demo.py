@@ -34,7 +34,7 @@ def run_demo() -> int:
             write(f"admin> {sql};\n")
             sandbox.run(sql)
         write("\n")
-        tour.say("drift says what, where and who (exit code 2):")
+        tour.say("drift says what is there, what the files say, and in which layer (exit code 2):")
         tour.run("drift", "-f", "config", expect=ExitCode.DIFFERENCES)
         tour.say("The running configuration as our files:")
         tour.run("export", expect=ExitCode.DONE)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from proxyctl.cli.exported import OutOption, RowFormat, Secrets, SecretsOption, check_secrets, emit
-from proxyctl.cli.options import ConnectionOptions, command
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.errors import ExitCode
 
 
@@ -26,6 +26,7 @@ class ExportLayer(StrEnum):
 
 
 def export(
+    files: FileOptions,
     connection: ConnectionOptions,
     layer: Annotated[
         ExportLayer, typer.Option("--layer", help="Which layer.")
@@ -36,12 +37,12 @@ def export(
 ) -> int:
     """Write the configuration that an instance holds as our files."""
     from proxyctl.admin.export import export_layer
-    from proxyctl.cli.connection import connect
+    from proxyctl.cli.connection import connected
     from proxyctl.formats.exported import exported_text
     from proxyctl.state import Layer
 
     check_secrets(secrets, out)
-    with connect(connection) as client:
+    with connected(files, connection) as client:
         exported = export_layer(client, Layer(layer.value), secrets.value)
         header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
     text = exported_text(exported, format.value, secrets.value, header=header)

@@ -48,14 +48,20 @@ def chosen_version(text: str | None) -> Version:
 
     Raises: UsageError.
     """
-    from proxyctl.catalog import REFERENCE, parse_version
+    from proxyctl.catalog import REFERENCE, known_version
 
     if text is None:
         return REFERENCE
     try:
-        return parse_version(text)
+        return known_version(text)
     except ValueError as error:
-        raise UsageError(f"--proxysql-version {text}: expected a version such as 2.7.1") from error
+        raise UsageError(f"--proxysql-version: {error}") from error
+
+
+def _starters(incomplete: str) -> list[str]:
+    from proxyctl.starters import starter_names
+
+    return [name for name in starter_names() if name.startswith(incomplete)]
 
 
 def init(
@@ -63,15 +69,22 @@ def init(
     template: Annotated[
         str,
         typer.Option(
-            "--template", metavar="NAME", help="minimal, read-write-split, pxc or sharded."
+            "--template",
+            metavar="NAME",
+            help="minimal, read-write-split, pxc or sharded.",
+            autocompletion=_starters,
         ),
     ] = "minimal",
 ) -> int:
     """Write a starter layout into a folder."""
-    from proxyctl.starters import copy_starter
+    from proxyctl.starters import copy_starter, next_steps
 
-    for path in copy_starter(template, Path(folder)):
+    written = copy_starter(template, Path(folder))
+    for path in written:
         say(f"wrote {path}")
+    say("next, with your own servers and users in the files:")
+    for step in next_steps(Path(folder), written):
+        say(f"  {step}")
     return ExitCode.DONE
 
 
@@ -120,7 +133,8 @@ def render(
     check_secrets(secrets, out)
     project = load_project(files.sources(), version=chosen_version(proxysql_version))
     exported = _compiled(project, secrets)
-    emit(exported, exported_text(exported, format.value, secrets.value), secrets, out)
+    written = exported_text(exported, format.value, secrets.value, owned=project.desired.tables)
+    emit(exported, written, secrets, out)
     return ExitCode.DONE
 
 
@@ -136,7 +150,7 @@ def _compiled(project: Project, secrets: Secrets) -> Exported:
             export_variables(exported, table.rows.values(), secrets.value, keeps_defaults=True)
         else:
             rows = sorted_rows(dict(table.rows))
-            exported.tables[name] = with_secrets(table.layout, rows, secrets.value)
+            exported.tables[name] = with_secrets(exported, table.layout, rows, secrets.value)
     return exported
 
 
@@ -174,7 +188,7 @@ def import_(
     exported = Exported(version, warnings=[str(note) for note in found.notes])
     for name, (layout, rows) in found.tables.items():
         exported.layouts[name] = layout
-        exported.tables[name] = with_secrets(layout, rows, secrets.value)
+        exported.tables[name] = with_secrets(exported, layout, rows, secrets.value)
     export_variables(exported, found.variables.items(), secrets.value)
     emit(exported, exported_text(exported, "yaml", secrets.value), secrets, out)
     return ExitCode.DONE

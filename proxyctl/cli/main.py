@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import gc
-import os
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
 import typer
 
-from proxyctl.cli.output import report_error, say
-from proxyctl.errors import ExitCode, ProxyctlError
+from proxyctl.cli.output import report_error, say, write_error
+from proxyctl.errors import ExitCode, InternalError, ProxyctlError, UsageError
 
 _WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
 """Typer's UsageError, which has another path in every version of Typer."""
+
+_HELP = frozenset({"-h", "--help"})
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -31,22 +31,28 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except _WrongCommandLine as error:
         error.show()  # type: ignore[attr-defined]
+        if as_json:
+            write_error(UsageError(error.format_message()))  # type: ignore[attr-defined]
         return ExitCode.USAGE
     except typer.Exit as error:
         return error.exit_code
+    except SystemExit:
+        # Typer exits with 1 when the reader of its help went away, as `head` does.
+        if _HELP.intersection(arguments):
+            return ExitCode.DONE
+        raise
     except (typer.Abort, KeyboardInterrupt):
         say("interrupted; nothing was changed")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe went away, as `head` does: nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
     except Exception as error:
         if "--debug" in arguments:
             raise
-        say(f"internal error, a bug in proxyctl: {type(error).__name__}: {error}")
-        say("hint: run again with --debug and report the traceback")
-        return ExitCode.ERROR
+        bug = InternalError(
+            f"internal error, a bug in proxyctl: {type(error).__name__}: {error}",
+            hint="run again with --debug and report the traceback",
+        )
+        report_error(bug, as_json=as_json)
+        return bug.exit_code
     return int(code or 0)
 
 

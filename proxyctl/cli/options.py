@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -179,6 +179,8 @@ class ConnectionOptions:
             rich_help_panel=_CONNECTION,
         ),
     ] = False
+    typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
+    """Names of the options that stand on the command line itself, not in the environment."""
 
 
 class PlanFormat(StrEnum):
@@ -209,11 +211,13 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Calla
         }
 
         @functools.wraps(function)
-        def spread(**given: Any) -> int:  # noqa: ANN401
-            arguments = {}
+        def spread(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+            arguments: dict[str, Any] = {}
             for parameter, kind in groups.items():
-                names = [field.name for field in dataclasses.fields(kind)]
-                arguments[parameter] = kind(**{n: given.pop(n) for n in names})
+                fields = {field.name: given.pop(field.name) for field in _options(kind)}
+                if kind is ConnectionOptions:
+                    fields["typed"] = _typed(context, fields)
+                arguments[parameter] = kind(**fields)
             return function(**given, **arguments)
 
         spread.__signature__ = _spread_signature(function, hints, groups)  # type: ignore[attr-defined]
@@ -223,10 +227,22 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Calla
     return register
 
 
+def _options(kind: type[Any]) -> list[dataclasses.Field[Any]]:
+    return [one for one in dataclasses.fields(kind) if one.metadata.get("is_option", True)]
+
+
+def _typed(context: typer.Context, names: Iterable[str]) -> frozenset[str]:
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return frozenset(
+        name for name, source in sources.items() if source and source.name == "COMMANDLINE"
+    )
+
+
 def _spread_signature(
     function: Callable[..., int], hints: dict[str, Any], groups: dict[str, Any]
 ) -> inspect.Signature:
-    parameters: list[inspect.Parameter] = []
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [context]
     for name, parameter in inspect.signature(function).parameters.items():
         if name not in groups:
             parameters.append(
@@ -241,6 +257,6 @@ def _spread_signature(
                 default=field.default,
                 annotation=field_hints[field.name],
             )
-            for field in dataclasses.fields(groups[name])
+            for field in _options(groups[name])
         )
     return inspect.Signature(parameters)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from proxyctl.errors import ConfigError, ProxyctlError
 from proxyctl.render.style import Style, printable
@@ -18,35 +21,67 @@ def wants_colour(stream_is_terminal: bool) -> bool:
     return stream_is_terminal or bool(os.environ.get("FORCE_COLOR"))
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a person is at this end. Python has None for a stream that was closed."""
+    return stream is not None and stream.isatty()
+
+
 def style() -> Style:
     """Return the style for stdout."""
-    return Style(wants_colour(sys.stdout.isatty()))
+    return Style(wants_colour(is_terminal(sys.stdout)))
 
 
 def write(text: str) -> None:
-    """Write data to stdout. Text that is not UTF-8 leaves as the bytes it came as."""
-    data = text.encode("utf-8", "surrogateescape")
-    sys.stdout.flush()
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(text)
-    else:
-        buffer.write(data)
-        buffer.flush()
+    """Write data to stdout. Text that is not UTF-8 leaves as the bytes it came as.
+
+    A reader that went away, as `head` does, is no error: an apply goes on without it.
+
+    Raises: ProxyctlError when stdout takes nothing more, as on a full disk.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None:
+            sys.stdout.write(text)
+        else:
+            buffer.write(text.encode("utf-8", "surrogateescape"))
+            buffer.flush()
+    except BrokenPipeError:
+        _to_nowhere(sys.stdout)
+    except OSError as error:
+        _to_nowhere(sys.stdout)
+        raise ProxyctlError(f"stdout cannot be written: {error.strerror}") from error
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """Let a stream swallow what is written from now on, also at the end of the process."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def say(text: str) -> None:
-    """Write progress or a remark to stderr; what came from a server cannot move the cursor."""
+    """Write progress or a remark to stderr; what came from a server cannot move the cursor.
+
+    Never raises: nobody may be reading, and an apply must not end half way for that.
+    """
     _to_stderr("\n".join(map(printable, text.split("\n"))))
 
 
 def _to_stderr(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except OSError:
+        _to_nowhere(sys.stderr)
 
 
 def write_file(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write a file that has its mode from the first byte on.
+    """Write a file. One for its owner only is so from the first byte on, also if it was there.
 
     Raises: ProxyctlError when it cannot be written.
     """
@@ -54,7 +89,9 @@ def write_file(path: Path, text: str, *, mode: int = 0o644) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            if is_file and not mode & 0o077:
+                os.fchmod(file.fileno(), mode)
             file.write(data)
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
@@ -62,7 +99,7 @@ def write_file(path: Path, text: str, *, mode: int = 0o644) -> None:
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     """Show an error: on stderr for people; with a machine format also as JSON on stdout."""
-    colour = Style(wants_colour(sys.stderr.isatty()))
+    colour = Style(wants_colour(is_terminal(sys.stderr)))
     first = True
     for entry in error.lines():
         for line in entry.split("\n"):
@@ -72,6 +109,12 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
             first = False
             _to_stderr(text)
     if as_json:
+        write_error(error)
+
+
+def write_error(error: ProxyctlError) -> None:
+    """Write an error to stdout as JSON."""
+    with suppress(ProxyctlError):  # it was said on stderr already
         write(json.dumps({"error": error_object(error)}, indent=2) + "\n")
 
 

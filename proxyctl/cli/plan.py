@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.allowances import Allowances
+from proxyctl.cli.allowances import Allowances, tables
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -70,7 +70,8 @@ def drift(
     files: FileOptions,
     connection: ConnectionOptions,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="NAME", help="As for plan.")
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="As for plan.", autocompletion=tables),
     ] = None,
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
@@ -87,15 +88,17 @@ def drift(
 
 
 def _plan_output(found: Plan, format: PlanFormat) -> str:
-    from proxyctl.render import plan_machine
+    from proxyctl.render.plan_machine import plan_json
+    from proxyctl.render.plan_markdown import plan_markdown
+    from proxyctl.render.plan_sql import plan_sql
     from proxyctl.render.plan_text import plan_text
 
     match format:
         case PlanFormat.TEXT:
             return plan_text(found, style())
         case PlanFormat.JSON:
-            return plan_machine.plan_json([found])
+            return plan_json([found])
         case PlanFormat.MARKDOWN:
-            return plan_machine.plan_markdown([found])
+            return plan_markdown([found])
         case PlanFormat.SQL:
-            return plan_machine.plan_sql([found])
+            return plan_sql([found])

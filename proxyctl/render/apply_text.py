@@ -29,7 +29,7 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
     lines += [f"note: {printable(note)}" for note in result.notes]
     lines += [f"restart required: {name}" for name in plan.restart_required]
     if result.snapshot:
-        lines.append(f"The state before is in {result.snapshot}")
+        lines.append(f"The state before, with its passwords, is kept in {result.snapshot}")
     return "\n".join(lines) + "\n"
 
 

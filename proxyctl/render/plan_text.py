@@ -8,7 +8,16 @@ from operator import attrgetter
 
 from proxyctl.errors import counted
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
-from proxyctl.render.rows import MARKS, field_text, headline, listed_fields, note, subject
+from proxyctl.remarks import entering_servers
+from proxyctl.render.rows import (
+    MARKS,
+    field_text,
+    headline,
+    listed_fields,
+    note,
+    remark,
+    subject,
+)
 from proxyctl.render.style import PLAIN, Style, printable
 
 MOST_ADDED = 200
@@ -46,23 +55,39 @@ def summary(plan: Plan) -> str:
     """Return the one-line count of what would happen."""
     counts = plan.counts()
     loads = sum(len(module.images) for module in plan.modules)
-    saves = sum(1 for module in plan.modules if module.save)
+    saves = sum(1 for module in plan.modules if module.save and plan.saves)
     changed = (
         f"{counts[ADD]} to add, {counts[CHANGE]} to change, {counts[DELETE]} to delete"
         if any(counts.values())
         else "nothing changes"
     )
-    return f"Plan: {changed} at RUNTIME. {loads} LOAD, {saves} SAVE."
+    included = sum(len(module.included) for module in plan.modules)
+    others = f" {counted(included, 'pending edit')} of others included." if included else ""
+    return f"Plan: {changed} at RUNTIME.{others} {loads} LOAD, {saves} SAVE."
 
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    yield f"{style('bold', f'{module.name:<18}')}  {_module_summary(module)}"
+    summary = _module_summary(module, saves=plan.saves)
+    yield f"{style('bold', f'{module.name:<18}')}  {summary}"
+    yield from _table_lines(plan, module, style)
+    if module.included:
+        steps = "RUNTIME" if module.load else "DISK"
+        yield f"  goes to {steps} with this, edited in MEMORY by others (--include-pending):"
+        for change in module.included:
+            yield from _change_lines(plan, change, style, width=0)
+
+
+def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
+    entering = entering_servers(module, plan.families)
     for table, group in groupby(module.changes, key=attrgetter("table")):
         changes = _listed(list(group))
         longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
         for change in changes:
             yield from _change_lines(plan, change, style, width)
+            aside = remark(change, entering, plan.hostgroup_names)
+            if aside:
+                yield f"        {aside}"
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
         if added > MOST_ADDED:
             more = counted(added - MOST_ADDED, "more new row")
@@ -82,7 +107,7 @@ def _listed(changes: list[Change]) -> list[Change]:
     return [*changes[: position + 1], *rest]
 
 
-def _module_summary(module: ModulePlan) -> str:
+def _module_summary(module: ModulePlan, *, saves: bool) -> str:
     counts = module.counts()
     words = [
         f"{counts[action]} to {verb}"
@@ -94,7 +119,7 @@ def _module_summary(module: ModulePlan) -> str:
     if module.load:
         return "nothing changes; LOAD again, since the regular expression engine changes"
     written = "; MEMORY is written" if module.stages else ""
-    behind = "; DISK is behind: SAVE" if module.save else ""
+    behind = f"; DISK is behind{': SAVE' if saves else ''}" if module.save else ""
     return f"nothing changes at RUNTIME{written}{behind}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import TABLES, Value
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, printable, shown
-from proxyctl.state import Layer
+from proxyctl.state import Key, Layer
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
 _HOSTGROUPS = frozenset(
@@ -89,19 +89,21 @@ def _after_colon(comment: str) -> str:
     return comment.split(": ", 1)[-1]
 
 
+def value_text(change: Change, field: FieldChange, value: Value, names: Mapping[int, str]) -> str:
+    """Return one side of a field that is no secret; a hostgroup has its name beside it."""
+    if (change.table, field.column) in _HOSTGROUPS and value is not None:
+        return hostgroup(value, names)
+    return shown(value)
+
+
 def field_text(change: Change, field: FieldChange, names: Mapping[int, str]) -> str:
     """Return `old -> new` of one field; a secret only says that it is one."""
     if field.is_secret:
         return "(sensitive)"
-
-    def text(value: Value) -> str:
-        if (change.table, field.column) in _HOSTGROUPS and value is not None:
-            return hostgroup(value, names)
-        return shown(value)
-
+    desired = value_text(change, field, field.desired, names)
     if change.action == ADD:
-        return text(field.desired)
-    return f"{text(field.current)} -> {text(field.desired)}"
+        return desired
+    return f"{value_text(change, field, field.current, names)} -> {desired}"
 
 
 def headline(change: Change, names: Mapping[int, str], width: int = 0) -> str:
@@ -140,18 +142,30 @@ def listed_fields(change: Change) -> list[FieldChange]:
     ]
 
 
+def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, str]) -> str:
+    """Return how a new row comes in, or ''. `entering`: from `remarks.entering_servers`."""
+    if change.table != "mysql_servers" or change.key not in entering:
+        return ""
+    offline = entering[change.key]
+    named = {offline: "offline", **names} if isinstance(offline, int) else names
+    return f"enters through {hostgroup(offline, named)}; the monitor places it"
+
+
 def note(change: Change) -> str:
     """Return in which layers the row differs, where that is not all three, and why."""
     notes = []
     if len(change.layers) < len(Layer):
         differing = " and ".join(layer.name for layer in Layer if layer in change.layers)
         notes.append(f"{differing} only")
-    if change.action != DELETE:
-        notes.append(printable(change.where.origin) if change.where else "")
-    elif change.where is None:
-        notes.append("in no file")
+    if change.action == DELETE:
+        notes.append(in_no_file(change))
     else:
-        notes.append(
-            "inactive in the file" if "active" in change.row else "OFFLINE_HARD in the file"
-        )
+        notes.append(printable(change.where.origin) if change.where else "")
     return "; ".join(text for text in notes if text)
+
+
+def in_no_file(change: Change) -> str:
+    """Return why the files do not want a row that is there."""
+    if change.where is None:
+        return "in no file"
+    return "inactive in the file" if "active" in change.row else "OFFLINE_HARD in the file"

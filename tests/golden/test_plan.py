@@ -2,7 +2,8 @@
 
 A case has `proxyctl.yaml`, `current.sql` (what happened at the instance before; a line
 `-- place HOSTGROUP HOST:PORT` lets the monitor make that node the writer, `-- shun` shuns it), and
-may have `options` for plan and apply, and `flags` for the apply alone. `plan.*` are recorded.
+may have `options` for plan and apply, and `flags` for the apply alone. `plan.*` and `drift.txt`
+are recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from proxyctl.sandbox import Sandbox
 from tests.cli import SECRETS, Project, proxyctl
 
 CASES = sorted(path for path in (Path(__file__).parent / "plan").iterdir() if path.is_dir())
-FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}
+_FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}
+COMMANDS = {
+    **{
+        name: ["plan", "--detailed-exitcode", "--format", format]
+        for name, format in _FORMATS.items()
+    },
+    "drift.txt": ["drift"],
+}
 INPUTS = {"proxyctl.yaml", "current.sql", "options", "flags"}
 
 _FILTERS = (
@@ -68,7 +76,7 @@ def test_plan(
     monkeypatch: pytest.MonkeyPatch,
     pytestconfig: pytest.Config,
 ) -> None:
-    unknown = {path.name for path in folder.iterdir()} - INPUTS - FORMATS.keys()
+    unknown = {path.name for path in folder.iterdir()} - INPUTS - COMMANDS.keys()
     assert not unknown, unknown
     project = Project(tmp_path, monkeypatch)
     monkeypatch.setenv("PROXYCTL_PORT", str(sandbox.port))
@@ -78,10 +86,11 @@ def test_plan(
     options = words(folder, "options")
     before = _layers(sandbox)
 
-    for name, format in FORMATS.items():
-        found = proxyctl("plan", "--detailed-exitcode", "--format", format, *options)
+    for name, command in COMMANDS.items():
+        is_drift = command == ["drift"]
+        found = proxyctl(*command, *(_drift_options(options) if is_drift else options))
         shown = filtered(found.text)
-        if name == "plan.txt":
+        if name in ("plan.txt", "drift.txt"):
             shown = f"exit code {found.code}\n{shown}"
         path = folder / name
         if pytestconfig.getoption("--update-golden"):
@@ -100,6 +109,11 @@ def test_plan(
     assert applied.code == 0, applied.text
     again = proxyctl("plan", "--detailed-exitcode", *options)
     assert (again.code, "No changes" in again.out) == (0, True), again.text
+
+
+def _drift_options(options: list[str]) -> list[str]:
+    """Return the options without those that let an apply do more: drift has none of them."""
+    return [one for one in options if one not in ("--discard-pending", "--include-pending")]
 
 
 def _layers(sandbox: Sandbox) -> list[object]:

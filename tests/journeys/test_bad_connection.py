@@ -33,6 +33,15 @@ def test_no_such_host(offline: Project) -> None:
     said(plan("--host", "no-such-host.invalid"), 1, "cannot connect to no-such-host.invalid:6032")
 
 
+def test_no_host_name(offline: Project) -> None:
+    said(plan("--host", "x" * 70), 1, "not a host name")
+
+
+def test_no_port_in_an_option_file(offline: Project) -> None:
+    offline.write("[client]\nport=abc\n", "my.cnf")
+    said(plan("--defaults-file", "my.cnf"), 1, "port=abc is not a number")
+
+
 def test_no_such_socket(offline: Project) -> None:
     offline.write(FILES)
     said(plan("--socket", "/nowhere/proxysql.sock"), 1, "/nowhere/proxysql.sock", "hint: ")

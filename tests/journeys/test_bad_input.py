@@ -88,6 +88,16 @@ def test_no_files(sandbox_project: Project) -> None:
     said(plan("-f", "nowhere"), 1, "nowhere: ")
 
 
+def test_an_administrator_named_like_a_user(project: Project, instance: Instance) -> None:
+    instance.execute("INSERT INTO mysql_users (username, password) VALUES ('shop', 'x')")
+    project.write(
+        'variables: {admin-admin_credentials: "admin:admin;radmin:radmin;shop:s3cret-of-app"}\n'
+    )
+    said(plan(), 1, "proxyctl.yaml:1:13: admin-admin_credentials: 'shop' is in mysql_users")
+    project.write("mysql_users: []\n", "users.yaml")
+    assert plan("-f", ".", "--force").code == 2
+
+
 def test_a_user_named_like_an_administrator_at_runtime(
     project: Project, instance: Instance
 ) -> None:

@@ -29,6 +29,16 @@ def test_wrong_password(project: Project, instance: Instance) -> None:
         assert "not-the-pass" not in found.text
 
 
+def test_a_password_of_any_alphabet(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXYCTL_PASSWORD", "пароль")
+    said(proxyctl("export"), 1, "access denied")
+    instance.execute("SET admin-admin_credentials='admin:admin;radmin:radmin;other:пароль'")
+    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
+    assert proxyctl("export", "--user", "other").code == 0
+
+
 def test_stats_account(project: Project, instance: Instance) -> None:
     project.write(FILES)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "stats")

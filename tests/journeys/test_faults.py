@@ -138,9 +138,11 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
     project.write(FILES)
     applied()
     before = dump(instance)
-    project.write(CHANGED.replace("variables:\n", "variables:\n  mysql-default_charset: klingon\n"))
+    log = "  mysql-eventslog_filename: /no/such/folder/events\n"
+    project.write(CHANGED.replace("variables:\n", f"variables:\n{log}"))
     found = apply()
-    said(found, 4, "mysql-default_charset", "'klingon'", "'utf8'", "everything was restored")
+    parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", "everything was restored")
+    said(found, 4, *parts)
     assert dump(instance) == before
     machine = apply("--format", "json")
     error = machine.json["error"]

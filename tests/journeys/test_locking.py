@@ -91,6 +91,74 @@ def test_a_dead_lock_is_taken_over_and_its_leftovers_are_ours(
     drop_lock(instance)
 
 
+@pytest.mark.parametrize("way", ["saved plan", "unlocked", "refused before"])
+def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
+    project: Project, instance: Instance, way: str
+) -> None:
+    project.write(FILES)
+    applied()
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
+    modules = '["MYSQL QUERY RULES"]'
+    hold_lock(instance, host=os.uname().nodename, pid=_dead_pid(), modules=modules, for_s=60)
+    shown = plan("--out", "plan.out")
+    assert "refused" not in shown.out
+    if way == "unlocked":
+        assert "removed the lock" in proxyctl("unlock").err
+        assert proxyctl("unlock").err == "there is no lock\n"
+    if way == "refused before":
+        instance.execute("UPDATE mysql_users SET default_schema='x'")
+        assert apply().code == 3
+        instance.execute("UPDATE mysql_users SET default_schema=NULL")
+    done = apply() if way == "unlocked" else proxyctl("apply", "plan.out")
+    assert done.code == 0, done.text
+    assert plan().code == 0
+    assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    drop_lock(instance)
+
+
+PXC = """\
+pxc_clusters:
+  - name: main
+    writer_hostgroup: 10
+    backup_writer_hostgroup: 20
+    reader_hostgroup: 30
+    offline_hostgroup: 40
+    max_writers: 1
+    writer_is_also_reader: 2
+    node_defaults: {weight: WEIGHT}
+    nodes: [{hostname: pxc1}, {hostname: pxc2}]
+"""
+
+
+def test_a_staged_placement_is_not_taken_for_configuration(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    instance, project = sandbox_instance, sandbox_project
+    instance.execute("SET mysql-monitor_enabled='true'")
+    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    project.write(PXC.replace("WEIGHT", "1"))
+    applied()
+    project.write(PXC.replace("WEIGHT", "2"))
+    # What a LOAD of a placed cluster needs in MEMORY, left by an apply that died behind it.
+    instance.execute("DELETE FROM mysql_servers")
+    instance.execute(
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, weight, status) VALUES"
+        " (10, 'pxc1', 2, 'ONLINE'), (10, 'pxc2', 2, 'SHUNNED'), (20, 'pxc2', 2, 'ONLINE'),"
+        " (30, 'pxc2', 2, 'ONLINE')"
+    )
+    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    modules = '["MYSQL SERVERS"]'
+    hold_lock(instance, host=os.uname().nodename, pid=_dead_pid(), modules=modules, for_s=60)
+    applied()
+    rows = [("10", "pxc1", "2", "ONLINE"), ("10", "pxc2", "2", "ONLINE")]
+    for layer in ("main", "disk"):
+        table = f"{layer}.mysql_servers"
+        found = instance.query(f"SELECT hostgroup_id, hostname, weight, status FROM {table}")
+        assert sorted(found) == rows
+    assert plan().code == 0
+    drop_lock(instance)
+
+
 @pytest.mark.parametrize("stage", ["staging MEMORY", "LOAD", "SAVE"])
 def test_a_second_run_after_a_killed_one_finishes(
     project: Project, instance: Instance, stage: str

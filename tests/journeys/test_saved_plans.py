@@ -62,6 +62,20 @@ def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
     assert dump(instance) == before
 
 
+def test_a_secret_that_changed_makes_a_plan_stale(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write(FILES)
+    plan("--out", "plan.out")
+    before = dump(instance)
+    monkeypatch.setenv("APP_PASSWORD", "another one")
+    found = proxyctl("apply", "plan.out")
+    assert (found.code, "stale" in found.err) == (3, True)
+    assert dump(instance) == before
+    monkeypatch.setenv("APP_PASSWORD", SECRETS["APP_PASSWORD"])
+    assert proxyctl("apply", "plan.out").code == 0
+
+
 def test_a_plan_for_another_address_is_refused(project: Project, instance: Instance) -> None:
     project.write(FILES)
     plan("--out", "plan.out")

@@ -1,8 +1,12 @@
-"""Strategies for what an instance may hold: rows with every kind of text, in a few tables."""
+"""Strategies for what an instance may hold: rows with every kind of text and key, in some tables.
+
+Hostgroups of families lie apart from those of servers: an instance with a family would need nodes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -33,6 +37,10 @@ passwords = st.none() | st.just("") | plain.map(lambda text: f"{SECRET}{text}")
 hostgroups = st.integers(0, 3)
 names = st.sampled_from(["app", "it's", "größe", 'a"b\\c', " x ", "null", "1"])
 flags = st.integers(0, 1)
+family_hostgroups = st.integers(40, 45)
+json_texts = st.sampled_from(
+    ["", "{}", '{"weight":1}', '{ "weight": 1 }', '{"weight":true}', '{"weight":1.0}', "[1]"]
+)
 patterns = st.sampled_from([None, "^SELECT", "a'b", r"\d+\\", '"', "é", " "])
 
 _CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
@@ -43,10 +51,34 @@ _CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
         "status": st.sampled_from(["ONLINE", "OFFLINE_SOFT"]),
         "comment": any_text,
     },
+    "mysql_hostgroup_attributes": {
+        "hostgroup_id": hostgroups,
+        "max_num_online_servers": st.integers(0, 2),
+        "servers_defaults": json_texts,
+        "hostgroup_settings": json_texts,
+        "comment": any_text,
+    },
+    "mysql_replication_hostgroups": {
+        "writer_hostgroup": st.integers(10, 12),
+        "reader_hostgroup": st.integers(20, 23),
+        "check_type": st.sampled_from(["read_only", "super_read_only"]),
+        "comment": any_text,
+    },
+    "mysql_galera_hostgroups": {
+        "writer_hostgroup": st.integers(30, 32),
+        "backup_writer_hostgroup": family_hostgroups,
+        "reader_hostgroup": family_hostgroups,
+        "offline_hostgroup": family_hostgroups,
+        "active": flags,
+        "max_writers": st.integers(1, 2),
+        "comment": optional_text,
+    },
     "mysql_users": {
         "username": names,
         "password": passwords,
         "active": flags,
+        "backend": flags,
+        "frontend": flags,
         "default_hostgroup": hostgroups,
         "default_schema": optional_text,
         "attributes": st.sampled_from(["", '{"a": "it\'s \\\\ b"}', "{}"]),
@@ -102,9 +134,55 @@ def _row_of(table: str) -> st.SearchStrategy[Row]:
 
 def _rows_of(table: str) -> st.SearchStrategy[Rows]:
     key = layout(table).key_of
-    return st.lists(_row_of(table), max_size=4, unique_by=key).map(
-        lambda rows: {key(one): one for one in rows}
-    )
+    made = st.lists(_row_of(table).filter(partial(_is_accepted, table)), max_size=4)
+    if table == "mysql_users":
+        made = st.builds(_with_halves, made, st.lists(st.booleans(), min_size=4, max_size=4))
+    return made.map(lambda rows: {key(one): one for one in _unique(table, rows)})
+
+
+def _is_accepted(table: str, one: Row) -> bool:
+    """Return whether the row alone is one that ProxySQL stores and publishes."""
+    if table == "mysql_galera_hostgroups":
+        return len(set(one[:4])) == 4
+    if table == "mysql_users":
+        index = layout(table).index
+        return one[index["backend"]] == 1 or one[index["frontend"]] == 1
+    return True
+
+
+def _unique(table: str, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows that have no key and no UNIQUE value of a row before them.
+
+    In a table of families no hostgroup at all: the files refuse two rows with one.
+    """
+    of = layout(table)
+    is_families = "writer_hostgroup" in of.index
+    taken: set[tuple[object, ...]] = set()
+    for one in rows:
+        values = {
+            ("hostgroup" if is_families else names, *(one[of.index[name]] for name in names))
+            for names in (of.table.key, *of.table.unique)
+        }
+        if not values & taken:
+            taken |= values
+            yield one
+
+
+def _with_halves(rows: list[Row], splits: list[bool]) -> list[Row]:
+    """Put some users into two halves that agree, as SAVE MYSQL USERS TO MEMORY does."""
+    index = layout("mysql_users").index
+    backend, frontend = index["backend"], index["frontend"]
+    made = []
+    for one, is_split in zip(rows, splits, strict=False):
+        if is_split and one[backend] == one[frontend] == 1:
+            made += [_set(one, {backend: 1, frontend: 0}), _set(one, {backend: 0, frontend: 1})]
+        else:
+            made.append(one)
+    return made
+
+
+def _set(one: Row, cells: Mapping[int, Value]) -> Row:
+    return tuple(cells.get(position, cell) for position, cell in enumerate(one))
 
 
 tables = st.sampled_from(sorted(_CELLS))
@@ -113,6 +191,22 @@ tables = st.sampled_from(sorted(_CELLS))
 states: st.SearchStrategy[State] = st.fixed_dictionaries(
     {table: _rows_of(table) for table in _CELLS}
 )
+
+
+def nodes_of_a_family(*statuses: str) -> st.SearchStrategy[Rows]:
+    """Rows of up to three nodes in the hostgroups 10 to 40 of a family, and of one server apart."""
+    cells = st.fixed_dictionaries(
+        {
+            "hostgroup_id": st.sampled_from([10, 20, 30, 40, 50]),
+            "hostname": st.sampled_from(["n1", "n2", "n3"]),
+            "status": st.sampled_from(statuses),
+            "weight": st.integers(1, 2),
+            "max_connections": st.sampled_from([0, 1000]),
+        }
+    )
+    key = layout("mysql_servers").key_of
+    made = st.lists(cells.map(lambda given: row("mysql_servers", **given)), max_size=8)
+    return made.map(lambda rows: {key(one): one for one in rows})
 
 
 def modules_of(state: Mapping[str, object]) -> list[str]:

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE, Layout, Value
+from proxyctl.compare import fold_users
 from proxyctl.export import Exported
+from proxyctl.families import Family
 from proxyctl.formats.exported import exported_text
 from proxyctl.passwords import native_hash
 from proxyctl.plan import DELETE, Plan, complete_images
@@ -28,6 +30,7 @@ from tests.property.states import (
     any_text,
     fill,
     move,
+    nodes_of_a_family,
     plain,
     set_variable,
     states,
@@ -56,12 +59,17 @@ def as_dicts(table: str, rows: Rows) -> list[dict[str, Value]]:
 def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None) -> Plan:
     """Plan one table of an instance whose three layers agree."""
     layout = build.layout(table)
+    if table == "mysql_users":
+        wanted = fold_users(layout, wanted)  # as the files' rows are when they are compiled
     if runtime is None:
         runtime = shown_at_runtime(layout, current)
     found = build.survey(
         build.desired(table, *as_dicts(table, wanted)), current, runtime=runtime, disk=dict(current)
     )
-    plan = Plan("px", "here:1", "2.7.1", modules=[build.module_plan(found)])
+    surveys = {found.layout.name: found}
+    if found.layout.table.admin_module == "MYSQL SERVERS":
+        surveys.setdefault("mysql_servers", build.survey(None, {}, table="mysql_servers"))
+    plan = Plan("px", "here:1", "2.7.1", modules=[build.module_plan(*surveys.values())])
     complete_images(plan.modules, Surroundings(), frozenset())
     return plan
 
@@ -120,6 +128,43 @@ def test_a_plan_names_every_row_once(one: State, other: State, table: str) -> No
     keys = [change.key for change in module.changes]
     assert len(keys) == len(set(keys))
     assert set(keys) <= one[table].keys() | other[table].keys()
+
+
+FAMILIES = [
+    Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40),
+    Family("replication", 10, frozenset({10, 30})),
+    Family("group_replication", 10, frozenset({10, 20, 30, 40}), offline=40, discovers=True),
+]
+
+
+@many
+@given(
+    nodes_of_a_family("ONLINE"),
+    nodes_of_a_family("ONLINE", "SHUNNED", "OFFLINE_SOFT"),
+    nodes_of_a_family("ONLINE", "SHUNNED"),
+    st.sampled_from(FAMILIES),
+    st.booleans(),
+)
+def test_one_apply_is_enough_for_a_family(
+    wanted: Rows, memory: Rows, runtime: Rows, family: Family, is_member: bool
+) -> None:
+    layout = build.layout("mysql_servers")
+    around = Surroundings((family,), (family,), is_member)
+    if is_member:
+        # A peer's placed rows cannot be told from a node that is configured in two hostgroups.
+        nodes = {key[1:]: key for key in wanted}
+        wanted = {key: wanted[key] for key in nodes.values()}
+    desired = build.desired("mysql_servers", *as_dicts("mysql_servers", wanted))
+    found = build.survey(desired, memory, runtime=runtime, surroundings=around)
+    module = build.module_plan(found)
+    complete_images([module], around, frozenset())
+    keys = [change.key for change in module.changes]
+    assert len(keys) == len(set(keys))
+    stored = module.final["mysql_servers"]
+    for image in module.images:
+        runtime = shown_at_runtime(layout, image["mysql_servers"])
+    again = build.survey(desired, stored, runtime=runtime, surroundings=around)
+    assert again.is_in_sync, again.changes
 
 
 # -- an instance ----------------------------------------------------------------------------------

@@ -2,7 +2,15 @@
 
 import pytest
 
-from proxyctl.compare import canonical_variable, differences, fold_users, same, same_variable
+from proxyctl.catalog import TABLES, Version, layout_of
+from proxyctl.compare import (
+    canonical_variable,
+    differences,
+    fold_users,
+    same,
+    same_cell,
+    same_variable,
+)
 from proxyctl.passwords import native_hash
 from proxyctl.state import KEEP
 from tests.build import desired, layout, row, rows
@@ -19,6 +27,39 @@ def test_json_columns_are_equal_when_their_content_is():
     assert not same(attributes, "", "{}")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"weight":true}', '{"weight":1}'),
+        ('{"weight":true}', '{"weight":1.0}'),
+        ('{"weight":1.0}', '{"weight":1}'),
+        ('{"a":[{"id":0}]}', '{"a":[{"id":false}]}'),
+        ('{"a":18446744073709551616}', '{"a":18446744073709551617}'),
+        ('{"a":"1"}', '{"a":1}'),
+        ('{"a":null}', '{"a":0}'),
+        ('{"a":NaN}', '{"a": NaN}'),
+        ("[" * 100_000, "[ " * 100_000),
+    ],
+)
+def test_json_values_that_proxysql_tells_apart_differ(one, other):
+    attributes = column("mysql_hostgroup_attributes", "servers_defaults")
+    assert not same(attributes, one, other)
+    assert not same(attributes, other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"a":1.0}', '{"a":1e0}'),
+        ('{"a":18446744073709551616}', '{ "a": 18446744073709551616 }'),
+        ('{"a":"\\u0041"}', '{"a":"A"}'),
+        ('{"a":true}', '{"a": true}'),
+    ],
+)
+def test_spellings_of_one_json_value_are_equal(one, other):
+    assert same(column("mysql_hostgroup_attributes", "servers_defaults"), one, other)
+
+
 def test_a_status_is_compared_without_case():
     assert same(column("mysql_servers", "status"), "online", "ONLINE")
 
@@ -28,11 +69,15 @@ def test_null_and_empty_text_are_two_things():
     assert not same(column("mysql_query_rules", "OK_msg"), "", None)
 
 
-def test_a_clear_password_equals_its_hash_on_either_side():
-    password = column("mysql_users", "password")
-    assert same(password, "secret", native_hash("secret"))
-    assert same(password, native_hash("secret"), "secret")
-    assert not same(password, "other", native_hash("secret"))
+def test_a_clear_password_equals_its_hash_on_either_side_but_only_for_mysql():
+    for name, expected in (("mysql_users", True), ("pgsql_users", False)):
+        users = layout_of(TABLES[name], Version(3, 0, 0))
+        position = users.index["password"]
+        assert same_cell(users, position, "secret", native_hash("secret")) is expected
+        assert same_cell(users, position, native_hash("secret"), "secret") is expected
+        assert not same_cell(users, position, "other", native_hash("secret"))
+        assert same_cell(users, position, "secret", "secret")
+        assert not same_cell(users, position, None, "")
 
 
 def test_text_in_an_integer_column_is_compared_as_sqlite_stores_it():

@@ -1,8 +1,13 @@
 """Monitored families: what is a difference, and which rows a LOAD must write to move nobody."""
 
+import pytest
+
 from proxyctl.families import Family, compare_servers, families_in, placed_rows
-from proxyctl.state import Rows
-from tests.build import desired, layout, rows
+from proxyctl.guards import guard_refusals
+from proxyctl.plan import changes_of
+from proxyctl.state import GuardLimits, Layer, Rows
+from proxyctl.survey import Surroundings
+from tests.build import desired, layout, module_plan, rows, survey
 
 SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
@@ -66,11 +71,64 @@ def test_a_foreign_node_is_a_difference_except_where_the_monitor_discovers():
     assert verdict.discovered == [("n3", 3306)]
 
 
-def test_an_attribute_is_compared_wherever_the_node_stands_and_reported_once():
+def test_an_attribute_is_compared_in_every_row_of_the_node():
     nodes = [node(10, "n1"), node(10, "n2", weight=7), node(10, "n3")]
-    (found,) = compare_servers(SERVERS, PLACED, wanted(*nodes).rows, [GALERA]).differences
-    assert found.key[:2] == (10, "n2")
-    assert [SERVERS.names[p] for p in found.columns] == ["weight"]
+    found = compare_servers(SERVERS, PLACED, wanted(*nodes).rows, [GALERA]).differences
+    assert {d.key[:2] for d in found} == {(10, "n2")}
+    assert [d.current[0] for d in found] == [10, 20, 30]
+    assert {SERVERS.names[p] for d in found for p in d.columns} == {"weight"}
+
+
+def test_every_placed_row_of_a_cluster_member_is_staged_at_once():
+    around = Surroundings((GALERA,), (GALERA,), is_cluster_member=True)
+    files = wanted(node(10, "n1"), node(10, "n2", weight=7), node(10, "n3"))
+    first = survey(files, PLACED, surroundings=around)
+    assert statuses(first.target) == statuses(PLACED)
+    second = survey(files, first.target, surroundings=around)
+    assert second.is_in_sync
+    assert [change.key[:2] for change in changes_of(first)] == [(10, "n2")]
+
+
+@pytest.mark.parametrize("hostgroups", [(20, 30), (10, 20, 30), (30,)])
+def test_rows_of_a_node_that_a_peer_placed_elsewhere_converge_too(hostgroups):
+    around = Surroundings((GALERA,), (GALERA,), is_cluster_member=True)
+    files = wanted(node(10, "n1", weight=5))
+    memory = rows("mysql_servers", *(node(h, "n1") for h in hostgroups))
+    staged = survey(files, memory, surroundings=around).target
+    assert staged.keys() == memory.keys()
+    assert survey(files, staged, surroundings=around).is_in_sync
+
+
+@pytest.mark.parametrize("is_member", [False, True])
+def test_a_node_that_leaves_is_one_change_and_one_deletion(is_member):
+    around = Surroundings((GALERA,), (GALERA,), is_member)
+    memory = rows("mysql_servers", *(node(10, f"n{n}") for n in range(12)))
+    runtime = rows("mysql_servers", node(10, "n0"), *(node(30, f"n{n}") for n in range(1, 12)))
+    files = wanted(*(node(10, f"n{n}") for n in range(10)))
+    found = survey(files, runtime if is_member else memory, runtime=runtime, surroundings=around)
+    changes = changes_of(found)
+    assert [(c.action, c.key[1]) for c in changes] == [("delete", "n10"), ("delete", "n11")]
+    assert all(Layer.RUNTIME in c.layers and Layer.MEMORY in c.layers for c in changes)
+    assert all(SERVERS.key_of(c.shown.current) == c.key for c in changes)
+    assert refusals(found) == []
+    limits = GuardLimits(max_deletes_percent=16)
+    assert [r.message for r in refusals(found, limits)] == [
+        "mysql_servers: 2 of 12 rows would be deleted (guards.max_deletes: 16 percent)"
+    ]
+
+
+def refusals(found, limits=None):
+    return list(
+        guard_refusals([module_plan(found)], limits or GuardLimits(), [GALERA], frozenset(), {})
+    )
+
+
+def test_without_families_a_server_in_two_hostgroups_is_two_rows():
+    memory = rows("mysql_servers", *(node(h, f"n{n}") for n in range(6) for h in (10, 30)))
+    files = wanted(*(node(h, f"n{n}") for n in range(4) for h in (10, 30)))
+    found = survey(files, memory)
+    assert len(changes_of(found)) == 4
+    assert [r.message[:32] for r in refusals(found)] == ["mysql_servers: 4 of 12 rows woul"]
 
 
 def test_max_connections_0_at_runtime_is_a_drained_galera_node():

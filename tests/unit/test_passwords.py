@@ -2,8 +2,9 @@
 
 import pytest
 
-from proxyctl.passwords import is_hash, native_hash, same_password
+from proxyctl.passwords import hashed_password, is_hash, native_hash, same_password
 
+USERS = "mysql_users"
 NATIVE = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7"
 
 
@@ -13,9 +14,9 @@ def test_native_hash():
 
 @pytest.mark.parametrize("stored", [NATIVE, NATIVE.lower()])
 def test_clear_text_agrees_with_its_native_hash(stored):
-    assert same_password("secret", stored)
-    assert same_password(stored, "secret")
-    assert not same_password("Secret", stored)
+    assert same_password(USERS, "secret", stored)
+    assert same_password(USERS, stored, "secret")
+    assert not same_password(USERS, "Secret", stored)
 
 
 @pytest.mark.parametrize(
@@ -34,22 +35,41 @@ def test_clear_text_agrees_with_its_native_hash(stored):
     ],
 )
 def test_clear_text_agrees_with_its_sha2_hash(clear, stored):
-    assert same_password(clear, stored)
-    assert same_password(stored, clear)
-    assert not same_password(clear + "x", stored)
+    assert same_password(USERS, clear, stored)
+    assert same_password(USERS, stored, clear)
+    assert not same_password(USERS, clear + "x", stored)
 
 
 def test_two_hashes_agree_only_if_they_are_the_same_text():
-    assert not same_password(NATIVE, native_hash("other"))
-    assert same_password(NATIVE, NATIVE)
+    assert not same_password(USERS, NATIVE, native_hash("other"))
+    assert same_password(USERS, NATIVE, NATIVE)
 
 
 def test_a_hash_is_not_taken_for_clear_text():
     assert is_hash(NATIVE)
     assert not is_hash("secret")
-    assert not same_password(NATIVE, native_hash(NATIVE))
+    assert not same_password(USERS, NATIVE, native_hash(NATIVE))
 
 
 def test_an_empty_password_is_only_itself():
-    assert same_password("", "")
-    assert not same_password("", NATIVE)
+    assert same_password(USERS, "", "")
+    assert not same_password(USERS, "", NATIVE)
+
+
+SCRAM = "SCRAM-SHA-256$4096:c2FsdHNhbHQ=$c3RvcmVk:c2VydmVy"
+MD5 = "md5" + "0123456789abcdef" * 2
+
+
+def test_passwords_of_postgresql_are_never_taken_for_those_of_mysql():
+    users = "pgsql_users"
+    assert not same_password(users, "secret", NATIVE)
+    assert same_password(users, "secret", "secret")
+    assert hashed_password(users, SCRAM) == SCRAM
+    assert hashed_password(users, MD5) == MD5
+    for clear in ("secret", NATIVE, "SCRAM-SHA-256$no", "md5short"):
+        assert hashed_password(users, clear) is None
+
+
+def test_a_hash_to_use_instead_of_clear_text():
+    assert hashed_password(USERS, "secret") == NATIVE
+    assert hashed_password(USERS, NATIVE) == NATIVE

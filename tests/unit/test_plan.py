@@ -90,6 +90,16 @@ def test_a_user_in_halves_that_changes_becomes_one_row():
     ]
 
 
+def test_of_a_user_in_halves_one_may_stay_and_change():
+    user = {"username": "u", "password": "x", "default_schema": ""}
+    frontend = {"backend": 0, "frontend": 1}
+    halves = rows("mysql_users", {**user, "backend": 1, "frontend": 0}, {**user, **frontend})
+    wanted = desired("mysql_users", {**user, **frontend, "max_connections": 5})
+    target = survey(wanted, halves).target
+    assert list(target) == [("u", 0)]
+    assert survey(wanted, target).is_in_sync
+
+
 def test_only_restart_only_variables_of_disk_are_compared():
     def variables(threads):
         row = ("mysql-threads", threads)
@@ -112,8 +122,8 @@ class TestPendingEdits:
         return complete(module_plan(survey(wanted, memory, **layers)))
 
     def codes(self, module, **allowed):
-        options = {"discard": False, "include": False, "leftovers": frozenset(), **allowed}
-        return [(r.code, r.allow) for r in refusals(module, **options)]
+        options = {"discard": False, "include": False, **allowed}
+        return [(r.code, r.allow) for r in refusals(pending_edits(module), **options)]
 
     def test_an_edit_of_our_row_is_refused_until_discarded(self):
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2})
@@ -135,10 +145,12 @@ class TestPendingEdits:
         assert module.load
         assert self.codes(module) == []
 
-    def test_leftovers_of_a_dead_apply_are_our_own(self):
-        wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2})
-        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
-        assert self.codes(module, leftovers=frozenset({"MYSQL QUERY RULES"})) == []
+    def test_what_is_not_saved_matters_only_to_a_save(self):
+        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
+        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
+        module = self.plan(wanted, self.EDITED, runtime=self.EDITED, disk=self.LIVE)
+        assert [edit.layer for edit in pending_edits(module)] == [Layer.DISK]
+        assert pending_edits(module, saves=False) == []
 
     def test_a_drained_server_in_memory_only_is_an_edit_that_a_load_would_publish(self):
         drained = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "status": "OFFLINE_SOFT"})
@@ -170,6 +182,24 @@ class TestGuards:
         memory = rows(RULES, *self.rules(20))
         wanted = desired(RULES, *({**rule, "active": 0} for rule in self.rules(20)))
         assert self.codes(module_plan(survey(wanted, memory))) == []
+
+    def test_a_user_in_halves_counts_once(self):
+        def halves(count):
+            return rows(
+                "mysql_users",
+                *(
+                    {"username": f"u{n}", "password": "x", "backend": b, "frontend": 1 - b}
+                    for n in range(count)
+                    for b in (0, 1)
+                ),
+            )
+
+        def users(count):
+            return desired("mysql_users", *({"username": f"u{n}"} for n in range(count)))
+
+        assert self.codes(module_plan(survey(users(10), halves(20)))) == ["max_deletes"]
+        assert self.codes(module_plan(survey(users(14), halves(20)))) == []
+        assert self.codes(module_plan(survey(users(1), halves(10)))) == []
 
     def test_few_rows_may_go(self):
         memory = rows(RULES, *self.rules(10))

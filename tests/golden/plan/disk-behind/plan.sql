@@ -1,3 +1,3 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- HOST:PORT: what apply would send, in order
 SAVE MYSQL SERVERS TO DISK;
 SAVE MYSQL QUERY RULES TO DISK;

@@ -1,4 +1,5 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- apply would refuse: hostgroup 20 (reader) is used by rules or users and would have no ONLINE server; allow with --force
+-- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (20,'db2',3306));
 LOAD MYSQL SERVERS TO RUNTIME;
 SAVE MYSQL SERVERS TO DISK;

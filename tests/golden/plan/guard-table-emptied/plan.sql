@@ -1,4 +1,5 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- apply would refuse: mysql_users: all rows would be deleted (1); allow with --force
+-- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('app',1));
 LOAD MYSQL USERS TO RUNTIME;
 SAVE MYSQL USERS TO DISK;

@@ -1,4 +1,5 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
-UPDATE mysql_users SET password='***' WHERE username='app' AND backend=1;
-LOAD MYSQL USERS TO RUNTIME;
-SAVE MYSQL USERS TO DISK;
+-- HOST:PORT: what apply would send, in order
+-- MYSQL USERS is commented out: a password or another secret is masked as ***, and would be set to that
+-- UPDATE mysql_users SET password='***' WHERE username='app' AND backend=1;
+-- LOAD MYSQL USERS TO RUNTIME;
+-- SAVE MYSQL USERS TO DISK;

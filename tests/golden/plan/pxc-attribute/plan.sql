@@ -1,4 +1,4 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- HOST:PORT: what apply would send, in order
 UPDATE mysql_servers SET max_connections=600 WHERE hostgroup_id=10 AND hostname='pxc1' AND port=3306;
 UPDATE mysql_servers SET status='SHUNNED', max_connections=600 WHERE hostgroup_id=10 AND hostname='pxc2' AND port=3306;
 UPDATE mysql_servers SET status='SHUNNED', max_connections=600 WHERE hostgroup_id=10 AND hostname='pxc3' AND port=3306;

@@ -1,4 +1,4 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- HOST:PORT: what apply would send, in order
 INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (30,'db3',3306,0,'ONLINE',1,0,1000,0,0,0,'');
 UPDATE mysql_query_rules SET destination_hostgroup=30 WHERE rule_id=20;
 LOAD MYSQL SERVERS TO RUNTIME;

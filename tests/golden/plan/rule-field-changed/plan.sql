@@ -1,4 +1,4 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- HOST:PORT: what apply would send, in order
 UPDATE mysql_query_rules SET destination_hostgroup=10, cache_ttl=500 WHERE rule_id=20;
 LOAD MYSQL QUERY RULES TO RUNTIME;
 SAVE MYSQL QUERY RULES TO DISK;

@@ -1,4 +1,4 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (20,'db2',3306));
 LOAD MYSQL SERVERS TO RUNTIME;
 SAVE MYSQL SERVERS TO DISK;

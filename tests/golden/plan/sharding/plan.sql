@@ -1,11 +1,12 @@
--- HOST:PORT: what apply would send, in order; secrets are masked
+-- HOST:PORT: what apply would send, in order
 INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (100,'db-shard0',3306,0,'ONLINE',1,0,1000,0,0,0,''),(101,'db-shard1',3306,0,'ONLINE',1,0,1000,0,0,0,'');
 INSERT INTO mysql_query_rules (rule_id, active, username, schemaname, flagIN, client_addr, proxy_addr, proxy_port, digest, match_digest, match_pattern, negate_match_pattern, re_modifiers, flagOUT, replace_pattern, destination_hostgroup, cache_ttl, cache_empty_result, cache_timeout, reconnect, timeout, retries, delay, next_query_flagIN, mirror_flagOUT, mirror_hostgroup, error_msg, OK_msg, sticky_conn, multiplex, gtid_from_hostgroup, log, apply, attributes, comment) VALUES (1000,1,'app',NULL,0,NULL,NULL,NULL,NULL,'(^|[^0-9A-Za-z_$])sbtest([135][02468]|[24][02468]?|60?|8)($|[^0-9A-Za-z_$])',NULL,0,'CASELESS',NULL,NULL,100,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,'','sharding sbtest: sbtest2, sbtest4 ... sbtest60 (30 tables)'),(1001,1,'app',NULL,0,NULL,NULL,NULL,NULL,'(^|[^0-9A-Za-z_$])sbtest([135][13579]?|[24][13579]|[79])($|[^0-9A-Za-z_$])',NULL,0,'CASELESS',NULL,NULL,101,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,'','sharding sbtest: sbtest1, sbtest3 ... sbtest59 (30 tables)'),(1002,1,NULL,NULL,2147483647,NULL,NULL,NULL,NULL,NULL,NULL,0,'CASELESS',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,'','proxyctl: keeps fast routing alive, matches nothing');
 INSERT INTO mysql_query_rules_fast_routing (username, schemaname, flagIN, destination_hostgroup, comment) VALUES ('app','tenant_01',0,100,'sharding tenants'),('app','tenant_02',0,100,'sharding tenants'),('app','tenant_03',0,100,'sharding tenants'),('app','tenant_04',0,101,'sharding tenants'),('app','tenant_05',0,101,'sharding tenants'),('app','tenant_06',0,101,'sharding tenants');
-INSERT INTO mysql_users (username, password, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment) VALUES ('app','***',1,0,100,NULL,0,1,0,1,1,10000,'','');
+-- MYSQL USERS is commented out: a password or another secret is masked as ***, and would be set to that
+-- INSERT INTO mysql_users (username, password, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment) VALUES ('app','***',1,0,100,NULL,0,1,0,1,1,10000,'','');
 LOAD MYSQL SERVERS TO RUNTIME;
 LOAD MYSQL QUERY RULES TO RUNTIME;
-LOAD MYSQL USERS TO RUNTIME;
+-- LOAD MYSQL USERS TO RUNTIME;
 SAVE MYSQL SERVERS TO DISK;
 SAVE MYSQL QUERY RULES TO DISK;
-SAVE MYSQL USERS TO DISK;
+-- SAVE MYSQL USERS TO DISK;

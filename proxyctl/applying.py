@@ -1,0 +1,74 @@
+"""Apply files to one instance: lock, read everything again, and act if it is what was approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from proxyctl.admin.apply import ApplyOptions, apply_plan, raise_refusals
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.read import TableReader
+from proxyctl.admin.snapshot import SnapshotWriter
+from proxyctl.config.load import ParsedFiles
+from proxyctl.errors import InstanceError, RefusedError
+from proxyctl.plan import Plan
+from proxyctl.result import ApplyResult
+from proxyctl.workflow import PlanOptions, plan_files
+
+
+@dataclass(frozen=True)
+class ApplyRequest:
+    """One apply: what is allowed, what was approved, and who is told about it.
+
+    `is_approved`: whether a plan, read again under the lock, is the one that a person saw.
+    `before`: called with the plan before anything is changed. Units: `lock_timeout_s` seconds.
+    """
+
+    options: PlanOptions
+    is_approved: Callable[[Plan], bool] = lambda _plan: True
+    lock_timeout_s: float = 30.0
+    before: Callable[[Plan], None] = lambda _plan: None
+    progress: Callable[[str], None] = lambda _text: None
+
+
+def apply_files(
+    client: AdminClient, files: ParsedFiles, request: ApplyRequest
+) -> tuple[Plan, ApplyResult | None]:
+    """Return the plan that was applied, and what became of it; None where nothing differed.
+
+    Raises: RefusedError when the lock is held, the plan is stale or a guard refuses; ConfigError;
+    InstanceError when nothing was loaded; ApplyError when layers may have changed.
+    """
+    lock = Lock(client, "apply")
+    lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
+    snapshot = SnapshotWriter(client)
+    try:
+        reader = TableReader(client, tee=snapshot.add)
+        options = replace(request.options, leftovers=lock.leftovers)
+        found = plan_files(client, files, options, reader=reader)
+        if not request.is_approved(found):
+            raise RefusedError(
+                f"{found.name}: the plan is stale: the instance, the files or a secret changed"
+                " since it was made",
+                hint="run plan again and look at what is different now",
+            )
+        request.before(found)
+        raise_refusals(found)
+        result = None
+        if not found.is_in_sync:
+            kept = snapshot.keep()
+            result = apply_plan(client, found, lock, ApplyOptions(options.saves, request.progress))
+            result.snapshot = str(kept)
+        lock.finished({module.name for module in found.modules})
+        return found, result
+    finally:
+        snapshot.discard()
+        _release(lock, request.progress)
+
+
+def _release(lock: Lock, progress: Callable[[str], None]) -> None:
+    try:
+        lock.release()
+    except InstanceError as error:
+        progress(f"the lock could not be given back ({error.message}); it expires by itself")

@@ -1,0 +1,166 @@
+"""One instance under survey: what has been read of it, table by table, for one plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import read_leftovers
+from proxyctl.admin.read import (
+    RuntimeFacts,
+    TableReader,
+    read_facts,
+    read_layouts,
+    used_hostgroups,
+)
+from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
+from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.runtime_image import runtime_image
+from proxyctl.state import DesiredTable, Layer, Row
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
+
+LARGE = (
+    "mysql_users",
+    "pgsql_users",
+    "mysql_query_rules",
+    "pgsql_query_rules",
+    "mysql_query_rules_fast_routing",
+    "pgsql_query_rules_fast_routing",
+)
+"""Tables worth reading ahead, in the order in which they are compared. Users come first: RUNTIME
+holds them in halves, and folding those is done while ProxySQL is busy with the next table."""
+
+
+@dataclass(frozen=True)
+class InstanceLook:
+    """What is asked first of an instance: the tables it has, and what decides how to read them.
+
+    `leftovers`: admin modules that an apply of ours staged before it died.
+    """
+
+    layouts: dict[str, Layout]
+    facts: RuntimeFacts
+    leftovers: frozenset[str]
+
+
+def look_at(client: AdminClient) -> InstanceLook:
+    """Return the first look at an instance."""
+    return InstanceLook(read_layouts(client), read_facts(client), read_leftovers(client))
+
+
+@dataclass
+class InstanceSurvey:
+    """The surveys under way: what has been read of one instance."""
+
+    client: AdminClient
+    reader: TableReader
+    layouts: dict[str, Layout]
+    facts: RuntimeFacts
+    tables: Mapping[str, DesiredTable]
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    done: dict[str, TableSurvey] = field(default_factory=dict)
+
+    def table(self, name: str) -> TableSurvey:
+        """Return the survey of a table; read it when it was not yet."""
+        if name not in self.done:
+            layout = self.layouts[name]
+            self.done[name] = survey_table(
+                layout, self.tables.get(name), self.reader.layers_of(layout), self.surroundings
+            )
+        return self.done[name]
+
+    def module(self, module: AdminModule, *, managed_only: bool) -> dict[str, TableSurvey]:
+        """Return the surveys of the tables of a module that the instance has."""
+        names = [t.name for t in module.tables if t.name in self.layouts]
+        if managed_only:
+            names = [name for name in names if name in self.tables]
+        return {name: self.table(name) for name in names}
+
+
+def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
+    """Find out which hostgroup families the monitor places now, before servers are compared.
+
+    Returns the desired families, whether the monitor knows them already or not.
+    """
+    servers = ADMIN_MODULES["MYSQL SERVERS"]
+    managed = {table.name for table in servers.tables} & set(survey.tables)
+    if not managed:
+        return ()
+    wanted: dict[str, list[Row]] = {}
+    memory: dict[str, list[Row]] = {}
+    runtime: dict[str, list[Row]] = {}
+    for name in FAMILY_TABLES:
+        if name not in survey.layouts:
+            continue
+        found = survey.table(name)
+        layout = survey.layouts[name]
+        memory[name] = list(found.memory.values())
+        wanted[name] = list(found.target.values())
+        runtime[name] = list(survey.reader.read(layout, Layer.RUNTIME).values())
+    if not survey.facts.monitor_enabled:
+        survey.surroundings = Surroundings(is_cluster_member=survey.facts.is_cluster_member)
+        return ()
+
+    def families(rows: dict[str, list[Row]]) -> list[Family]:
+        return families_in(survey.layouts, rows, rds_discovery=survey.facts.rds_discovery)
+
+    running, coming = families(runtime), families(wanted)
+    survey.surroundings = Surroundings(
+        families=tuple(monitored(coming, running)),
+        memory_families=tuple(monitored(families(memory), running)),
+        is_cluster_member=survey.facts.is_cluster_member,
+    )
+    return tuple(coming)
+
+
+def survey_managed(survey: InstanceSurvey) -> None:
+    """Survey every managed table, large ones first and reading ahead."""
+    waiting = [name for name in survey.tables if name not in survey.done]
+    large = [name for name in LARGE if name in waiting]
+    with survey.reader.reading_ahead(all_layers([survey.layouts[name] for name in large])):
+        for name in (*large, *(name for name in waiting if name not in large)):
+            survey.table(name)
+
+
+def all_layers(layouts: Iterable[Layout]) -> list[tuple[Layout, Layer]]:
+    """Return the layers to read ahead.
+
+    RUNTIME first: ProxySQL takes long to make it, and waiting for that leaves the processor to us.
+    """
+    order = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+    return [(layout, layer) for layout in layouts for layer in order]
+
+
+@dataclass(frozen=True)
+class HostgroupsInUse:
+    """The hostgroups that rules, fast routing and users send traffic to, now and afterwards."""
+
+    before: frozenset[Value] = frozenset()
+    after: frozenset[Value] = frozenset()
+
+
+_ROUTING_TABLES = {
+    "mysql_query_rules": "destination_hostgroup",
+    "mysql_query_rules_fast_routing": "destination_hostgroup",
+    "mysql_users": "default_hostgroup",
+}
+
+
+def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
+    """Return the hostgroups in use; asked only when servers change at RUNTIME."""
+    servers = survey.done.get("mysql_servers")
+    if servers is None or not servers.changes.get(Layer.RUNTIME):
+        return HostgroupsInUse()
+    after: set[Value] = set()
+    unmanaged = dict(survey.layouts)
+    for name, column in _ROUTING_TABLES.items():
+        if name in survey.tables:
+            del unmanaged[name]
+            rows = runtime_image(survey.layouts[name], dict(survey.table(name).target)).values()
+            position = survey.layouts[name].index[column]
+            # The rows of MEMORY, which hold no KEEP.
+            after |= {row[position] for row in rows if isinstance(row[position], int)}  # type: ignore[misc]
+    if unmanaged.keys() & _ROUTING_TABLES.keys():
+        after |= used_hostgroups(survey.client, unmanaged)
+    return HostgroupsInUse(used_hostgroups(survey.client, survey.layouts), frozenset(after))

@@ -1,0 +1,75 @@
+"""Other people's edits in MEMORY, let through with --include-pending: shown, and held to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.journeys.layers import in_layers
+from tests.journeys.story import FILES, applied, plan
+from tests.servers import Instance
+
+OURS = """\
+manage:
+  mysql_query_rules: {rule_id: "1000-1999"}
+mysql_query_rules:
+  - {rule_id: 1000, match_digest: '^SELECT', destination_hostgroup: 1, apply: true}
+variables:
+  mysql-ping_timeout_server: 400
+"""
+
+
+@pytest.fixture
+def edited(project: Project, instance: Instance) -> Instance:
+    """Two rules that are not ours: one was edited in MEMORY, another is new there."""
+    instance.execute(
+        "INSERT INTO mysql_query_rules (rule_id, active, comment) VALUES (200, 1, 'theirs')"
+    )
+    instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
+    instance.execute("SAVE MYSQL QUERY RULES TO DISK")
+    instance.execute("UPDATE mysql_query_rules SET active=0 WHERE rule_id=200")
+    instance.execute(
+        "INSERT INTO mysql_query_rules (rule_id, active, match_digest, destination_hostgroup)"
+        " VALUES (50, 1, '.', 99)"
+    )
+    project.write(OURS)
+    return instance
+
+
+def test_they_are_listed(edited: Instance) -> None:
+    found = plan("--include-pending")
+    section = found.out.split("edited in MEMORY by others")[1]
+    assert "+ rule 50" in section
+    assert "- rule 200" in section
+    assert "2 pending edits of others included" in found.out
+    module = plan("--include-pending", "--format", "json").json["instances"][0]["modules"][1]
+    edits = [(change["action"], change["key"]) for change in module["included"]]
+    assert edits == [
+        ("add", [50]),
+        ("delete", [200]),
+    ]
+    assert "+ rule 50" in plan("--include-pending", "--format", "markdown").out
+    applied("--include-pending")
+    rules = in_layers(edited, "SELECT rule_id FROM {}mysql_query_rules")
+    assert sorted(rules["RUNTIME"]) == [("1000",), ("50",)]
+
+
+def test_a_later_edit_makes_a_saved_plan_stale(edited: Instance) -> None:
+    plan("--include-pending", "--out", "plan.out")
+    edited.execute("UPDATE mysql_query_rules SET destination_hostgroup=98 WHERE rule_id=50")
+    found = proxyctl("apply", "plan.out")
+    assert (found.code, "stale" in found.err) == (3, True)
+    edited.execute("UPDATE mysql_query_rules SET destination_hostgroup=99 WHERE rule_id=50")
+    assert proxyctl("apply", "plan.out").code == 0
+
+
+def test_without_a_save_what_was_not_saved_is_no_obstacle(
+    project: Project, instance: Instance
+) -> None:
+    project.write(FILES)
+    applied()
+    instance.execute("SET mysql-max_connections=777")
+    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    project.write(FILES.replace("8.0.36", "8.4.0"))
+    assert "not saved to DISK" in plan().out
+    assert "1 LOAD, 0 SAVE" in applied("--no-save").out

@@ -1,0 +1,94 @@
+"""Where text goes when nobody takes it: an apply goes on all the same, or says what it did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.journeys.story import FILES, applied, plan
+from tests.servers import Instance
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line of a shell, where $proxyctl is the program."""
+    own = {**os.environ, "proxyctl": f"{sys.executable} -m proxyctl"}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env=own,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$proxyctl apply --auto-approve 2>&1 | head -n 2",
+        "$proxyctl apply --auto-approve | true",
+        "$proxyctl apply --auto-approve >&-",
+        "$proxyctl apply --auto-approve 2>&-",
+        "$proxyctl apply --auto-approve 2>/dev/full",
+    ],
+)
+def test_an_apply_does_not_depend_on_a_reader(
+    project: Project, instance: Instance, command: str
+) -> None:
+    project.write(FILES)
+    found = shell(command)
+    assert found.returncode == 0, found.stderr
+    assert "Traceback" not in found.stderr
+    assert plan().code == 0
+
+
+def test_a_full_disk_behind_stdout(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    found = shell("$proxyctl plan > /dev/full")
+    assert found.returncode == 1
+    assert "stdout cannot be written" in found.stderr
+    found = shell("$proxyctl apply --auto-approve --format json > /dev/full")
+    assert found.returncode == 4
+    assert "applied and read back, but then: stdout cannot be written" in found.stderr
+    assert "MYSQL SERVERS: MEMORY as in the files" in found.stderr
+    assert plan().code == 0
+
+
+def test_a_reader_that_goes_away_is_no_error(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    assert shell("$proxyctl plan | true").returncode == 0
+    assert shell("$proxyctl drift | true").returncode == 2
+
+
+def test_files_are_readable_as_the_umask_says(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    applied()
+    before = os.umask(0o027)
+    try:
+        assert proxyctl("export", "-o", "all.yaml").code == 0
+        assert proxyctl("export", "--secrets", "clear", "-o", "clear.yaml").code == 0
+    finally:
+        os.umask(before)
+    modes = {p.name: oct(p.stat().st_mode & 0o777) for p in project.folder.glob("*.yaml")}
+    assert (modes["all.yaml"], modes["clear.yaml"]) == ("0o640", "0o600")
+
+
+@pytest.mark.parametrize("folder", ["/dev/null/x", "/proc/none"])
+def test_no_place_for_a_snapshot(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    project.write(FILES)
+    monkeypatch.setenv("PROXYCTL_STATE_DIR", folder)
+    found = proxyctl("apply", "--auto-approve")
+    assert found.code == 1
+    assert "no snapshot can be taken" in found.err
+    assert "PROXYCTL_STATE_DIR" in found.err
+    assert plan().code == 2
+
+
+def test_errors_as_json(project: Project, instance: Instance) -> None:
+    found = proxyctl("plan", "--format", "json", "--nosuch")
+    assert (found.code, found.json["error"]["exit_code"]) == (64, 64)

@@ -1,0 +1,182 @@
+"""Every variable of the catalogue, with values that `validate` accepts, through a whole apply.
+
+A round gives every variable one value. The apply reads RUNTIME back and compares it with the
+runtime image, and a second plan has to be empty. On the sandbox the same rounds have to pass.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import REFERENCE
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
+from proxyctl.catalog.variables import (
+    NEVER_EMPTY,
+    READ_ONLY,
+    RESTART_ONLY,
+    STEPS,
+    VARIABLES,
+    Variable,
+    VariableKind,
+)
+from proxyctl.config.files import Sources
+from proxyctl.config.load import load_project
+from tests.cli import Outcome, Project, proxyctl
+from tests.servers import Instance
+
+ROUNDS = 6
+
+OMITTED = READ_ONLY | RESTART_ONLY | {
+    "admin-admin_credentials",  # locks us out
+    "admin-mysql_ifaces",  # moves the admin port
+    "admin-read_only",  # refuses every later statement
+    "admin-restapi_enabled",  # opens a port
+    "admin-stats_credentials",
+    "admin-telnet_admin_ifaces",
+    "admin-telnet_stats_ifaces",
+    "admin-web_enabled",  # opens a port
+}  # fmt: skip
+
+CHARSETS = [
+    ("utf8mb4", "utf8mb4_0900_ai_ci"),
+    ("LATIN1", "latin1_bin"),
+    ("utf8mb3", "UTF8_bin"),
+    ("binary", "binary"),
+    ("utf16le", "utf16le_nopad_bin"),
+    ("utf8", "utf8_general_ci"),
+]
+
+TEXTS: dict[str, list[str]] = {
+    CHARSET: [charset for charset, _ in CHARSETS],
+    COLLATION: [collation for _, collation in CHARSETS],
+    "admin-ssl_keylog_file": ["", "{folder}/keys", "{folder}/ä b"],
+    "mysql-auditlog_filename": ["audit", "", "{folder}/audit"],
+    "mysql-default_authentication_plugin": ["caching_sha2_password", "mysql_native_password"],
+    "mysql-default_session_track_gtids": ["own_gtid", "Off", "OWN_GTID", "OFF"],
+    "mysql-eventslog_filename": ["events", "", "{folder}/events"],
+    "mysql-monitor_replication_lag_use_percona_heartbeat": ["", "percona.heartbeat", "`A`.`b_1`"],
+    "mysql-proxy_protocol_networks": ["*", "10.0.0.0/8", "", "::1/128,192.168.0.0/16", ","],
+    "mysql-server_version": ["8.0.36", "5.1.73", "5.1", "10.11.6-MariaDB", "5.5.30"],
+}
+
+CAPABILITIES = (0x8000, 2**31 - 1, 569867)
+
+ANY_TEXT = ["a", "it's", "é ☃", " blanks ", "back\\slash\nline", "0"]
+
+
+def sample(variable: Variable, number: int, folder: Path) -> object:
+    """Return the value of a variable in a round; all rounds together try its limits."""
+    match variable.kind:
+        case VariableKind.BOOL:
+            return number % 2 == 0
+        case VariableKind.INT:
+            low = variable.minimum or 0
+            high = 2**31 - 1 if variable.maximum is None else variable.maximum
+            if variable.name == "mysql-server_capabilities":
+                return CAPABILITIES[number % len(CAPABILITIES)]
+            numbers = STEPS.get(variable.name) or (low, high, (low + high) // 2, low + 1)
+            return numbers[number % len(numbers)]
+    texts = TEXTS.get(variable.name, ANY_TEXT)
+    if variable.name not in TEXTS and variable.name not in NEVER_EMPTY:
+        texts = [*texts[:-1], ""]
+    return texts[number % len(texts)].format(folder=folder)
+
+
+def values_of(number: int, folder: Path) -> dict[str, object]:
+    values = {
+        name: sample(variable, number, folder)
+        for name, variable in VARIABLES.items()
+        if variable.exists_in(REFERENCE) and name not in OMITTED
+    }
+    off = {diffs: 0 for checksum, diffs in DIFFS_BY_CHECKSUM.items() if not values[checksum]}
+    return values | off
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: Instance) -> Project:
+    """A folder connected to the sandbox, then to a real ProxySQL."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    found = Project(folder, monkeypatch)
+    found.connect(instance)
+    return found
+
+
+def write(project: Project, values: dict[str, object]) -> None:
+    # JSON is YAML, and quotes every text.
+    project.write(json.dumps({"variables": values}))
+
+
+def plan() -> Outcome:
+    return proxyctl("plan", "--detailed-exitcode")
+
+
+def apply(*options: str) -> Outcome:
+    return proxyctl("apply", "--auto-approve", *options)
+
+
+def at_runtime(instance: Instance) -> dict[str, str]:
+    rows = instance.query("SELECT variable_name, variable_value FROM runtime_global_variables")
+    return {str(name): str(value) for name, value in rows}
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_every_variable_becomes_what_the_file_says(
+    project: Project, instance: Instance, tmp_path: Path, number: int
+) -> None:
+    write(project, values_of(number, tmp_path))
+    desired = load_project(Sources((str(project.folder / "proxyctl.yaml"),))).desired
+    done = apply()
+    assert done.code == 0, done.text
+    assert plan().code == 0, plan().text
+    shown = at_runtime(instance)
+    wanted = [row for table in desired.tables.values() for row in table.rows.values()]
+    assert len(wanted) > 180
+    assert {row: shown[str(row[0])] for row in wanted} == {row: row[1] for row in wanted}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {CHARSET: "utf8mb4"},
+        {COLLATION: "utf8mb4_unicode_ci"},
+        {CHARSET: "latin1", COLLATION: "latin1_bin"},
+        {"mysql-default_session_track_gtids": "own_gtid"},
+        {"admin-checksum_mysql_users": False},
+        {"mysql-have_ssl": False, "mysql-have_compress": False},
+    ],
+    ids=str,
+)
+def test_what_a_variable_takes_along_is_no_difference_afterwards(
+    project: Project, instance: Instance, values: dict[str, object]
+) -> None:
+    write(project, values)
+    done = apply()
+    assert done.code == 0, done.text
+    assert plan().code == 0
+    write(project, {**values, "mysql-max_connections": 77, "admin-refresh_interval": 777})
+    done = apply()
+    assert done.code == 0, done.text
+    shown = at_runtime(instance)
+    for layer in ("main", "disk"):
+        rows = instance.query(f"SELECT variable_name, variable_value FROM {layer}.global_variables")
+        assert {str(name): str(value) for name, value in rows} == shown
+
+
+def test_a_checksum_turned_off_by_hand_is_no_pending_edit(
+    project: Project, instance: Instance
+) -> None:
+    instance.execute(
+        "UPDATE global_variables SET variable_value='false'"
+        " WHERE variable_name='admin-checksum_mysql_users'"
+    )
+    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
+    instance.execute("SAVE ADMIN VARIABLES TO DISK")
+    assert at_runtime(instance)["admin-cluster_mysql_users_diffs_before_sync"] == "0"
+    write(project, {"admin-refresh_interval": 777})
+    done = apply()
+    assert done.code == 0, done.text
+    assert plan().code == 0

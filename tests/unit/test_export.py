@@ -1,0 +1,62 @@
+"""What an export does with passwords."""
+
+import pytest
+
+from proxyctl.catalog import TABLES, Version, layout_of
+from proxyctl.export import Exported, from_runtime, with_secrets
+from proxyctl.passwords import native_hash
+from proxyctl.state import KEEP
+from tests import build
+
+VERSION = Version(3, 0, 0)
+SCRAM = "SCRAM-SHA-256$4096:c2FsdA==$c3RvcmVk:c2VydmVy"
+MD5 = "md5" + "0123456789abcdef" * 2
+NATIVE = native_hash("secret")
+
+
+def exported_password(table: str, password: str | None, secrets: str):
+    layout = layout_of(TABLES[table], VERSION)
+    cells = dict(zip(layout.names, layout.defaults, strict=True))
+    row = tuple((cells | {"username": "u", "password": password}).values())
+    exported = Exported(VERSION)
+    (found,) = with_secrets(exported, layout, [row], secrets)
+    return found[layout.index["password"]], exported.warnings
+
+
+@pytest.mark.parametrize(
+    ("table", "password", "expected"),
+    [
+        ("mysql_users", "secret", NATIVE),
+        ("mysql_users", NATIVE, NATIVE),
+        ("mysql_users", SCRAM, native_hash(SCRAM)),
+        ("pgsql_users", SCRAM, SCRAM),
+        ("pgsql_users", MD5, MD5),
+        ("pgsql_users", "", ""),
+        ("pgsql_users", None, None),
+    ],
+)
+def test_a_hash_is_exported_as_it_is_and_mysql_clear_text_hashed(table, password, expected):
+    assert exported_password(table, password, "hash") == (expected, [])
+
+
+@pytest.mark.parametrize("password", ["secret", NATIVE])
+def test_clear_text_of_postgresql_is_left_out_and_said(password):
+    found, (warning,) = exported_password("pgsql_users", password, "hash")
+    assert found is KEEP
+    assert warning.startswith("pgsql_users u: the password is left out")
+    assert password not in warning
+
+
+@pytest.mark.parametrize("table", ["mysql_users", "pgsql_users"])
+def test_clear_keeps_every_password(table):
+    assert exported_password(table, "secret", "clear") == ("secret", [])
+
+
+def test_an_inactive_user_of_memory_does_not_clash_with_half_of_it_at_runtime():
+    half = {"username": "u", "password": "x", "backend": 0, "default_schema": ""}
+    runtime = build.rows("mysql_users", half)
+    memory = build.rows(
+        "mysql_users", {"username": "u", "active": 0}, {"username": "v", "active": 0}
+    )
+    found = from_runtime(build.layout("mysql_users"), runtime, memory)
+    assert set(found) == {("u", 0), ("v", 1)}

@@ -1,0 +1,40 @@
+"""What help says: flags take no value, and nothing is broken in the middle of a word."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from proxyctl.cli.app import build
+from tests.cli import proxyctl
+
+COMMANDS = sorted(build().commands)
+
+
+@pytest.fixture(params=["80", "100"])
+def _width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", request.param)
+    monkeypatch.setenv("TERMINAL_WIDTH", request.param)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.mark.usefixtures("_width")
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> None:
+    done = proxyctl(*filter(None, [command]), "--help")
+    assert done.code == 0
+    assert not re.search(r"<bool>|BOOLEAN|<int|<float|INTEGER|FLOAT", done.out)
+    for choices in re.findall(r"[a-z]+\|[a-z|]+", done.out):
+        assert choices in (
+            *("text|json", "yaml|sql|cnf", "hash|omit|clear", "runtime|memory|disk"),
+            "text|json|markdown|sql",
+        )
+
+
+def test_a_reader_who_has_seen_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m proxyctl plan --help | head -1; exit ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0

@@ -1,0 +1,97 @@
+"""Reading tables: what an instance holds is what is read, or nothing is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.read import TableReader
+from proxyctl.catalog import Value
+from proxyctl.errors import InstanceError
+from proxyctl.state import Layer
+from tests.build import layout
+from tests.servers import Instance
+
+USERS = layout("mysql_users")
+SERVERS = layout("mysql_servers")
+SHA2 = b"$A$005$" + bytes(range(65, 85)) + b"a" * 43
+
+
+@pytest.fixture
+def client(instance: Instance) -> Iterator[AdminClient]:
+    login = Login(instance.host, instance.port, instance.user, instance.password)
+    with AdminClient(login) as opened:
+        yield opened
+
+
+def fill(instance: Instance, *users: str) -> None:
+    for values in users:
+        instance.run(f"INSERT INTO mysql_users (username, password, comment) VALUES ({values})")
+
+
+def passwords(client: AdminClient, layer: Layer) -> dict[Value, Value]:
+    found = TableReader(client).read(USERS, layer)
+    return {key[0]: row[USERS.index["password"]] for key, row in found.items()}
+
+
+@pytest.mark.parametrize("layer", list(Layer))
+def test_a_blob_is_read_as_its_bytes_and_hides_no_other_row(
+    instance: Instance, client: AdminClient, layer: Layer
+) -> None:
+    fill(instance, "'a','x',''", f"'b',X'{SHA2.hex()}',''", "'c',X'C328',''", "'d',X'4100FF',''")
+    for command in ("LOAD MYSQL USERS TO RUNTIME", "SAVE MYSQL USERS TO DISK"):
+        instance.run(command)
+    expected = {"a": "x", "b": SHA2.decode(), "c": "\udcc3(", "d": "A"}
+    assert passwords(client, layer) == expected
+
+
+def test_a_blob_in_a_number_column_is_the_number_that_proxysql_makes_of_it(
+    instance: Instance, client: AdminClient
+) -> None:
+    instance.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (X'37','a')")
+    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
+    reader = TableReader(client)
+    for layer in (Layer.MEMORY, Layer.RUNTIME):
+        assert list(reader.read(SERVERS, layer)) == [(7, "a", 3306)]
+
+
+def test_tables_that_are_read_together_show_blobs_too(
+    instance: Instance, client: AdminClient
+) -> None:
+    fill(instance, "'a',X'41',''")
+    instance.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1,'s')")
+    found = TableReader(client).read_together([SERVERS, USERS], Layer.MEMORY)
+    assert {name: list(rows) for name, rows in found.items()} == {
+        "mysql_servers": [(1, "s", 3306)],
+        "mysql_users": [("a", 1)],
+    }
+
+
+def test_two_keys_of_the_same_bytes_are_an_error_and_not_one_row(
+    instance: Instance, client: AdminClient
+) -> None:
+    fill(instance, "'a','x',''", "X'61','y',''")
+    with pytest.raises(InstanceError, match="two rows have the same username, backend"):
+        passwords(client, Layer.MEMORY)
+
+
+def test_empty_tables_are_read_as_empty(client: AdminClient) -> None:
+    assert passwords(client, Layer.MEMORY) == {}
+    found = TableReader(client).read_together([SERVERS, USERS], Layer.RUNTIME)
+    assert found == {"mysql_servers": {}, "mysql_users": {}}
+
+
+class _Cut(AdminClient):
+    """A connection whose answers lack their last row, as after a failure inside SQLite."""
+
+    def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
+        rows = super().raw(sql)
+        return rows[:-1] if "json_group_array" in sql else rows
+
+
+def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
+    login = Login(instance.host, instance.port, instance.user, instance.password)
+    with _Cut(login) as client, pytest.raises(InstanceError, match="a part of the rows only"):
+        TableReader(client).read(USERS, Layer.MEMORY)

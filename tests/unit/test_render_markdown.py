@@ -1,0 +1,87 @@
+"""The plan as markdown: how long it gets, and what its text cannot do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from proxyctl.plan import Plan, Refusal
+from proxyctl.render.plan_markdown import LONGEST, plan_markdown
+from tests.build import desired, module_plan, survey
+
+RULES, SERVERS = "mysql_query_rules", "mysql_servers"
+HOSTILE = "```\n</details>\n````diff @octocat <b>x</b> `y` ~~~ \r\n### x"
+
+
+def plan_of(rules=1, servers=0, **values):
+    given = [{"rule_id": n, "match_digest": f"^SELECT {n}", **values} for n in range(1, rules + 1)]
+    modules = [module_plan(survey(desired(RULES, *given), {}))] if rules else []
+    hosts = [{"hostgroup_id": 1, "hostname": f"db{n}"} for n in range(servers)]
+    if hosts:
+        modules.append(module_plan(survey(desired(SERVERS, *hosts), {})))
+    return Plan("px1", "h:6032", "2.7.1", modules)
+
+
+def counted(text, noun="row"):
+    return sum(int(n) for n in re.findall(rf"\.\.\. and (\d+) more {noun}", text))
+
+
+def test_a_short_plan_is_not_cut():
+    text = plan_markdown([plan_of(rules=300)])
+    assert text.count("\n+ rule ") == 300
+    assert "more" not in text
+
+
+@pytest.mark.parametrize("plans", [1, 2, 5, 40])
+def test_a_long_plan_is_cut_at_a_row_and_says_how_many_are_missing(plans):
+    text = plan_markdown([plan_of(rules=2_500, servers=3)] * plans)
+    assert len(text) <= LONGEST
+    assert len(text) > LONGEST // 2
+    shown = text.count("### proxyctl plan")
+    assert shown + counted(text, "instance") == plans
+    assert text.count("\n+ rule ") + counted(text) == 2_500 * shown
+    assert text.count("\n+ server ") == 3 * shown  # what is small is shown whole
+    assert text.count("```") == 2 * text.count("<details open>") == 2 * text.count("</details>")
+    assert "; see `proxyctl plan`" in text
+
+
+def test_one_row_that_is_too_long_is_counted():
+    text = plan_markdown([plan_of(replace_pattern="x" * 100, comment="y" * 500)], limit=400)
+    assert "... and 1 more instance" in text
+    text = plan_markdown([plan_of(rules=40, comment="y" * 500)], limit=4_100)
+    assert counted(text) > 0
+    assert len(text) <= 4_100
+
+
+def test_refusals_and_remarks_are_limited_too():
+    plan = plan_of(rules=2_000)
+    plan.refusals = [Refusal("x", f"row {n} {'long ' * 200}", "--force") for n in range(1_000)]
+    plan.left_alone = [f"row {n}" for n in range(10_000)]
+    text = plan_markdown([plan])
+    assert len(text) <= LONGEST
+    assert text.count("row ") > 40
+    assert counted(text, "remark") > 10_000
+
+
+def test_no_text_ends_its_block():
+    text = plan_markdown([plan_of(comment=HOSTILE, match_digest=HOSTILE, replace_pattern=HOSTILE)])
+    inside = re.fullmatch(r".*?\n```diff\n(.*?)\n```\n\n</details>\n+", text, re.S)
+    assert inside is not None
+    assert all(line.startswith("+ ") for line in inside[1].splitlines())
+    assert "```" not in inside[1]
+
+
+def test_remarks_are_neither_markup_nor_html_nor_mentions():
+    plan = plan_of()
+    plan.refusals = [Refusal("x", HOSTILE + " &#64;octocat @team", None)]
+    plan.warnings = plan.left_alone = [HOSTILE]
+    plan.name = HOSTILE
+    text = plan_markdown([plan])
+    head, _, rest = text.partition("<details open>")
+    assert rest.count("</details>") == 1
+    assert "@o" not in head
+    assert "@t" not in head
+    assert "&#64;" not in head
+    assert not re.search(r"(?<!\\)[<`]", head)
+    assert len(head.splitlines()) == 8

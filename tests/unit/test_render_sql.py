@@ -1,0 +1,98 @@
+"""The statements of a plan as text: what a client may run, and what it must not."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from proxyctl.plan import Plan, Refusal, complete_images
+from proxyctl.render.plan_sql import plan_sql
+from proxyctl.survey import Surroundings
+from tests.build import desired, module_plan, rows, survey
+from tests.servers import Instance
+
+RULES, USERS = "mysql_query_rules", "mysql_users"
+CLIENT = shutil.which("mariadb") or shutil.which("mysql")
+
+
+def plan_of(*surveys, refusals=(), saves=True):
+    modules = [module_plan(one) for one in surveys]
+    complete_images(modules, Surroundings(), frozenset())
+    return Plan("px1", "h:6032", "2.7.1", modules, list(refusals), saves=saves)
+
+
+def new_rule(**values):
+    return survey(desired(RULES, {"rule_id": 1, **values}), {})
+
+
+def new_user(password):
+    return survey(desired(USERS, {"username": "app", "password": password}), {})
+
+
+def test_refusals_come_first():
+    refusals = [Refusal("max_deletes", "too many\nrows", "--force"), Refusal("other", "no")]
+    lines = plan_sql([plan_of(new_rule(), refusals=refusals)]).splitlines()
+    assert lines[:3] == [
+        r"-- apply would refuse: too many\nrows; allow with --force",
+        "-- apply would refuse: no",
+        "-- px1: what apply would send, in order",
+    ]
+
+
+def test_a_module_with_a_masked_secret_is_a_comment_and_another_is_not():
+    gone = rows(USERS, {"username": "eve", "password": "x"})
+    users = survey(desired(USERS, {"username": "app", "password": "secret"}), gone)
+    text = plan_sql([plan_of(new_rule(), users)])
+    assert "secret'" not in text
+    runnable = [line for line in text.splitlines() if not line.startswith("-- ")]
+    assert [line.split(" (")[0] for line in runnable] == [
+        "INSERT INTO mysql_query_rules",
+        "LOAD MYSQL QUERY RULES TO RUNTIME;",
+        "SAVE MYSQL QUERY RULES TO DISK;",
+    ]
+    comments = [line for line in text.splitlines() if "USERS" in line or "mysql_users" in line]
+    assert len(comments) == 5
+    assert all(line.startswith("-- ") for line in comments)
+
+
+def test_a_password_that_is_the_mask_itself_is_no_secret_that_is_lost():
+    assert "\nINSERT INTO mysql_users" in plan_sql([plan_of(new_user("***"))])
+
+
+def test_without_save_there_is_no_save():
+    assert "SAVE" not in plan_sql([plan_of(new_rule(), saves=False)])
+
+
+def test_a_line_is_a_statement_whatever_a_value_holds():
+    text = plan_sql([plan_of(new_rule(comment="a\n-- b;\rDROP\x1b[2J"))])
+    assert len(text.splitlines()) == 4
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", text)
+
+
+@pytest.mark.skipif(CLIENT is None, reason="no mariadb or mysql client on PATH")
+def test_a_client_sets_no_mask_and_reads_every_value_as_it_is(sandbox_instance: Instance) -> None:
+    comment = "ends with \\"
+    pattern = "^SELECT '\\'' \\1 \\\\' -- #;\ttab\nline"
+    surveys = [
+        new_rule(comment=comment, match_pattern=pattern),
+        survey(desired("mysql_servers", {"hostgroup_id": 1, "hostname": "db1"}), {}),
+        new_user("secret"),
+    ]
+    where = sandbox_instance
+    login = ["-h", where.host, "-P", str(where.port), f"-u{where.user}", f"-p{where.password}"]
+    done = subprocess.run(
+        [str(CLIENT), "--no-defaults", *login],
+        input=plan_sql([plan_of(*surveys)]),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert where.query("SELECT comment, match_pattern FROM disk.mysql_query_rules") == [
+        (comment, pattern)
+    ]
+    assert where.query("SELECT hostname FROM runtime_mysql_servers") == [("db1",)]
+    assert where.query("SELECT * FROM mysql_users") == []

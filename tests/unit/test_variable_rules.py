@@ -1,0 +1,80 @@
+import pytest
+
+from proxyctl.catalog import REFERENCE, TABLES, layout_of
+from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation, fits
+from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM, TEXT_RULES, atoi, canonical, taken
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.runtime_image import runtime_image
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12x", 12),
+        (" \v+7", 7),
+        ("", 0),
+        ("x", 0),
+        ("010", 10),
+        ("-0", 0),
+        ("4294967796", 500),
+        ("2147483648", -(2**31)),
+        ("9223372036854775808", -1),
+        ("-9223372036854775809", 0),
+    ],
+)
+def test_atoi(text, number):
+    assert atoi(text) == number
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("mysql-max_connections", "500x", "500"),
+        ("mysql-max_connections", "0", None),
+        ("mysql-long_query_time", "abc", "0"),
+        ("admin-stats_system_cpu", "301", "600"),
+        ("mysql-multiplexing", "TRUE", "true"),
+        ("mysql-multiplexing", "yes", None),
+        ("mysql-server_capabilities", "10", None),
+        ("mysql-server_capabilities", "4294967295", "-1"),
+        ("mysql-server_capabilities", "99999999999999999999", "-1"),
+        ("mysql-init_connect", "(null)", ""),
+        ("mysql-default_schema", "(null)", "(null)"),
+        ("mysql-default_schema", "", None),
+        ("mysql-eventslog_filename", "x/", None),
+        ("mysql-server_version", "5.1.30", "5.5.30"),
+        ("mysql-not_known", "x", "x"),
+        ("mysql-proxy_protocol_networks", "10.0.0.0/8,::1/64", "10.0.0.0/8,::1/64"),
+        ("mysql-proxy_protocol_networks", "10.0.0.0/8, 11.0.0.0/8", None),
+        ("mysql-proxy_protocol_networks", "fe80::1%eth0/64", None),
+    ],
+)
+def test_what_runtime_shows(name, text, shown):
+    assert taken(name, text) == shown
+
+
+def test_a_refused_text_stands_for_itself_alone():
+    assert canonical("mysql-max_connections", "0") == "0"
+    assert canonical("mysql-default_charset", "UTF8") == "utf8"
+    assert canonical("mysql-default_schema", "(null)") == ""
+
+
+def test_rules_are_for_variables_that_exist():
+    assert {*TEXT_RULES, *DIFFS_BY_CHECKSUM, *DIFFS_BY_CHECKSUM.values()} <= set(VARIABLES)
+
+
+def test_character_sets_know_their_collations():
+    assert {charset_of(collation) for collation in COLLATIONS} == {*CHARSETS} - {"utf8mb3"}
+    unfit = {name for name in CHARSETS if not fits(name, default_collation(name))}
+    assert unfit == {"utf16le"}
+    assert not fits("nope", "nope")
+
+
+def test_the_image_of_a_checksum_that_is_off():
+    layout = layout_of(TABLES["admin_variables"], REFERENCE)
+    diffs = "admin-cluster_mysql_users_diffs_before_sync"
+    checksum = "admin-checksum_mysql_users"
+    rows = {(diffs,): (diffs, "3"), (checksum,): (checksum, "0")}
+    image = runtime_image(layout, rows)
+    assert image == {(diffs,): (diffs, "0"), (checksum,): (checksum, "false")}
+    assert runtime_image(layout, {(diffs,): (diffs, "3")}) == {(diffs,): (diffs, "3")}
