@@ -11,7 +11,7 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
 from proxyctl.catalog import Layout, Value
@@ -34,7 +34,8 @@ class Family:
     """One monitored family.
 
     `places` says whether RUNTIME rows of its nodes may stand SHUNNED on purpose (Galera only);
-    `discovers` whether the monitor adds nodes that nobody configured.
+    `discovers` whether the monitor adds nodes that nobody configured; `also` are the kinds of other
+    rows that claim hostgroups of it.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Family:
     hostgroups: frozenset[Value]
     offline: Value = None
     discovers: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def is_galera(self) -> bool:
@@ -52,8 +54,12 @@ class Family:
 def families_in(
     layouts: Mapping[str, Layout], tables: Mapping[str, Iterable[Row]], *, rds_discovery: bool
 ) -> list[Family]:
-    """Return the families that the rows of these tables define."""
-    found = []
+    """Return the families that the rows of these tables define.
+
+    Rows of different tables may name one hostgroup, since ProxySQL checks each table alone. Two
+    monitors place its nodes then, and such rows make one family.
+    """
+    found: list[Family] = []
     for name in FAMILY_TABLES:
         layout = layouts.get(name)
         if layout is None:
@@ -77,7 +83,24 @@ def families_in(
                     or (kind == "replication" and rds_discovery),
                 )
             )
-    return found
+    return _without_overlap(found)
+
+
+def _without_overlap(families: Iterable[Family]) -> list[Family]:
+    """Join the families that share a hostgroup. The first of them names what they become."""
+    result: list[Family] = []
+    for family in families:
+        joined = family
+        for other in [known for known in result if known.hostgroups & family.hostgroups]:
+            result.remove(other)
+            joined = replace(
+                other,
+                hostgroups=other.hostgroups | joined.hostgroups,
+                discovers=other.discovers or joined.discovers,
+                also=(*other.also, joined.kind, *joined.also),
+            )
+        result.append(joined)
+    return result
 
 
 def monitored(desired: Iterable[Family], runtime: Iterable[Family]) -> list[Family]:
@@ -94,12 +117,13 @@ class ServerColumns:
     hostname: int
     port: int
     status: int
+    weight: int
     max_connections: int
 
     @classmethod
     def of(cls, layout: Layout) -> ServerColumns:
         """Return the positions for this layout of mysql_servers (or pgsql_servers)."""
-        names = ("hostgroup_id", "hostname", "port", "status", "max_connections")
+        names = ("hostgroup_id", "hostname", "port", "status", "weight", "max_connections")
         return cls(*(layout.index[name] for name in names))
 
     def node(self, row: DesiredRow) -> Node:
@@ -328,6 +352,64 @@ def placed_rows(
                 if node not in nodes:
                     result.update((layout.key_of(row), _online(columns, row)) for row in rows)
     return result
+
+
+def with_successors(
+    layout: Layout, placed: Rows, runtime: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return the placed rows with a new writer for every one of a Galera family that leaves.
+
+    Left alone, the writer hostgroup would have no ONLINE node until the monitor's next check, and
+    then the reader hostgroup none. The node it will choose takes the place of the one that leaves.
+    """
+    result = dict(placed)
+    for family in families:
+        if family.is_galera:
+            _succeed(layout, family, runtime, result)
+    return result
+
+
+def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> None:
+    """Let heirs take the places of writers that leave the family. Changes: result."""
+    columns = ServerColumns.of(layout)
+
+    def nodes_of(rows: Rows) -> dict[Node, dict[Value, Row]]:
+        found: dict[Node, dict[Value, Row]] = {}
+        for row in rows.values():
+            if row[columns.hostgroup] in family.hostgroups:
+                found.setdefault(columns.node(row), {})[row[columns.hostgroup]] = row
+        return found
+
+    def is_writer(rows: dict[Value, Row]) -> bool:
+        return family.writer in rows and rows[family.writer][columns.status] == "ONLINE"
+
+    before, staying = nodes_of(runtime), nodes_of(result)
+    leaving = [rows for node, rows in before.items() if node not in staying and is_writer(rows)]
+    heirs = [rows for rows in staying.values() if _may_write(columns, family, rows)]
+    heirs.sort(key=lambda rows: _election(columns, rows[family.writer]), reverse=True)
+    for old, heir in zip(leaving, heirs, strict=False):
+        row = heir[family.writer]
+        result[layout.key_of(row)] = _with(row, {columns.status: "ONLINE"})
+        for hostgroup in heir.keys() - old.keys():
+            if sum(key[0] == hostgroup for key in result) > 1:
+                del result[layout.key_of(heir[hostgroup])]
+
+
+def _may_write(columns: ServerColumns, family: Family, rows: Mapping[Value, Row]) -> bool:
+    """Whether a node waits to be a writer: SHUNNED there, serving elsewhere and not drained."""
+    row = rows.get(family.writer)
+    if row is None or row[columns.status] != "SHUNNED" or row[columns.max_connections] == 0:
+        return False
+    return any(
+        other[columns.status] == "ONLINE"
+        for hostgroup, other in rows.items()
+        if hostgroup != family.offline
+    )
+
+
+def _election(columns: ServerColumns, row: Row) -> tuple[Value, ...]:
+    """What the monitor chooses by: the highest weight, then the highest name and port."""
+    return (row[columns.weight], row[columns.hostname], row[columns.port])
 
 
 def _place_configured(

@@ -32,7 +32,7 @@ def guard_refusals(
                 continue
             yield from _too_many_deletes(module, survey, limits)
             if survey.layout.name == "mysql_servers" and limits.empty_hostgroup == "refuse":
-                for message in emptied_hostgroups(survey, families, used_hostgroups, names):
+                for message in emptied_hostgroups(module, families, used_hostgroups, names):
                     yield Refusal("empty_hostgroup", message, FORCE)
 
 
@@ -77,28 +77,65 @@ def _node(layout: Layout, key: Key) -> Key:
 
 
 def emptied_hostgroups(
-    survey: TableSurvey,
+    module: ModulePlan,
     families: Iterable[Family],
     used: frozenset[Value],
     names: Mapping[int, str],
 ) -> Iterator[str]:
-    """Yield a message for each used hostgroup that has an ONLINE server now and would have none."""
+    """Yield a message for each used hostgroup that has an ONLINE server now and would have none.
+
+    Afterwards is what the last LOAD brings. `module`: MYSQL SERVERS.
+    """
+    survey = module.surveys["mysql_servers"]
     layout = survey.layout
     if not survey.changes[Layer.RUNTIME]:
         return
+    loaded = module.images[-1]["mysql_servers"] if module.images else survey.target
     before = _served(layout, survey.runtime or {}, families)
-    after = _served(layout, survey.target, families)
-    for hostgroup in sorted((before - after) & used, key=str):
+    after = _served(layout, loaded, families)
+
+    def shown(hostgroup: Value) -> str:
         name = names.get(hostgroup) if isinstance(hostgroup, int) else None
-        shown = f"{hostgroup} ({name})" if name else str(hostgroup)
-        yield f"hostgroup {shown} is used by rules or users and would have no ONLINE server"
+        return f"{hostgroup} ({name})" if name else str(hostgroup)
+
+    waiting = _families_of_waiting_nodes(layout, loaded, families)
+    for hostgroup in sorted((before - after) & used, key=str):
+        message = f"hostgroup {shown(hostgroup)} is used by rules or users and would have no ONLINE"
+        message += " server"
+        family = waiting.get(hostgroup)
+        if family is not None:
+            message += f" until the monitor takes the new nodes out of {shown(family.offline)}; add"
+            message += " them in one apply and remove the old ones in the next"
+        yield message
 
 
 def _served(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset[Value]:
-    """Return the hostgroups with an ONLINE server; a family with a node serves all its own."""
-    hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
-    online = {row[hostgroup] for row in rows.values() if str(row[status]).upper() == "ONLINE"}
+    """Return the hostgroups with an ONLINE server.
+
+    The monitor fills all hostgroups of a family from one healthy node. The offline hostgroup is
+    where it keeps the others.
+    """
+    online = _with_online(layout, rows)
     for family in families:
-        if online & family.hostgroups:
-            online |= family.hostgroups
+        healthy = family.hostgroups - {family.offline}
+        if online & healthy:
+            online |= healthy
     return frozenset(online)
+
+
+def _with_online(layout: Layout, rows: Rows) -> set[Value]:
+    hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
+    return {row[hostgroup] for row in rows.values() if str(row[status]).upper() == "ONLINE"}
+
+
+def _families_of_waiting_nodes(
+    layout: Layout, loaded: Rows, families: Iterable[Family]
+) -> dict[Value, Family]:
+    """Return, by hostgroup, the families with nodes that wait in the offline hostgroup."""
+    online = _with_online(layout, loaded)
+    return {
+        hostgroup: family
+        for family in families
+        if family.offline in online
+        for hostgroup in family.hostgroups
+    }

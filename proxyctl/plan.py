@@ -15,7 +15,7 @@ from functools import cached_property
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
 from proxyctl.compare import Difference
-from proxyctl.families import Family, placed_rows
+from proxyctl.families import Family, placed_rows, with_successors
 from proxyctl.sql import Statement, is_secret, transition
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Where
 from proxyctl.survey import Surroundings, TableSurvey, one_key_a_node, value_of
@@ -378,7 +378,8 @@ def _server_images(
     survey = plan.surveys["mysql_servers"]
     layout, runtime = survey.layout, survey.runtime or {}
     placed = placed_rows(layout, survey.target, runtime, surroundings.families)
-    image = {**plan.final, "mysql_servers": placed if placed != survey.memory else survey.memory}
+    loaded = with_successors(layout, placed, runtime, surroundings.families)
+    image = {**plan.final, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
     hostgroup = layout.index["hostgroup_id"]
     leaving = {
         key: row

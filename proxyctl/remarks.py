@@ -62,6 +62,18 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
     }
 
 
+def fought_over(families: Iterable[Family]) -> Iterator[str]:
+    """Yield the families whose nodes several monitors place."""
+    for family in families:
+        if family.also:
+            kinds = ", ".join((family.kind, *family.also))
+            hostgroups = ", ".join(map(str, sorted(family.hostgroups, key=str)))
+            yield (
+                f"hostgroups {hostgroups} belong to rows of several monitors ({kinds}), which move"
+                " each other's nodes"
+            )
+
+
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:
     """Return the servers that RUNTIME has and the last LOAD of MYSQL SERVERS does not."""
     loaded = module.images[-1]["mysql_servers"] if module.images else {}
@@ -77,14 +89,19 @@ def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterato
             yield f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be cut"
 
 
-def unshunned(module: ModulePlan) -> Iterator[str]:
+def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:
     """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
     found = module.surveys["mysql_servers"]
-    image = module.images[0].get("mysql_servers", {}) if module.images else {}
+    image = module.images[-1].get("mysql_servers", {}) if module.images else {}
+    writers = {family.writer for family in families if family.is_galera}
     status = found.layout.index["status"]
     for key, row in (found.runtime or {}).items():
         loaded = image.get(key)
-        if str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE":
+        if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
+            continue
+        if key[0] in writers:
+            yield f"{row[1]}:{row[2]} becomes the writer in hostgroup {row[0]}: another one leaves"
+        else:
             yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
 
 

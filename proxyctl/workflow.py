@@ -255,8 +255,9 @@ def _add_refusals(
         )
         if options.include_pending:
             module.included = [edit.change for edit in edits if not edit.is_ours]
-    servers = survey.done.get("mysql_servers")
-    if desired.guards.empty_hostgroup == "warn" and servers is not None and servers.desired:
+    servers = next((module for module in plan.modules if module.name == "MYSQL SERVERS"), None)
+    found = servers and servers.surveys.get("mysql_servers")
+    if desired.guards.empty_hostgroup == "warn" and servers and found and found.desired:
         families, names = survey.surroundings.families, desired.hostgroup_names
         plan.warnings.extend(guards.emptied_hostgroups(servers, families, used, names))
     if not options.force:
@@ -276,9 +277,10 @@ def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
         plan.left_alone.extend(remarks.left_alone(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
     plan.warnings.extend(_own_login(survey))
+    plan.warnings.extend(remarks.fought_over(plan.families))
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:
-            plan.warnings.extend(remarks.unshunned(module))
+            plan.warnings.extend(remarks.unshunned(module, plan.families))
             leaving = remarks.leaving_servers(module)
             used = used_connections(survey.client) if leaving else {}
             plan.warnings.extend(remarks.cut_connections(leaving, used))

@@ -231,3 +231,40 @@ def test_a_drained_node_stays_drained_through_an_apply(
         f"SELECT max_connections FROM disk.mysql_servers WHERE hostname='{reader}'"
     )
     assert on_disk == [("1000",)]
+
+
+def test_when_the_writer_leaves_another_takes_its_place_at_once(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    writer = next(iter(online(placement(proxysql.instance)[10])))
+    rest = [host for host in HOSTS if host != writer]
+    with Sampler(proxysql) as sampler:
+        apply(proxysql, files(cluster, rest))
+        at_once = placement(proxysql.instance)
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    sampler.check()
+    assert writer not in {host for found in at_once.values() for host, _ in found}
+    assert placement(proxysql.instance) == at_once
+    assert plan(proxysql, files(cluster, rest)).is_in_sync
+
+
+def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
+    old, new = HOSTS[:2], [HOSTS[2], "127.0.1.4"]
+    apply(proxysql, files(cluster, old))
+    settle(proxysql.instance, old)
+    (refusal,) = plan(proxysql, files(cluster, new)).refusals
+    assert refusal.code == "empty_hostgroup"
+    assert "add them in one apply and remove the old ones in the next" in refusal.message
+
+    # The new ones weigh less, so that none of them becomes the writer before the old ones leave.
+    light = {host: {"weight": 1} for host in new}
+    heavy = {host: {"weight": 100} for host in old}
+    with Sampler(proxysql) as sampler:
+        apply(proxysql, files(cluster, [*old, *new], **heavy, **light))
+        settle(proxysql.instance, [*old, *new])
+        apply(proxysql, files(cluster, new, **light))
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    sampler.check()
+    assert plan(proxysql, files(cluster, new, **light)).is_in_sync

@@ -2,7 +2,13 @@
 
 import pytest
 
-from proxyctl.families import Family, compare_servers, families_in, placed_rows
+from proxyctl.families import (
+    Family,
+    compare_servers,
+    families_in,
+    placed_rows,
+    with_successors,
+)
 from proxyctl.guards import guard_refusals
 from proxyctl.plan import changes_of
 from proxyctl.state import GuardLimits, Layer, Rows
@@ -169,6 +175,39 @@ def test_a_removed_node_is_not_loaded():
     assert {key[1] for key in loaded} == {"n1", "n2"}
 
 
+def test_when_the_writer_leaves_the_next_in_line_takes_its_place():
+    placed = placed_rows(SERVERS, rows("mysql_servers", *CONFIGURED[1:]), PLACED, [GALERA])
+    loaded = with_successors(SERVERS, placed, PLACED, [GALERA])
+    # Equal weights: the higher name is elected.
+    assert statuses(loaded) == {
+        (10, "n2"): "SHUNNED",
+        (20, "n2"): "ONLINE",
+        (30, "n2"): "ONLINE",
+        (10, "n3"): "ONLINE",
+    }
+    assert with_successors(SERVERS, PLACED, PLACED, [GALERA]) == PLACED
+
+
+def test_a_drained_node_or_one_in_maintenance_is_no_successor():
+    runtime = rows(
+        "mysql_servers",
+        node(10, "n1"),
+        node(10, "n2", "SHUNNED", max_connections=0),
+        node(30, "n2", max_connections=0),
+        node(10, "n3", "SHUNNED"),
+        node(40, "n3"),
+    )
+    staying = {key: row for key, row in runtime.items() if key[1] != "n1"}
+    assert with_successors(SERVERS, staying, runtime, [GALERA]) == staying
+
+
+def test_the_last_reader_stays_one_when_it_becomes_the_writer():
+    runtime = rows("mysql_servers", node(10, "n1"), node(10, "n2", "SHUNNED"), node(30, "n2"))
+    staying = {key: row for key, row in runtime.items() if key[1] != "n1"}
+    loaded = with_successors(SERVERS, staying, runtime, [GALERA])
+    assert statuses(loaded) == {(10, "n2"): "ONLINE", (30, "n2"): "ONLINE"}
+
+
 def test_shunned_is_loaded_only_while_the_galera_node_serves_elsewhere():
     runtime = rows("mysql_servers", node(10, "n1"), node(10, "n2", "SHUNNED"))
     configured = rows("mysql_servers", *CONFIGURED[:2])
@@ -199,3 +238,24 @@ def test_families_come_from_active_rows():
     (found,) = families_in(layouts, {table: active.values()}, rds_discovery=False)
     assert found == GALERA
     assert families_in(layouts, {table: inactive.values()}, rds_discovery=False) == []
+
+
+def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
+    tables = {
+        "mysql_galera_hostgroups": {
+            "writer_hostgroup": 10,
+            "backup_writer_hostgroup": 20,
+            "reader_hostgroup": 30,
+            "offline_hostgroup": 40,
+        },
+        "mysql_replication_hostgroups": {"writer_hostgroup": 10, "reader_hostgroup": 50},
+    }
+    (found,) = families_in(
+        {name: layout(name) for name in tables},
+        {name: rows(name, row).values() for name, row in tables.items()},
+        rds_discovery=False,
+    )
+    assert found == Family("galera", 10, frozenset({10, 20, 30, 40, 50}), 40, also=("replication",))
+    placed = rows("mysql_servers", node(40, "n1"), node(50, "n2"))
+    files = wanted(node(10, "n1"), node(10, "n2")).rows
+    assert compare_servers(SERVERS, placed, files, [found]).differences == []
