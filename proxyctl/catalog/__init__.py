@@ -7,6 +7,7 @@ in the order in which an apply LOADs them.
 from __future__ import annotations
 
 from proxyctl.catalog.model import (
+    MAX_INT,
     REFERENCE,
     AdminModule,
     Column,
@@ -69,6 +70,7 @@ ADMIN_MODULES: dict[str, AdminModule] = {
 
 __all__ = [
     "ADMIN_MODULES",
+    "MAX_INT",
     "REFERENCE",
     "TABLES",
     "VARIABLE_TABLES",

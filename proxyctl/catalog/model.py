@@ -16,6 +16,11 @@ Value = int | float | str | None
 its bytes as surrogate escapes."""
 
 
+MAX_INT = 2_147_483_647
+"""Largest integer in a column or variable. ProxySQL reads 32 bits: of 3000000000 it makes a
+negative number, the row vanishes at RUNTIME, or the process aborts. Source: ProxySQL 2.7.1, run."""
+
+
 class Version(NamedTuple):
     """A ProxySQL version, as far as it orders features."""
 
@@ -47,11 +52,13 @@ _DESCRIBED = {*((2, minor) for minor in range(8)), (3, 0)}
 
 
 def known_version(text: str) -> Version:
-    """Return the version in `text`.
+    """Return the version in `text`, which somebody wrote.
 
     Raises: ValueError when it is none, or one that the catalogue does not describe.
     """
     version = parse_version(text)
+    if not re.fullmatch(r"v?\d+\.\d+\.\d{1,3}([-+._][-+.\w]*)?", text, re.ASCII):
+        raise ValueError(f"not a ProxySQL version such as {REFERENCE}: {text!r}")
     if version[:2] not in _DESCRIBED or version < OLDEST:
         known = f"known are {OLDEST} to 2.7 and the tables of 3.0"
         raise ValueError(f"the catalogue does not know ProxySQL {version}; {known}")
@@ -77,6 +84,9 @@ class Column:
 
     `check` is the expression that ProxySQL enforces; it is also the text of its error message.
     `hostgroup` marks a hostgroup number: files may use a hostgroup name there.
+
+    A row in a file that does not name the column means `absent`, or `default` where that is None.
+    With `kept` it means nothing: the column is left alone in a row that is there already.
     """
 
     name: str
@@ -88,6 +98,8 @@ class Column:
     until: str | None = None
     hostgroup: bool = False
     secret: bool = False
+    absent: int | str | None = None
+    kept: bool = False
 
     @cached_property
     def kind(self) -> Kind:
@@ -108,6 +120,16 @@ class Column:
     def is_mandatory(self) -> bool:
         """Whether an INSERT has to name the column."""
         return self.notnull and self.default is None
+
+    @property
+    def file_default(self) -> int | str | None:
+        """What a new row has where its file does not name the column."""
+        return self.default if self.absent is None else self.absent
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a row in a file has to name the column."""
+        return self.notnull and self.file_default is None
 
     @cached_property
     def bounds(self) -> tuple[int | None, int | None]:

@@ -13,7 +13,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("port", "INT", notnull=True, default=3306, check="port >= 0 AND port <= 65535"),
             Column("gtid_port", "INT", notnull=True, default=0, check="gtid_port <> port AND gtid_port >= 0 AND gtid_port <= 65535", until="2.0.10"),
             Column("gtid_port", "INT", notnull=True, default=0, check="(gtid_port <> port OR gtid_port=0) AND gtid_port >= 0 AND gtid_port <= 65535", since="2.0.11"),
-            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')"),
+            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')", kept=True),
             Column("weight", "INT", notnull=True, default=1, check="weight >= 0 AND weight <=10000000"),
             Column("compression", "INT", notnull=True, default=0, check="compression IN(0,1)"),
             Column("max_connections", "INT", notnull=True, default=1000, check="max_connections >=0"),
@@ -141,7 +141,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
         unique=(("username", "frontend"),),
         columns=(
             Column("username", "VARCHAR", notnull=True),
-            Column("password", "VARCHAR", secret=True),
+            Column("password", "VARCHAR", secret=True, kept=True),
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
             Column("use_ssl", "INT", notnull=True, default=0, check="use_ssl IN (0,1)"),
             Column("default_hostgroup", "INT", notnull=True, default=0, hostgroup=True),
@@ -163,7 +163,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
         autoincrement=True,
         columns=(
             Column("rule_id", "INTEGER", notnull=True),
-            Column("active", "INT", notnull=True, default=0, check="active IN (0,1)"),
+            Column("active", "INT", notnull=True, default=0, check="active IN (0,1)", absent=1),
             Column("username", "VARCHAR"),
             Column("schemaname", "VARCHAR"),
             Column("flagIN", "INT", notnull=True, default=0, check="flagIN >= 0"),
@@ -208,7 +208,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("schemaname", "VARCHAR", notnull=True),
             Column("flagIN", "INT", notnull=True, default=0),
             Column("destination_hostgroup", "INT", notnull=True, check="destination_hostgroup >= 0", hostgroup=True),
-            Column("comment", "VARCHAR", notnull=True),
+            Column("comment", "VARCHAR", notnull=True, absent=""),
         ),
     ),
     Table(
@@ -221,7 +221,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("username", "VARCHAR", notnull=True),
             Column("client_address", "VARCHAR", notnull=True),
             Column("mode", "VARCHAR", notnull=True, default="OFF", check="mode IN ('OFF','DETECTING','PROTECTING')"),
-            Column("comment", "VARCHAR", notnull=True),
+            Column("comment", "VARCHAR", notnull=True, absent=""),
         ),
     ),
     Table(
@@ -236,7 +236,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("schemaname", "VARCHAR", notnull=True),
             Column("flagIN", "INT", notnull=True, default=0),
             Column("digest", "VARCHAR", notnull=True),
-            Column("comment", "VARCHAR", notnull=True),
+            Column("comment", "VARCHAR", notnull=True, absent=""),
         ),
     ),
     Table(

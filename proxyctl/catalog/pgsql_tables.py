@@ -12,7 +12,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
             Column("hostgroup_id", "INT", notnull=True, default=0, check="hostgroup_id>=0", hostgroup=True),
             Column("hostname", "VARCHAR", notnull=True),
             Column("port", "INT", notnull=True, default=5432, check="port >= 0 AND port <= 65535"),
-            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')"),
+            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')", kept=True),
             Column("weight", "INT", notnull=True, default=1, check="weight >= 0 AND weight <=10000000"),
             Column("compression", "INT", notnull=True, default=0, check="compression IN(0,1)"),
             Column("max_connections", "INT", notnull=True, default=1000, check="max_connections >=0"),
@@ -63,7 +63,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
         since="3.0.0-alpha",
         columns=(
             Column("username", "VARCHAR", notnull=True),
-            Column("password", "VARCHAR", secret=True),
+            Column("password", "VARCHAR", secret=True, kept=True),
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
             Column("use_ssl", "INT", notnull=True, default=0, check="use_ssl IN (0,1)"),
             Column("default_hostgroup", "INT", notnull=True, default=0, hostgroup=True),
@@ -84,7 +84,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
         since="3.0.0-alpha",
         columns=(
             Column("rule_id", "INTEGER", notnull=True),
-            Column("active", "INT", notnull=True, default=0, check="active IN (0,1)"),
+            Column("active", "INT", notnull=True, default=0, check="active IN (0,1)", absent=1),
             Column("username", "VARCHAR"),
             Column("database", "VARCHAR"),
             Column("flagIN", "INT", notnull=True, default=0, check="flagIN >= 0"),
@@ -129,7 +129,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
             Column("database", "VARCHAR", notnull=True),
             Column("flagIN", "INT", notnull=True, default=0),
             Column("destination_hostgroup", "INT", notnull=True, check="destination_hostgroup >= 0", hostgroup=True),
-            Column("comment", "VARCHAR", notnull=True),
+            Column("comment", "VARCHAR", notnull=True, absent=""),
         ),
     ),
     Table(
@@ -142,7 +142,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
             Column("username", "VARCHAR", notnull=True),
             Column("client_address", "VARCHAR", notnull=True),
             Column("mode", "VARCHAR", notnull=True, default="OFF", check="mode IN ('OFF','DETECTING','PROTECTING')"),
-            Column("comment", "VARCHAR", notnull=True),
+            Column("comment", "VARCHAR", notnull=True, absent=""),
         ),
     ),
     Table(
@@ -157,7 +157,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
             Column("database", "VARCHAR", notnull=True),
             Column("flagIN", "INT", notnull=True, default=0),
             Column("digest", "VARCHAR", notnull=True),
-            Column("comment", "VARCHAR", notnull=True),
+            Column("comment", "VARCHAR", notnull=True, absent=""),
         ),
     ),
     Table(

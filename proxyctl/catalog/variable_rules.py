@@ -1,8 +1,8 @@
 """What ProxySQL makes of a variable's text at LOAD, and which texts it does not take.
 
-The LOAD always answers OK: a text may be refused, rounded, cut or written in other letters, and one
-variable may change another. Everything that has to know this (the files, the runtime image, the
-import of a .cnf, the schema, the sandbox) asks here.
+The LOAD always answers OK: a text may be refused, rounded, cut or written in other letters.
+Everything that has to know this (the files, the runtime image, the import of a .cnf, the schema,
+the sandbox) asks here. How one variable changes another stands in `variable_effects`.
 Source: ProxySQL 2.7.1; every variable was run with values at and beyond its limits.
 """
 
@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation, fits
+from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation
+from proxyctl.catalog.model import MAX_INT
 from proxyctl.catalog.variables import (
     CHOICES,
     NEVER_EMPTY,
@@ -24,24 +25,12 @@ from proxyctl.catalog.variables import (
 
 CHARSET = "mysql-default_charset"
 COLLATION = "mysql-default_collation_connection"
+CAPABILITIES = "mysql-server_capabilities"
+NETWORKS = "mysql-proxy_protocol_networks"
+KEYLOG = "admin-ssl_keylog_file"
 
 NO_VALUE = "(null)"
 """How ProxySQL prints some unset texts. Written into them it unsets them."""
-
-MAX_INT = 2**31 - 1
-
-DIFFS_BY_CHECKSUM: Mapping[str, str] = {
-    f"admin-checksum_{module}": f"admin-cluster_{module}_diffs_before_sync"
-    for module in (
-        "admin_variables",
-        "ldap_variables",
-        "mysql_query_rules",
-        "mysql_servers",
-        "mysql_users",
-        "mysql_variables",
-    )
-}
-"""With the checksum off, the other is 0 at RUNTIME, whatever MEMORY holds."""
 
 _ANY_CASE = frozenset({CHARSET, COLLATION})
 """Texts that RUNTIME shows as they were written, although the case of letters means nothing."""
@@ -87,7 +76,7 @@ _LOGIN_CAPABILITY = 0x8000
 
 def number_complaint(name: str, number: int) -> Complaint | None:
     """Return why a number within its bounds must not be given to an integer variable, or None."""
-    if name == "mysql-server_capabilities" and not number & _LOGIN_CAPABILITY:
+    if name == CAPABILITIES and not number & _LOGIN_CAPABILITY:
         # CLIENT_SECURE_CONNECTION. Measured: 15 to 20 of 20 admin logins fail without it.
         return Complaint(
             "without the capability 32768 logins fail, those of administrators too",
@@ -101,7 +90,7 @@ def number_complaint(name: str, number: int) -> Complaint | None:
 
 
 def _taken_number(variable: Variable, text: str) -> str | None:
-    if variable.name == "mysql-server_capabilities":
+    if variable.name == CAPABILITIES:
         return _taken_capabilities(variable, text)
     number = atoi(text)
     low, high = bounds(variable)
@@ -174,7 +163,7 @@ _FILE = TextRule(
 )
 
 TEXT_RULES: Mapping[str, TextRule] = {
-    "admin-ssl_keylog_file": TextRule(
+    KEYLOG: TextRule(
         lambda text: None if text.endswith("/") else text,
         "the absolute path of a file, or nothing",
         "ProxySQL puts its data directory before a relative path",
@@ -202,7 +191,7 @@ TEXT_RULES: Mapping[str, TextRule] = {
         "a schema and a table of letters, digits and _, or nothing",
         "such as percona.heartbeat",
     ),
-    "mysql-proxy_protocol_networks": TextRule(
+    NETWORKS: TextRule(
         _taken_networks,
         "networks with commas between, without blanks, or *, or nothing",
         "such as 10.0.0.0/8,192.168.0.0/16",
@@ -215,7 +204,7 @@ TEXT_RULES: Mapping[str, TextRule] = {
 
 _UNSET_BY_NO_VALUE = frozenset(
     {
-        "admin-ssl_keylog_file",
+        KEYLOG,
         "mysql-add_ldap_user_comment",
         "mysql-firewall_whitelist_errormsg",
         "mysql-init_connect",
@@ -251,8 +240,7 @@ def complaint(name: str, text: str) -> Complaint | None:
     if rule is None:
         return None
     shown = rule.taken(text)
-    is_relative = name == "admin-ssl_keylog_file" and text != "" and not text.startswith("/")
-    if shown is None or is_relative:
+    if shown is None or (name == KEYLOG and _is_relative(text)):
         return Complaint(f"expected {rule.expected}", rule.hint, rule.choices)
     if shown != text and name == "mysql-server_version":
         return Complaint(f"ProxySQL turns {text} into {shown}", f"write {shown!r}")
@@ -290,25 +278,22 @@ def canonical(name: str, text: str) -> str:
     return result.lower() if name in _ANY_CASE else result
 
 
-def decided(values: Mapping[str, str]) -> dict[str, str]:
-    """Return what a LOAD of these values makes of variables, where ProxySQL decides it by others.
+def same(name: str, one: str, other: str) -> bool:
+    """Return whether a layer that holds `one` holds what `other` asks for.
 
-    Shape: canonical texts by name, of variables in `values` only where they come out otherwise.
-    Nothing is decided by a character set or collation that is not known.
-    The character set and the collation have to fit: where only the character set is given, the
-    collation becomes its default, else the collation wins. A checksum that is off takes its
-    difference count along.
+    The relative name of a key log is taken for the absolute one that RUNTIME makes of it, whatever
+    its folder: nobody tells us ProxySQL's data directory.
     """
-    found: dict[str, str] = {}
-    charset, collation = values.get(CHARSET), values.get(COLLATION)
-    if charset is not None and collation is None:
-        collation = default_collation(charset)
-        if collation is not None:
-            found[COLLATION] = collation
-    owner = None if collation is None else charset_of(collation)
-    if collation is not None and owner is not None and not fits(charset or "", collation):
-        found[CHARSET] = owner
-    for checksum, diffs in DIFFS_BY_CHECKSUM.items():
-        if values.get(checksum) == "false" and values.get(diffs) != "0":
-            found[diffs] = "0"
-    return found
+    held, asked = canonical(name, one), canonical(name, other)
+    if held == asked:
+        return True
+    return (
+        name == KEYLOG
+        and _is_relative(asked)
+        and held.startswith("/")
+        and held.endswith(f"/{asked}")
+    )
+
+
+def _is_relative(path: str) -> bool:
+    return path != "" and not path.startswith("/")

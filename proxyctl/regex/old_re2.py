@@ -14,6 +14,10 @@ import re2
 from proxyctl.regex.bad_pattern import BadPattern
 from proxyctl.regex.rewriting import highest_group, rewritten
 from proxyctl.regex.spans import Spans
+from proxyctl.regex.verdict import Verdict
+from proxyctl.regex.wider import Wider
+
+_ANY_LENGTH = 2**31
 
 _TOKENS = re.compile(
     rb"\\Q.*?(?:\\E|\Z)"
@@ -39,6 +43,7 @@ class Re2Pattern:
         """Compile it. Raises: BadPattern."""
         pattern = pattern.partition(b"\0")[0]
         self._pattern = pattern
+        self._caseless = caseless
         self._caseful: Any = None
         if b"(?<" in pattern:
             _refuse_what_is_lacking(pattern)
@@ -55,6 +60,20 @@ class Re2Pattern:
     def groups(self) -> int:
         """How many capturing groups there are."""
         return int(self._compiled.groups)
+
+    @property
+    def may_overflow(self) -> bool:
+        """RE2 does not recurse."""
+        return False
+
+    def wider(self) -> Wider:
+        """Return the pattern as it has to stand in a set of patterns."""
+        text = b"(?i)" + self._pattern if self._caseless else self._pattern
+        return Wider(text, exact_below=_ANY_LENGTH)
+
+    def judge(self, subject: bytes) -> Verdict:
+        """Return whether it matches somewhere in the subject."""
+        return Verdict.MATCH if self.matches(subject) else Verdict.NO_MATCH
 
     def matches(self, subject: bytes) -> bool:
         """Return whether it matches somewhere in the subject."""

@@ -6,14 +6,16 @@ Python's PCRE2 does the work; `pcre1_syntax` puts the pattern into its words whe
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pcre2
 
 from proxyctl.regex.bad_pattern import BadPattern
+from proxyctl.regex.pcre1_limits import LimitedPattern
 from proxyctl.regex.pcre1_syntax import Translation
 from proxyctl.regex.rewriting import rewritten
 from proxyctl.regex.spans import Spans
+from proxyctl.regex.verdict import Stopped, Verdict
+from proxyctl.regex.wider import Wider, widened
 
 _PLAIN = re.compile(
     rb"""(?:
@@ -43,7 +45,7 @@ _ALL_KNOWN = 25
 class Pcre1Pattern:
     """A compiled pattern that matches as in ProxySQL.
 
-    A match that PCRE2 gives up (too much backtracking) is none, as in ProxySQL.
+    A match that is not carried through (too much backtracking) is none, as in ProxySQL.
     """
 
     def __init__(self, pattern: bytes, *, caseless: bool) -> None:
@@ -56,22 +58,38 @@ class Pcre1Pattern:
             translation = Translation(pattern)
             text = translation.text
         try:
-            self._compiled: Any = pcre2.compile(text, flags, jit=False)
+            self._compiled = LimitedPattern(text, flags)
         except pcre2.PatternError as error:
             place = translation.place(error.pos) if translation else error.pos
             raise BadPattern(str(error.msg).rpartition("; ")[2], place) from None
+        self._text = text
+        self._caseless = caseless
 
     @property
     def groups(self) -> int:
         """How many capturing groups there are."""
-        return int(self._compiled.groups)
+        return self._compiled.groups
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether a long text can overflow the stack of ProxySQL."""
+        return self._compiled.repeats_a_group
+
+    def wider(self) -> Wider | None:
+        """Return what RE2 may look for in its stead: it matches wherever this does, and beyond."""
+        return widened(self._text, caseless=self._caseless)
+
+    def judge(self, subject: bytes) -> Verdict:
+        """Return whether it matches somewhere in the subject, or what stops ProxySQL."""
+        try:
+            found = self._compiled.first(subject.partition(b"\0")[0])
+        except Stopped as stopped:
+            return stopped.verdict
+        return Verdict.NO_MATCH if found is None else Verdict.MATCH
 
     def matches(self, subject: bytes) -> bool:
         """Return whether it matches somewhere in the subject."""
-        try:
-            return self._compiled.search(subject.partition(b"\0")[0]) is not None
-        except pcre2.LibraryError:
-            return False
+        return self.judge(subject) is Verdict.MATCH
 
     def search(self, subject: bytes) -> Spans | None:
         r"""Return where the first match and its groups are, or None.
@@ -79,8 +97,8 @@ class Pcre1Pattern:
         A `\K` in a look-around, with which PCRE1 moves the start of the match, is not followed.
         """
         try:
-            found = self._compiled.search(subject.partition(b"\0")[0])
-        except pcre2.LibraryError:
+            found = self._compiled.first(subject.partition(b"\0")[0])
+        except Stopped:
             return None
         return None if found is None else tuple(map(found.span, range(self.groups + 1)))
 
@@ -94,7 +112,7 @@ class Pcre1Pattern:
         out = []
         at = 0
         try:
-            for found in self._compiled.finditer(subject):
+            for found in self._compiled.every(subject):
                 spans = tuple(map(found.span, range(self.groups + 1)))
                 known = max(number for number, span in enumerate(spans) if span != (-1, -1)) + 1
                 if known > _MAX_KNOWN:
@@ -107,6 +125,6 @@ class Pcre1Pattern:
                 at = end
                 if not every:
                     break
-        except pcre2.LibraryError:
+        except Stopped:
             pass  # ProxySQL's PCRE gives up as well, and keeps what was replaced before
         return b"".join(out) + subject[at:]

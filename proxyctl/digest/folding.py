@@ -1,0 +1,291 @@
+"""The passes that shorten a text in place: blanks and signs, lists of values, groups of lists.
+
+Each takes the text from `start` to `last`, both included, moves what stays to the front and returns
+where it ends. Before `start` is text that the pass has seen in an earlier round.
+
+Since text moves to the front while it is read, the bytes before the one that is looked at may have
+been written over. ProxySQL looks at them all the same; so do these, in the same order, or digests
+would differ. That is why nothing here is a plain replacement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from proxyctl.digest.draft import VALUE
+from proxyctl.digest.spelling import DIGITS, WORD
+
+_BLANK, _COMMA, _CLOSE, _STAR, _SLASH = b" ,)*/"
+_OPERATORS: Final = frozenset(b"+-*/%")
+_SIGNS: Final = frozenset(b"+-")
+_AFTER_SIGN: Final = frozenset(b"? ")
+_BEFORE_OPERATOR: Final = frozenset(b"?)")
+
+# Blanks next to a bracket or a comma, or between an operator and a value; and signs.
+_TIGHT = (
+    rb"[ ](?:(?=[),])|(?<=[(,][ ])|(?=\?)(?<=[-+*/%][ ])|(?=[-+*/%])(?<=\?[ ]))"
+    rb"|[-+]"
+)
+_TIGHTER = {
+    False: re.compile(_TIGHT).search,
+    True: re.compile(_TIGHT + rb"|[0-9]+").search,
+}
+_FOLDABLE = {
+    False: re.compile(_TIGHT + rb"|\?,\?|\.\.\.").search,
+    True: re.compile(_TIGHT + rb"|\?,\?|\.\.\.|[0-9]").search,
+}
+
+_DOTS = b"..."
+_IN_BRACKETS = re.compile(rb"\)|\.\.\.|\?,\?[,)]").search
+_IN_LAST_BRACKETS = re.compile(rb"\)|\.\.\.").search
+_LIST = re.compile(rb"\?,\?[,)]").match
+_PAIRS = re.compile(rb"(?:\?,)*+").match
+
+
+def needs_folding(*, no_digits: bool) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return a search that finds nothing in a text in which no pass finds anything."""
+    return _FOLDABLE[no_digits]
+
+
+class Folder(Protocol):
+    """One pass."""
+
+    @property
+    def back(self) -> int:
+        """How far before the place where it stopped it begins again in the next round."""
+
+    @property
+    def from_end(self) -> bool:
+        """Whether that place moves along with what the later passes saved."""
+
+    def fold(self, text: bytearray, start: int, last: int, *, is_open: bool) -> int:
+        """Shorten the text; `is_open`: behind `last` is a number that may grow."""
+
+
+class Tightener:
+    """Removes blanks that say nothing and the signs of values; with no_digits, digits as well."""
+
+    back: Final = len("? + d") + 1
+    from_end: Final = True
+
+    def __init__(self, *, no_digits: bool, keep_comment: bool) -> None:
+        self._search = _TIGHTER[no_digits]
+        self._keep_comment = keep_comment
+
+    def fold(self, text: bytearray, start: int, last: int, *, is_open: bool) -> int:  # noqa: ARG002
+        """Shorten the text as the module says."""
+        search = self._search
+        read = write = start
+        # What follows the last byte counts as well, but is not removed.
+        while found := search(text, read, last + 2):
+            at = found.start()
+            if at > last:
+                break
+            write = _move(text, read, at, write)
+            read = at + 1
+            byte = text[at]
+            if byte == _BLANK:
+                keep = self._keep_comment and _ends_comment(text, at)
+            elif byte in _SIGNS:
+                keep = not _is_sign(text, at)
+            else:
+                read = min(found.end(), last + 1)
+                # One mark for a run of digits; none at the very start, none after another mark.
+                keep = write > 0 and text[write - 1] != VALUE
+                byte = VALUE
+            if keep:
+                text[write] = byte
+                write += 1
+        return _move(text, read, last + 1, write)
+
+
+def _ends_comment(text: bytearray, at: int) -> bool:
+    """Return whether the blank stays since a kept comment ends before it.
+
+    Neither a comma behind it removes it then, nor a value, as if `*/` ended in a division sign.
+    """
+    if text[at + 1] == _CLOSE or at < 2 or text[at - 1] != _SLASH:
+        return False
+    return text[at - 2] == _STAR
+
+
+def _is_sign(text: bytearray, at: int) -> bool:
+    """Return whether + or - is the sign of the value behind it, or taken for one."""
+    before = text[at - 1] if at > 0 else 0x30
+    if before == _BLANK:
+        before = text[at - 2] if at > 1 else 0x30
+        if before in WORD:
+            return True
+    elif before in WORD:
+        return False
+    return before not in _BEFORE_OPERATOR and text[at + 1] in _AFTER_SIGN
+
+
+class ListFolder:
+    """Within brackets, keeps the first `limit` of many values and writes `...` for the others."""
+
+    from_end: Final = True
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._folded = b"?," * limit + _DOTS
+        self.back = len(b"(" + self._folded + b"+ d") + 1
+
+    def fold(self, text: bytearray, start: int, last: int, *, is_open: bool) -> int:
+        """Shorten the text as the module says."""
+        if text.find(b"?,?", start, last + 1) < 0 and text.find(b",...", start, last + 1) < 0:
+            return last + 1
+        last_list = last - 2 * self._limit
+        read = write = start
+        inside = False
+        while read <= last:
+            if not inside:
+                at = text.find(b"(", read, last + 1)
+                inside = at >= 0
+                stop = at + 1 if inside else last + 1
+                write = _move(text, read, stop, write)
+                read = stop
+                continue
+            if read < last and write > 4 and text[write - 4 : write] == b",...":
+                ahead, closes = _more_values(text, read, last)
+                if closes or ahead > read + 1:
+                    read = ahead
+                if is_open and ahead >= last and text[ahead] in DIGITS:
+                    break
+            if (
+                read < last_list
+                and text[read - 1] not in _OPERATORS
+                and _LIST(text, read, last + 1)
+            ):
+                read, write = self._list(text, read, last, write)
+                continue
+            stop, inside = _next_in_brackets(text, read, last, last_list)
+            write = _move(text, read, stop, write)
+            read = stop
+        return write
+
+    def _list(self, text: bytearray, read: int, last: int, write: int) -> tuple[int, int]:
+        """Fold a list if it is long enough, and return where reading and writing go on."""
+        folded = self._folded
+        stop = _end_of_pairs(text, read, last)
+        closes = stop < last and text[stop + 1] == _CLOSE
+        if stop - read + closes < len(folded):
+            return stop, _move(text, read, stop, write)
+        text[write : write + len(folded)] = folded
+        # What stands before the bracket goes with the values, whatever it is.
+        return (stop + 1 if closes else stop - 1), write + len(folded)
+
+
+def _next_in_brackets(text: bytearray, read: int, last: int, last_list: int) -> tuple[int, bool]:
+    """Return up to where to copy at least one byte, and whether that is still in brackets."""
+    if read > last:
+        return read + 1, True
+    search = _IN_BRACKETS if read < last_list else _IN_LAST_BRACKETS
+    found = search(text, read, last + 1)
+    if found and found.start() == read and text[read] == VALUE:
+        found = search(text, read + 1, last + 1)
+    if found is None:
+        return last + 1, True
+    byte = text[found.start()]
+    if byte == VALUE:
+        return found.start(), True
+    return found.end(), byte != _CLOSE
+
+
+def _end_of_pairs(text: bytearray, start: int, last: int) -> int:
+    found = _PAIRS(text, start, last + 1)
+    return found.end() if found else start
+
+
+def _more_values(text: bytearray, read: int, last: int) -> tuple[int, bool]:
+    """Return where the values after a `...` end, and whether a bracket closes there."""
+    ahead = _end_of_pairs(text, read + (text[read] == _COMMA), last)
+    closes = ahead < last and text[ahead] == VALUE and text[ahead + 1] == _CLOSE
+    return ahead + closes, closes
+
+
+class GroupFolder:
+    """Keeps the first `groups` of many folded lists in a row and writes `...` for the others."""
+
+    from_end: Final = False
+
+    def __init__(self, values: int, groups: int) -> None:
+        self._group = b"(" + b"?," * values + b"...)"
+        self._groups = groups
+        self._size = len(self._group) + 1
+        self.back = self._size * (groups + 2)
+        self._search = re.compile(re.escape(self._group) + rb"|\),\.\.\.").search
+
+    def fold(self, text: bytearray, start: int, last: int, *, is_open: bool) -> int:  # noqa: ARG002
+        """Shorten the text as the module says."""
+        if text.find(_DOTS, max(start - 5, 0), last + 1) < 0:
+            return last + 1
+        group, size = self._group, self._size
+        last_row = last - size * (self._groups + 1) + 2
+        read = write = start
+        while read <= last:
+            if write > 5 and text[write - 5 : write] == b"),...":
+                ahead = self._more_groups(text, read, last)
+                if ahead > read + 1:
+                    read = ahead - 1
+                    continue
+                if ahead >= last:
+                    break
+            if read <= last_row and text.startswith(group, read):
+                ahead, count = self._row(text, read, last)
+                if count > self._groups:
+                    write = _move(text, read, read + size * self._groups, write)
+                    text[write : write + 3] = _DOTS
+                    write += 3
+                    read = ahead
+                    if read > last:
+                        break
+                else:
+                    # No shorter row is long enough either. Dots may follow the last bracket.
+                    bracket = text.rfind(b")", read, ahead)
+                    write = _move(text, read, bracket, write)
+                    read = bracket
+            stop = self._next(text, read, last, first=read == start)
+            write = _move(text, read, stop, write)
+            read = stop
+        return write
+
+    def _row(self, text: bytearray, read: int, last: int) -> tuple[int, int]:
+        """Return where a row of groups ends and how many there are."""
+        ahead, count = read, 0
+        while text.startswith(self._group, ahead) and ahead + self._size - 2 <= last:
+            ahead += self._size - 1
+            ahead += text[ahead] == _COMMA
+            count += 1
+        return ahead, count
+
+    def _more_groups(self, text: bytearray, read: int, last: int) -> int:
+        """Return where the groups after a `...` end."""
+        ahead = read + (text[read] in b", ")
+        while text.startswith(self._group, ahead) and ahead + self._size - 2 <= last:
+            ahead += self._size
+            if ahead - 1 == last:
+                return last
+        return ahead
+
+    def _next(self, text: bytearray, read: int, last: int, *, first: bool) -> int:
+        """Return up to where to copy at least one byte."""
+        begin = read + (text[read] != _CLOSE)
+        if first:
+            # The row and its dots may have come in two rounds.
+            dots = text.find(b"),...", max(read - 4, 0), min(read + 5, last + 1))
+            if 0 <= dots < read:
+                return dots + 5
+        found = self._search(text, begin, last + 1)
+        if found is None:
+            return last + 1
+        return found.end() if text[found.start()] == _CLOSE else found.start()
+
+
+def _move(text: bytearray, read: int, stop: int, write: int) -> int:
+    """Move text[read:stop] to `write` and return where it ends."""
+    if read != write:
+        text[write : write + stop - read] = text[read:stop]
+    return write + stop - read

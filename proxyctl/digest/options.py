@@ -1,0 +1,92 @@
+"""The variables that decide what a digest is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Self
+
+from proxyctl.catalog.variable_rules import canonical
+
+PREFIX = "mysql-query_digests_"
+_SMALLEST_LENGTH = 16
+_LARGEST_LENGTH = 1024 * 1024
+_LARGEST_LIMIT = 2089
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class DigestOptions:
+    """Each field is the variable `mysql-query_digests_<field>`; the defaults are those of 2.7.1.
+
+    ProxySQL keeps each of the two limits in one signed byte. A limit whose low byte is zero, such
+    as 256, therefore means that nothing is folded, and 257 means 1. One whose low byte is above 127
+    makes ProxySQL read and write outside of its buffer: with grouping_limit=200, `SELECT f(1,a)`
+    ends the process.
+
+    Units: both lengths are bytes. Raises: ValueError for a number that ProxySQL refuses as a value
+    of the variable, and for a limit that can end the process.
+    """
+
+    lowercase: bool = False
+    replace_null: bool = False
+    no_digits: bool = False
+    keep_comment: bool = False
+    grouping_limit: int = 3
+    groups_grouping_limit: int = 10
+    max_digest_length: int = 2048
+    max_query_length: int = 65000
+
+    def __post_init__(self) -> None:
+        self._check("grouping_limit", 1, _LARGEST_LIMIT)
+        self._check("groups_grouping_limit", 0, _LARGEST_LIMIT)
+        for name in ("max_digest_length", "max_query_length"):
+            self._check(name, _SMALLEST_LENGTH, _LARGEST_LENGTH)
+        for name in ("grouping_limit", "groups_grouping_limit"):
+            byte = getattr(self, name) & 0xFF
+            if byte > 0x7F:
+                raise ValueError(
+                    f"{PREFIX}{name}: {getattr(self, name)} can end ProxySQL, which keeps it in one"
+                    f" signed byte and reads it as {byte - 0x100}"
+                )
+
+    def _check(self, name: str, smallest: int, largest: int) -> None:
+        if not smallest <= getattr(self, name) <= largest:
+            raise ValueError(
+                f"{PREFIX}{name}: {getattr(self, name)} is not from {smallest} to {largest}"
+            )
+
+    @property
+    def values(self) -> int:
+        """How many values of a list stay when it is folded; 0 if none is folded."""
+        return self.grouping_limit & 0x7F
+
+    @property
+    def groups(self) -> int:
+        """How many groups stay when a row of them is folded; 0 if none is folded."""
+        return self.groups_grouping_limit & 0x7F
+
+    @classmethod
+    def from_variables(cls, variables: Mapping[str, str]) -> Self:
+        """Read them from rows of global_variables or from files, by full name.
+
+        What is missing has its default; what is no digest variable is passed over. Texts are taken
+        as a LOAD takes them: `1` and `TRUE` are true, ` 600` is 600.
+
+        Raises: ValueError for a text that ProxySQL refuses, and as the class does.
+        """
+        found: dict[str, bool | int] = {}
+        for field in fields(cls):
+            name = PREFIX + field.name
+            if name not in variables:
+                continue
+            text = canonical(name, variables[name])
+            if isinstance(field.default, bool):
+                if text not in _TRUTH:
+                    raise ValueError(f"{name}: {text!r} is neither true nor false")
+                found[field.name] = _TRUTH[text]
+            elif text.isdecimal():
+                found[field.name] = int(text)
+            else:
+                raise ValueError(f"{name}: {text!r} is not a number")
+        return cls(**found)  # type: ignore[arg-type]  # each checked against its field above

@@ -1,0 +1,44 @@
+"""Routing without a server: which rules a query hits, what it becomes, where it goes.
+
+A `Router` holds the rules of one instance, compiled once. `evaluate` answers fast; `explain` says
+also why each rule did or did not match; `outcomes` follows every way that chance can take.
+
+    router = Router(layout, rows, digest_of=Digester(options).digest, users=frontends(...))
+    router.evaluate(Request(b"SELECT 1", username="app")).destination_hostgroup
+
+The order of everything is that of ProxySQL 2.7 and proven on the real one: rules by rule_id along
+flagIN and flagOUT, fast routing, hints in the first comment, the user's default hostgroup.
+"""
+
+from __future__ import annotations
+
+from proxyctl.routing.explanation import Explanation, FastRoutingUse, Step
+from proxyctl.routing.reason import Reason
+from proxyctl.routing.request import Digested, DigestOf, Request
+from proxyctl.routing.route import Loop, Route, Source, Trouble
+from proxyctl.routing.router import Outcome, Router
+from proxyctl.routing.special import Special, Stage
+from proxyctl.routing.tables import FastRouting, Frontend, frontends
+from proxyctl.routing.variables import RoutingVariables
+
+__all__ = [
+    "DigestOf",
+    "Digested",
+    "Explanation",
+    "FastRouting",
+    "FastRoutingUse",
+    "Frontend",
+    "Loop",
+    "Outcome",
+    "Reason",
+    "Request",
+    "Route",
+    "Router",
+    "RoutingVariables",
+    "Source",
+    "Special",
+    "Stage",
+    "Step",
+    "Trouble",
+    "frontends",
+]

@@ -1,0 +1,128 @@
+"""The rules of one flagIN, arranged so that few of them have to be tried.
+
+A rule is found through its most telling criterion: its digest number, or its pattern in a set that
+RE2 tests at once, or its session. What is found is then tried as ProxySQL would; a rule that is not
+found cannot match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from proxyctl.regex import Compiled, Engine
+from proxyctl.routing.patterns import Broken
+from proxyctl.routing.rule import Rule
+
+if TYPE_CHECKING:
+    from proxyctl.regex.pattern_set import PatternSet
+    from proxyctl.routing.walk import Walk
+
+_BY_POSITION = attrgetter("position")
+
+_NEVER_EXACT = 2**62
+
+Who = tuple[str | None, str | None]
+"""username and schemaname that a rule asks for."""
+
+
+class Lane:
+    """Rules with the same flagIN, in their order."""
+
+    def __init__(self, rules: Sequence[Rule], engine: Engine, *, with_digests: bool) -> None:
+        self._by_digest: dict[int, list[Rule]] = {}
+        self._by_who: dict[Who, list[Rule]] = {}
+        by_digest_text: dict[Compiled, list[Rule]] = {}
+        by_query: dict[Compiled, list[Rule]] = {}
+        for rule in rules:
+            patterns = [(rule.match_digest, by_digest_text)] if with_digests else []
+            asked = [(p, by) for p, by in (*patterns, (rule.match_pattern, by_query)) if p]
+            for pattern, by_pattern in asked:
+                by_pattern.setdefault(pattern, [])
+            if with_digests and rule.digest is not None:
+                self._by_digest.setdefault(rule.digest, []).append(rule)
+            elif asked and not rule.negated:
+                pattern, by_pattern = asked[0]
+                by_pattern[pattern].append(rule)
+            else:
+                self._always(rule)
+        self._digest_texts = _Finder(by_digest_text, engine, self)
+        self._queries = _Finder(by_query, engine, self)
+        self._asks_everybody = set(self._by_who) <= {(None, None)}
+
+    def _always(self, rule: Rule) -> None:
+        self._by_who.setdefault((rule.username, rule.schemaname), []).append(rule)
+
+    def add_unfound(self, rules: Iterable[Rule]) -> None:
+        """Take rules whose pattern RE2 cannot look for."""
+        for rule in rules:
+            self._always(rule)
+
+    def candidates(self, walk: Walk) -> list[Rule]:
+        """Return the rules behind the walk's position that may match, in order."""
+        found: list[Rule] = []
+        for who in self._whos(walk):
+            found += self._by_who.get(who, ())
+        if walk.digest is not None:
+            found += self._by_digest.get(walk.digest.number, ())
+            self._digest_texts.find(walk.digest.text, found, walk.known_in_digest)
+        self._queries.find(walk.text, found, walk.known_in_query)
+        after = walk.position
+        if after >= 0:
+            found = [rule for rule in found if rule.position > after]
+        if len(found) > 1:
+            found.sort(key=_BY_POSITION)
+        return found
+
+    def _whos(self, walk: Walk) -> Iterable[Who]:
+        if self._asks_everybody:
+            return ((None, None),)
+        username, schemaname = walk.request.username, walk.schemaname
+        return {(None, None), (username, None), (None, schemaname), (username, schemaname)}
+
+
+class _Finder:
+    """Rules by the pattern they ask for, and patterns of rules that are found otherwise."""
+
+    def __init__(self, by_pattern: dict[Compiled, list[Rule]], engine: Engine, lane: Lane) -> None:
+        self._patterns = [p for p in by_pattern if not isinstance(p, Broken)]
+        self._rules = [by_pattern[pattern] for pattern in self._patterns]
+        self._set: PatternSet | None = None
+        if not self._patterns:
+            return
+        # Only here, since it brings RE2 along, and most commands need no patterns.
+        from proxyctl.regex.pattern_set import PatternSet
+
+        self._set = PatternSet(self._patterns, latin1=engine is Engine.PCRE)
+        for place in self._set.unfiltered:
+            lane.add_unfound(self._rules[place])
+        self._exact_below = self._set.exact_below
+        unfiltered = set(self._set.unfiltered)
+        self._to_rule_out = [
+            (place, pattern)
+            for place, pattern in enumerate(self._patterns)
+            if not self._rules[place] and place not in unfiltered
+        ]
+        """Patterns of rules that are tried in any case: it helps to know which do not match."""
+
+    def find(self, subject: bytes | None, found: list[Rule], known: dict[Compiled, bool]) -> None:
+        """Add the rules whose pattern may match, and what is known of patterns for sure.
+
+        Changes: found, known.
+        """
+        if self._set is None:
+            return
+        if subject is None:
+            for rules in self._rules:
+                found += rules
+            return
+        places = self._set.may_match(subject)
+        size = len(subject) if b"\n" not in subject else _NEVER_EXACT
+        for place in places:
+            found += self._rules[place]
+            if size < self._exact_below[place]:
+                known[self._patterns[place]] = True
+        for place, pattern in self._to_rule_out:
+            if place not in places:
+                known[pattern] = False

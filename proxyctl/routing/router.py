@@ -1,0 +1,259 @@
+"""The evaluation of a query against everything that routes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from proxyctl.catalog import Layout
+from proxyctl.routing.chance import Choose, heaviest
+from proxyctl.routing.explanation import Explanation, FastRoutingUse
+from proxyctl.routing.hints import hints
+from proxyctl.routing.lane import Lane
+from proxyctl.routing.patterns import Patterns
+from proxyctl.routing.request import Digested, DigestOf, Request
+from proxyctl.routing.route import Route, Settings, Source
+from proxyctl.routing.rule import Rule, compile_rules
+from proxyctl.routing.special import Special, before_rules, behind_rules, is_never_cached
+from proxyctl.routing.tables import FastKey, FastRouting, Users
+from proxyctl.routing.variables import RoutingVariables
+from proxyctl.routing.walk import Walk, not_reached
+
+_NOTHING_SET: Settings = MappingProxyType({})
+_ANSWERS = frozenset({"OK_msg", "error_msg"})
+_MAX_OUTCOMES = 1_000
+_MAX_DRAWS = 16
+
+
+class Outcome(NamedTuple):
+    """One of the routes that chance can take, and how likely it is."""
+
+    route: Route
+    probability: float
+
+
+class _End(NamedTuple):
+    """What is decided behind the rules."""
+
+    destination: int | None
+    source: Source
+    rule_id: int | None
+    settings: Settings
+    fast_routing: FastRoutingUse
+    fast_key: FastKey | None
+    hints: Mapping[str, int | str]
+
+
+class Router:
+    """Rules, fast routing and users of one instance, compiled once and asked often."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        rules: Iterable[Sequence[object]],
+        *,
+        digest_of: DigestOf | None = None,
+        variables: RoutingVariables | None = None,
+        fast_routing: FastRouting | None = None,
+        users: Users | None = None,
+    ) -> None:
+        """Compile the rules: rows of MEMORY or RUNTIME, in any order.
+
+        Without `digest_of`, each Request has to bring its digest, unless digests are off.
+        """
+        self.variables = variables or RoutingVariables()
+        self.rules: tuple[Rule, ...] = compile_rules(layout, rules, Patterns(self.variables.engine))
+        self._digest_of = digest_of
+        self._fast_routing = fast_routing or FastRouting()
+        self._users = users or {}
+        self._lanes = self._arranged()
+        self._last_rule_applies = bool(self.rules) and self.rules[-1].apply
+
+    def _arranged(self) -> dict[int, Lane]:
+        by_flag: dict[int, list[Rule]] = {}
+        for rule in self.rules:
+            by_flag.setdefault(rule.flag_in, []).append(rule)
+        engine, with_digests = self.variables.engine, self.variables.query_digests
+        return {
+            flag: Lane(rules, engine, with_digests=with_digests) for flag, rules in by_flag.items()
+        }
+
+    def evaluate(self, request: Request, choose: Choose = heaviest) -> Route:
+        """Return what becomes of a query. Where rules draw a flagOUT, `choose` draws."""
+        if self._meets_no_rules(request):
+            return self._untouched(request)
+        walk = self._walk(request, choose, is_traced=False)
+        walk.follow(self.rules, self._lanes)
+        return self._route(walk, self._end(walk))
+
+    def explain(self, request: Request, choose: Choose = heaviest) -> Explanation:
+        """Return what becomes of a query, and the rules that were looked at on the way."""
+        if self._meets_no_rules(request):
+            route = self._untouched(request)
+            return Explanation(route, (), FastRoutingUse.NOT_ASKED, None, {})
+        walk = self._walk(request, choose, is_traced=True)
+        walk.follow(self.rules, self._lanes)
+        end = self._end(walk)
+        route = self._route(walk, end)
+        steps = walk.trace or []
+        if walk.applied:
+            steps += [not_reached(rule, walk.flag) for rule in self.rules[walk.position + 1 :]]
+        return Explanation(route, tuple(steps), end.fast_routing, end.fast_key, end.hints)
+
+    def outcomes(self, request: Request) -> list[Outcome]:
+        """Return each route that weighted flagOUTs allow, with its probability; at most 1,000.
+
+        Draws behind the sixteenth of a route take the first way.
+        """
+        found: list[Outcome] = []
+        open_scripts: list[tuple[int, ...]] = [()]
+        while open_scripts and len(found) < _MAX_OUTCOMES:
+            script = open_scripts.pop()
+            draws: list[Sequence[int]] = []
+
+            def choose(
+                weights: Sequence[int],
+                script: tuple[int, ...] = script,
+                draws: list[Sequence[int]] = draws,
+            ) -> int:
+                draws.append(weights)
+                return script[len(draws) - 1] if len(draws) <= len(script) else 0
+
+            route = self.evaluate(request, choose)
+            taken = script + (0,) * (len(draws) - len(script))
+            for place in range(len(script), min(len(draws), _MAX_DRAWS)):
+                for other in range(1, len(draws[place])):
+                    open_scripts.append((*taken[:place], other))
+            probability = 1.0
+            for weights, place in zip(draws, taken, strict=True):
+                probability *= weights[place] / sum(weights)
+            found.append(Outcome(route, probability))
+        return found
+
+    def _meets_no_rules(self, request: Request) -> bool:
+        user = self._users.get(request.username) if request.username is not None else None
+        if user is not None and user.fast_forward:
+            return True
+        return self._special_before(request) is not None
+
+    def _special_before(self, request: Request) -> Special | None:
+        if request.query is None:
+            return None
+        return before_rules(request.query, with_digests=self.variables.query_digests)
+
+    def _untouched(self, request: Request) -> Route:
+        """Return the route of a query for which rules are not evaluated."""
+        special = self._special_before(request)
+        user = self._users.get(request.username or "")
+        digest = self._digest(request)
+        is_forwarded = user is not None and user.fast_forward
+        return Route(
+            destination_hostgroup=user.default_hostgroup if user and is_forwarded else None,
+            source=Source.DEFAULT_HOSTGROUP if is_forwarded else Source.NOTHING,
+            rule_id=None,
+            matched_rules=(),
+            settings=_NOTHING_SET,
+            rewritten_query=None,
+            digest=digest,
+            final_digest=digest,
+            flagIN=request.flagIN,
+            special=None if is_forwarded else special,
+        )
+
+    def _digest(self, request: Request) -> Digested | None:
+        if not self.variables.query_digests:
+            return None
+        if request.digest is not None:
+            return request.digest
+        if self._digest_of is None or request.query is None:
+            raise ValueError("digests are on: a request needs its digest, or the router digest_of")
+        return self._digest_of(request.query)
+
+    def _walk(self, request: Request, choose: Choose, *, is_traced: bool) -> Walk:
+        schemaname = request.schemaname
+        if not schemaname:
+            user = self._users.get(request.username or "")
+            schemaname = (user and user.default_schema) or self.variables.default_schema
+        return Walk(
+            request,
+            schemaname=schemaname,
+            digest=self._digest(request),
+            choose=choose,
+            iterations=self.variables.query_processor_iterations,
+            is_traced=is_traced,
+        )
+
+    def _end(self, walk: Walk) -> _End:
+        """Return what fast routing, hints and the user's default make of the walk."""
+        destination, source = walk.destination, Source.RULE
+        settings: Settings = walk.sets or _NOTHING_SET
+        use, key = self._fast_route(walk)
+        if key is not None:
+            destination, source = self._fast_routing[key], Source.FAST_ROUTING
+        hinted: Mapping[str, int | str] = _NOTHING_SET
+        if walk.digest is not None and walk.digest.comment:
+            hinted = hints(walk.digest.comment)
+            if "destination_hostgroup" in hinted:
+                destination, source = int(hinted["destination_hostgroup"]), Source.HINT
+            settings = _with_hints(settings, hinted)
+        if destination is None or destination < 0:
+            user = self._users.get(walk.request.username or "")
+            destination = user.default_hostgroup if user else None
+            source = Source.DEFAULT_HOSTGROUP if user else Source.NOTHING
+        rule_id = walk.decided_by if source is Source.RULE else None
+        return _End(destination, source, rule_id, settings, use, key, hinted)
+
+    def _fast_route(self, walk: Walk) -> tuple[FastRoutingUse, FastKey | None]:
+        if walk.applied:
+            return FastRoutingUse.APPLIED, None
+        if self._last_rule_applies:
+            return FastRoutingUse.SHUT_OFF, None
+        key = self._fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
+        return (FastRoutingUse.NO_ROW if key is None else FastRoutingUse.FOUND), key
+
+    def _route(self, walk: Walk, end: _End) -> Route:
+        rewritten = None if walk.text is walk.request.query else walk.text
+        if rewritten == walk.request.query:
+            rewritten = None
+        final = walk.digest
+        if rewritten is not None and final is not None:
+            final = self._digest_of(rewritten) if self._digest_of else None
+        special = None
+        if walk.text is not None:
+            special = behind_rules(walk.text, None if final is None else final.text)
+        settings = end.settings
+        if "cache_ttl" in settings:
+            settings = _without_hopeless_cache(settings, final)
+        return Route(
+            destination_hostgroup=end.destination,
+            source=end.source,
+            rule_id=end.rule_id,
+            matched_rules=tuple(walk.matched),
+            settings=settings,
+            rewritten_query=rewritten,
+            digest=walk.digest,
+            final_digest=final,
+            flagIN=walk.flag,
+            special=special,
+            troubles=tuple(walk.troubles),
+            undecided=tuple(dict.fromkeys(walk.undecided)),
+            drawn=tuple(walk.drawn),
+            loop=walk.loop,
+        )
+
+
+def _without_hopeless_cache(settings: Settings, digest: Digested | None) -> Settings:
+    """Return settings without cache_ttl where ProxySQL forgets it on the way to a backend."""
+    if digest is None or not is_never_cached(digest.text) or not _ANSWERS.isdisjoint(settings):
+        return settings
+    return {name: value for name, value in settings.items() if name != "cache_ttl"}
+
+
+def _with_hints(settings: Settings, hinted: Mapping[str, int | str]) -> Settings:
+    """Return settings with those of a comment over them; a negative number unsets one."""
+    merged = {**settings, **hinted}
+    merged.pop("destination_hostgroup", None)
+    return {
+        name: value for name, value in merged.items() if not isinstance(value, int) or value >= 0
+    }

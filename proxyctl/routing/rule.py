@@ -1,0 +1,222 @@
+"""One query rule, compiled: whether it matches, and what it does then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.cells import as_read
+from proxyctl.regex import Compiled, Verdict
+from proxyctl.routing.chance import ways
+from proxyctl.routing.patterns import Broken, Patterns, as_bytes
+from proxyctl.routing.reason import Reason
+from proxyctl.runtime_image import valid_client_addr
+
+if TYPE_CHECKING:
+    from proxyctl.routing.walk import Walk
+
+SETTINGS = (
+    "reconnect",
+    "timeout",
+    "retries",
+    "delay",
+    "next_query_flagIN",
+    "mirror_flagOUT",
+    "mirror_hostgroup",
+    "error_msg",
+    "OK_msg",
+    "cache_ttl",
+    "cache_empty_result",
+    "cache_timeout",
+    "sticky_conn",
+    "multiplex",
+    "gtid_from_hostgroup",
+    "log",
+)
+"""Columns that a matching rule hands on; a later rule overwrites."""
+
+Cells = Mapping[str, Value]
+
+
+class Rule:
+    """A rule as ProxySQL has it at RUNTIME. '' in a criterion of the session is no criterion."""
+
+    __slots__ = (
+        "apply",
+        "broken",
+        "client_addr",
+        "destination",
+        "digest",
+        "flag_in",
+        "flag_out",
+        "is_for_some_sessions",
+        "is_global",
+        "match_digest",
+        "match_pattern",
+        "negated",
+        "position",
+        "proxy_addr",
+        "proxy_port",
+        "replacement",
+        "rule_id",
+        "schemaname",
+        "sets",
+        "username",
+        "ways",
+    )
+
+    def __init__(self, cells: Cells, position: int, patterns: Patterns) -> None:
+        self.position = position
+        self.rule_id = _int(cells, "rule_id") or 0
+        self.flag_in = _int(cells, "flagIN") or 0
+        self.username = _text(cells, "username") or None
+        self.schemaname = _text(cells, "schemaname") or _text(cells, "database") or None
+        self.client_addr = _text(cells, "client_addr") or None
+        self.proxy_addr = _text(cells, "proxy_addr") or None
+        self.proxy_port = _int(cells, "proxy_port")
+        self.is_for_some_sessions = any(
+            criterion is not None
+            for criterion in (
+                self.username,
+                self.schemaname,
+                self.client_addr,
+                self.proxy_addr,
+                self.proxy_port,
+            )
+        )
+        digest = _text(cells, "digest")
+        self.digest = int(digest, 16) if digest else None
+        modifiers = _text(cells, "re_modifiers") or ""
+        self.broken: dict[str, str] = {}
+        caseless = "CASELESS" in modifiers
+        self.match_digest = self._pattern(cells, "match_digest", patterns, caseless=caseless)
+        self.match_pattern = self._pattern(cells, "match_pattern", patterns, caseless=caseless)
+        self.negated = cells.get("negate_match_pattern") == 1
+        replacement = _text(cells, "replace_pattern")
+        self.replacement = None if replacement is None else as_bytes(replacement)
+        self.is_global = "GLOBAL" in modifiers
+        self.flag_out = _int(cells, "flagOUT")
+        # The column wins over a draw.
+        self.ways = ways(cells.get("attributes")) if self.flag_out is None else ()
+        self.destination = _int(cells, "destination_hostgroup")
+        self.sets = tuple(
+            (name, value) for name in SETTINGS if isinstance(value := cells.get(name), int | str)
+        )
+        self.apply = cells.get("apply") == 1
+
+    def _pattern(
+        self, cells: Cells, column: str, patterns: Patterns, *, caseless: bool
+    ) -> Compiled | None:
+        text = _text(cells, column)
+        if text is None:
+            return None
+        compiled = patterns.compiled(text, caseless=caseless)
+        if isinstance(compiled, Broken):
+            self.broken[column] = str(compiled.problem)
+        return compiled
+
+    def miss(self, walk: Walk) -> Reason | None:
+        """Return the first criterion that the query fails, or None for a match.
+
+        Changes: walk.troubles, walk.undecided.
+        """
+        if self.flag_in != walk.flag:
+            return Reason.FLAG_IN
+        if self.is_for_some_sessions and (reason := self._other_session(walk)):
+            return reason
+        digest = walk.digest
+        if digest is None:
+            if self.digest is not None:
+                # ProxySQL compares with what the session's last query left; who knows.
+                walk.undecided.append(self.rule_id)
+                return Reason.UNKNOWN_DIGEST
+        else:
+            if self.digest is not None and self.digest != digest.number:
+                return Reason.DIGEST
+            if self.match_digest is not None:
+                found = walk.known_in_digest.get(self.match_digest)
+                if found is None:
+                    found = self._judge(walk, "match_digest", self.match_digest, digest.text)
+                if found is self.negated:
+                    return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
+        if self.match_pattern is not None:
+            if walk.text is None:
+                walk.undecided.append(self.rule_id)
+                return Reason.UNKNOWN_QUERY
+            found = walk.known_in_query.get(self.match_pattern)
+            if found is None:
+                found = self._judge(walk, "match_pattern", self.match_pattern, walk.text)
+            if found is self.negated:
+                return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
+        return None
+
+    def _other_session(self, walk: Walk) -> Reason | None:
+        request = walk.request
+        if self.username is not None and self.username != request.username:
+            return Reason.USERNAME
+        if self.schemaname is not None and self.schemaname != walk.schemaname:
+            return Reason.SCHEMANAME
+        if self.client_addr is not None and not self._is_from(request.client_addr):
+            return Reason.CLIENT_ADDR
+        if self.proxy_addr is not None and self.proxy_addr != request.proxy_addr:
+            return Reason.PROXY_ADDR
+        if self.proxy_port is not None and self.proxy_port != request.proxy_port:
+            return Reason.PROXY_PORT
+        return None
+
+    def _is_from(self, address: str | None) -> bool:
+        """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""
+        wanted = self.client_addr or ""
+        prefix, wildcard, _ = wanted.partition("%")
+        if wildcard and not prefix:
+            return True
+        if address is None:
+            return False
+        return address.startswith(prefix) if wildcard else address == wanted
+
+    def _judge(self, walk: Walk, column: str, pattern: Compiled, subject: bytes) -> bool:
+        verdict = pattern.judge(subject)
+        if verdict is Verdict.MATCH:
+            return True
+        if verdict is not Verdict.NO_MATCH:
+            walk.note_trouble(self, column, verdict)
+        return False
+
+    def rewritten(self, text: bytes) -> bytes:
+        """Return what the rule makes of a query; only for a rule with a replacement."""
+        if self.match_pattern is None or self.replacement is None:
+            return text
+        return self.match_pattern.replace(self.replacement, text, every=self.is_global)
+
+
+def compile_rules(
+    layout: Layout, rows: Iterable[Sequence[object]], patterns: Patterns
+) -> tuple[Rule, ...]:
+    """Return the rules that are at work when these rows are loaded, sorted by rule_id.
+
+    Shape: rows of any layer, in any order; those that ProxySQL leaves out are left out.
+    """
+    found = [
+        {
+            column.name: as_read(layout.name, column, value)
+            for column, value in zip(layout.columns, row, strict=True)
+            if value is None or isinstance(value, int | float | str)
+        }
+        for row in rows
+    ]
+    active = [
+        cells for cells in found if cells["active"] == 1 and valid_client_addr(cells["client_addr"])
+    ]
+    active.sort(key=lambda cells: _int(cells, "rule_id") or 0)
+    return tuple(Rule(cells, position, patterns) for position, cells in enumerate(active))
+
+
+def _int(cells: Cells, name: str) -> int | None:
+    value = cells.get(name)
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _text(cells: Cells, name: str) -> str | None:
+    value = cells.get(name)
+    return None if value is None else str(value)

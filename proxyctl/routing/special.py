@@ -1,0 +1,144 @@
+"""Statements that ProxySQL answers or redirects by itself, whatever the rules say.
+
+Only what a session meets that just began: no transaction, autocommit on, no locked hostgroup.
+Source: ProxySQL 2.7.1, lib/MySQL_Session.cpp, and run.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+
+class Stage(Enum):
+    """When ProxySQL deals with a statement by itself."""
+
+    BEFORE_RULES = "rules are not evaluated"
+    BEFORE_MESSAGES = "rules count their hits; OK_msg and error_msg come too late"
+    AFTER_MESSAGES = "rules count their hits, and OK_msg and error_msg are sent instead"
+
+
+class Special(NamedTuple):
+    """What ProxySQL does with a statement."""
+
+    what: str
+    stage: Stage
+    is_answered: bool = True
+    """Whether nothing goes to a backend, in a session that just began."""
+
+
+_OWN_ANSWER = Special("ProxySQL answers it by itself", Stage.BEFORE_RULES)
+_NO_TRANSACTION = Special(
+    "ProxySQL answers OK while no transaction is open; in one it goes where the transaction is",
+    Stage.BEFORE_RULES,
+)
+_KEPT = Special("ProxySQL answers OK and keeps the setting for the session", Stage.BEFORE_RULES)
+_REFUSED = Special(
+    "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true", Stage.BEFORE_RULES
+)
+_NO_WARNINGS = Special("ProxySQL knows no warnings without digests", Stage.BEFORE_RULES)
+_USE = Special("ProxySQL changes the session's schema and sends nothing", Stage.BEFORE_MESSAGES)
+_SET = Special(
+    "ProxySQL keeps what it understands and sends nothing; else the statement goes where the rules"
+    " say and locks the session to that hostgroup",
+    Stage.AFTER_MESSAGES,
+    is_answered=False,
+)
+_WARNINGS = Special(
+    "it goes to the hostgroup of the query that had warnings; without any ProxySQL answers",
+    Stage.AFTER_MESSAGES,
+)
+_ANSWERED_LATE = Special("ProxySQL answers it by itself", Stage.AFTER_MESSAGES)
+_LAST_INSERT = Special(
+    "it goes to the hostgroup of the session's last write, if its connection is still there, and is"
+    " never cached",
+    Stage.AFTER_MESSAGES,
+    is_answered=False,
+)
+_OWN_LAST_INSERT = Special(
+    "it goes to the hostgroup of the session's last write, else ProxySQL answers by itself",
+    Stage.AFTER_MESSAGES,
+)
+_KILL = Special("ProxySQL kills the session of its own that has this number", Stage.AFTER_MESSAGES)
+
+_FIRST_WORDS = re.compile(rb"(?:commit|rollback|set |select |proxysql |load |show )", re.IGNORECASE)
+_OWN_EXACT = frozenset({b"select @@version_comment limit 1", b"select USER()"})
+_OWN_ANY_CASE = frozenset(
+    {
+        b"select $$",
+        b"select database(), user() limit 1",
+        b"select @@character_set_client, @@character_set_connection, @@character_set_server,"
+        b" @@character_set_database limit 1",
+    }
+)
+_LONGEST_OWN = max(map(len, _OWN_ANY_CASE))
+_AUTOCOMMIT = re.compile(
+    rb"set (?:@@session\.)?autocommit *=[ /]*(?:[01](?:[ /].*)?|(?:on|off|true|false).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAMES = re.compile(
+    rb"set names +(['\"`]?)\w+\1(?: +collate +(['\"`]?)\w+\2)? *", re.IGNORECASE | re.DOTALL
+)
+_INTERNAL = re.compile(rb"proxysql internal .", re.IGNORECASE | re.DOTALL)
+_LOAD_DATA = re.compile(rb"load data local infile", re.IGNORECASE)
+_LATE = re.compile(
+    rb"(?P<use>use[ `])|(?P<set>set )|(?P<warnings>show (?:count\(\*\) )?warnings$)|(?P<kill>kill)",
+    re.IGNORECASE,
+)
+_KILL_STATEMENT = re.compile(rb"kill\s+(?:connection |query |)\s*\d+\s*", re.IGNORECASE)
+_COMMENTS = re.compile(rb"/\*.*?\*/|--[ \t].*?(?:\n|$)|#.*?(?:\n|$)", re.DOTALL)
+_LAST_INSERT_EXACT = frozenset(
+    {
+        b"SELECT LAST_INSERT_ID()",
+        b"SELECT LAST_INSERT_ID() FROM DUAL",
+        b"SELECT LAST_INSERT_ID() LIMIT 1",
+        b"SELECT @@IDENTITY",
+        b"SELECT @@IDENTITY LIMIT 1",
+    }
+)
+_WARNINGS_EXACT = frozenset({b"show warnings", b"show count(*) warnings"})
+_LONGEST_NAMES = 94
+
+
+def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
+    """Return what ProxySQL does with a statement that it takes out before the rules."""
+    if not _FIRST_WORDS.match(query):
+        return None
+    lower = query.lower() if len(query) <= _LONGEST_OWN else b""
+    if lower in (b"commit", b"rollback"):
+        return _NO_TRANSACTION
+    if lower in _OWN_ANY_CASE or query in _OWN_EXACT or _INTERNAL.match(query):
+        return _OWN_ANSWER
+    if _AUTOCOMMIT.fullmatch(query) or (len(query) <= _LONGEST_NAMES and _NAMES.fullmatch(query)):
+        return _KEPT
+    if not with_digests and lower in _WARNINGS_EXACT:
+        return _NO_WARNINGS
+    return _REFUSED if _LOAD_DATA.match(query) else None
+
+
+def is_never_cached(digest_text: bytes) -> bool:
+    """Return whether ProxySQL forgets cache_ttl: what a query gives belongs to its session."""
+    text = digest_text.upper()
+    return b"LAST_INSERT_ID" in text or b"@@IDENTITY" in text
+
+
+def behind_rules(query: bytes, digest_text: bytes | None) -> Special | None:
+    """Return what ProxySQL does with a statement once the rules were evaluated.
+
+    Shape: the query and its digest text as rewritten; None with digests off.
+    """
+    found = _LATE.match(query if digest_text is None else digest_text)
+    if found is not None and found["use"]:
+        return _USE
+    if digest_text is None:
+        return None
+    if found is not None:
+        if found["set"]:
+            return _SET
+        if found["warnings"]:
+            return _WARNINGS
+        return _KILL if _KILL_STATEMENT.fullmatch(_COMMENTS.sub(b"", query).strip()) else None
+    if is_never_cached(digest_text):
+        return _OWN_LAST_INSERT if query.upper() in _LAST_INSERT_EXACT else _LAST_INSERT
+    return _ANSWERED_LATE if query.upper() == b"SELECT CONNECTION_ID()" else None

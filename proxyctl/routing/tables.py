@@ -1,0 +1,76 @@
+"""What is asked after the rules: fast routing, and the users' defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from proxyctl.catalog import Layout
+from proxyctl.cells import number
+
+FastKey = tuple[str, str, int]
+"""username, schemaname, flagIN."""
+
+
+class FastRouting:
+    """The table mysql_query_rules_fast_routing, to be looked up."""
+
+    def __init__(self, layout: Layout | None = None, rows: Iterable[Sequence[object]] = ()) -> None:
+        self._hostgroups: dict[FastKey, int] = {}
+        if layout is None:
+            return
+        index = layout.index
+        schemaname = index["schemaname"] if "schemaname" in index else index["database"]
+        username, flag = index["username"], index["flagIN"]
+        hostgroup = index["destination_hostgroup"]
+        for row in rows:
+            key = (str(row[username]), str(row[schemaname]), _int(row[flag]))
+            self._hostgroups[key] = _int(row[hostgroup])
+
+    def __len__(self) -> int:
+        return len(self._hostgroups)
+
+    def find(self, username: str | None, schemaname: str, flag: int) -> FastKey | None:
+        """Return the key of the row that decides: the user's own, else the one without a user."""
+        if not self._hostgroups:
+            return None
+        for key in ((username or "", schemaname, flag), ("", schemaname, flag)):
+            if key in self._hostgroups:
+                return key
+        return None
+
+    def __getitem__(self, key: FastKey) -> int:
+        return self._hostgroups[key]
+
+
+class Frontend(NamedTuple):
+    """What the session of a user begins with."""
+
+    default_hostgroup: int
+    default_schema: str = ""
+    fast_forward: bool = False
+    """Such a user's queries never meet rules."""
+
+
+def frontends(layout: Layout, rows: Iterable[Sequence[object]]) -> dict[str, Frontend]:
+    """Return who may log in, by name, from rows of mysql_users in any layer."""
+    index = layout.index
+    found: dict[str, Frontend] = {}
+    for row in rows:
+        if not (_int(row[index["active"]]) and _int(row[index["frontend"]])):
+            continue
+        schema = row[index["default_schema"]] if "default_schema" in index else None
+        found[str(row[index["username"]])] = Frontend(
+            _int(row[index["default_hostgroup"]]),
+            "" if schema is None else str(schema),
+            bool(_int(row[index["fast_forward"]])),
+        )
+    return found
+
+
+Users = Mapping[str, Frontend]
+
+
+def _int(value: object) -> int:
+    read = number(value) if isinstance(value, int | float | str) else None
+    return read or 0

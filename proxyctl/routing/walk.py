@@ -1,0 +1,216 @@
+"""One query on its way along the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from proxyctl.regex import Compiled, Verdict
+from proxyctl.routing.chance import Choose
+from proxyctl.routing.explanation import Step
+from proxyctl.routing.reason import Reason
+from proxyctl.routing.request import Digested, Request
+from proxyctl.routing.route import Loop, Trouble
+from proxyctl.routing.rule import Rule
+
+if TYPE_CHECKING:
+    from proxyctl.routing.lane import Lane
+
+MAX_TEXT = 64 << 20
+"""A rewritten query beyond mysql-max_allowed_packet's default is not rewritten any further."""
+
+MAX_TURNS = 1_000
+"""So often rules are evaluated again as long as that goes on to change the query."""
+
+
+class Walk:
+    """The state of an evaluation, changed rule by rule."""
+
+    __slots__ = (
+        "applied",
+        "choose",
+        "decided_by",
+        "destination",
+        "digest",
+        "drawn",
+        "flag",
+        "known_in_digest",
+        "known_in_query",
+        "loop",
+        "matched",
+        "position",
+        "request",
+        "schemaname",
+        "seen",
+        "sets",
+        "text",
+        "trace",
+        "troubles",
+        "turns",
+        "turns_left",
+        "undecided",
+    )
+
+    def __init__(
+        self,
+        request: Request,
+        *,
+        schemaname: str,
+        digest: Digested | None,
+        choose: Choose,
+        iterations: int,
+        is_traced: bool,
+    ) -> None:
+        self.request = request
+        self.schemaname = schemaname
+        self.digest = digest
+        self.text = request.query
+        """The query as the rules so far have rewritten it; None if it is not known."""
+        self.flag = request.flagIN
+        self.position = -1
+        """The rule that matched last; the search goes on behind it."""
+        self.known_in_digest: dict[Compiled, bool] = {}
+        """Whether patterns match the digest text, where RE2 could tell; the others are tried."""
+        self.known_in_query: dict[Compiled, bool] = {}
+        self.matched: list[int] = []
+        self.sets: dict[str, int | str] = {}
+        self.destination: int | None = None
+        self.decided_by: int | None = None
+        self.applied = False
+        self.choose = choose
+        self.drawn: list[int] = []
+        self.turns_left = iterations
+        self.turns = 0
+        self.seen: dict[tuple[int, bytes | None], tuple[int, int]] | None = None
+        """Each turn by what it began with, and how many rules had matched; None: not asked."""
+        if iterations:
+            self.seen = {(request.flagIN, request.query): (0, 0)}
+        self.loop: Loop | None = None
+        self.troubles: list[Trouble] = []
+        self.undecided: list[int] = []
+        self.trace: list[Step] | None = [] if is_traced else None
+
+    def follow(self, rules: Sequence[Rule], lanes: Mapping[int, Lane]) -> None:
+        """Try rules until one applies or none is left."""
+        while self._follow_until_a_change(rules, lanes):
+            pass
+
+    def _follow_until_a_change(self, rules: Sequence[Rule], lanes: Mapping[int, Lane]) -> bool:
+        """Return whether to look for candidates again: a match changed what they depend on."""
+        candidates: Sequence[Rule]
+        if self.trace is None:
+            lane = lanes.get(self.flag)
+            if lane is None:
+                return False
+            candidates = lane.candidates(self)
+        else:
+            candidates = rules[self.position + 1 :]
+        for rule in candidates:
+            flag, text = self.flag, self.text
+            reason = rule.miss(self)
+            if reason is not None:
+                if self.trace is not None:
+                    self.trace.append(_missed(rule, reason, flag))
+                continue
+            self._take(rule, flag)
+            if self.applied:
+                return False
+            if self.flag != flag or self.text is not text or self.position < rule.position:
+                return True
+        return False
+
+    def _take(self, rule: Rule, flag: int) -> None:
+        """Let a rule that matched do what it does, in ProxySQL's order."""
+        self.position = rule.position
+        self.matched.append(rule.rule_id)
+        jumped = self._jump(rule)
+        if rule.sets:
+            self.sets.update(rule.sets)
+        if rule.destination is not None:
+            self.destination = rule.destination
+            self.decided_by = rule.rule_id
+        if rule.replacement is not None and self.request.rewrites:
+            self._rewrite(rule)
+        self.applied = rule.apply
+        again = jumped and not rule.apply and self.turns_left > 0
+        if self.trace is not None:
+            self.trace.append(self._matched(rule, flag, again=again))
+        if again:
+            self._start_again(rule)
+
+    def _jump(self, rule: Rule) -> bool:
+        if rule.ways:
+            place = self.choose([way.weight for way in rule.ways])
+            self.flag = rule.ways[place].flag
+            if len(rule.ways) > 1:
+                self.drawn.append(rule.rule_id)
+                self.seen = None
+            return True
+        if rule.flag_out is None:
+            return False
+        self.flag = rule.flag_out
+        return True
+
+    def _rewrite(self, rule: Rule) -> None:
+        text = self.text or b""
+        if len(text) > MAX_TEXT:
+            self.note_trouble(rule, "replace_pattern", Verdict.ENDLESS)
+            return
+        self.text = rule.rewritten(text)
+        self.known_in_query = {}
+
+    def _start_again(self, rule: Rule) -> None:
+        """Go back to the first rule, as mysql-query_processor_iterations allows.
+
+        A turn that begins as an earlier one did goes the same way, so turns of such a loop are
+        skipped, but for the last ones: where they end is where the search goes on.
+        """
+        self.turns_left -= 1
+        self.turns += 1
+        self.position = -1
+        if self.turns > MAX_TURNS:
+            self.turns_left = 0
+            self.note_trouble(rule, "flagOUT", Verdict.ENDLESS)
+        if self.seen is None:
+            return
+        begins = (self.flag, self.text)
+        if begins not in self.seen:
+            self.seen[begins] = (self.turns, len(self.matched))
+            return
+        turn, matched = self.seen[begins]
+        skipped = self.turns_left - self.turns_left % (self.turns - turn)
+        self.loop = Loop(tuple(self.matched[matched:]), skipped // (self.turns - turn))
+        self.turns_left -= skipped
+        self.seen = None
+
+    def note_trouble(self, rule: Rule, column: str, verdict: Verdict) -> None:
+        """Remember that a rule does harm; once for each rule and column."""
+        trouble = Trouble(rule.rule_id, column, verdict)
+        if trouble not in self.troubles:
+            self.troubles.append(trouble)
+
+    def _matched(self, rule: Rule, flag: int, *, again: bool) -> Step:
+        sets = dict(rule.sets)
+        if rule.destination is not None:
+            sets["destination_hostgroup"] = rule.destination
+        rewrites = rule.replacement is not None and self.request.rewrites
+        return Step(
+            rule_id=rule.rule_id,
+            reason=None,
+            flag=flag,
+            broken=rule.broken,
+            sets=sets,
+            flag_after=self.flag,
+            rewritten=self.text if rewrites else None,
+            applied=rule.apply,
+            started_again=again,
+        )
+
+
+def _missed(rule: Rule, reason: Reason, flag: int) -> Step:
+    return Step(rule.rule_id, reason, flag, rule.broken, {}, flag)
+
+
+def not_reached(rule: Rule, flag: int) -> Step:
+    """Return the step of a rule behind one that applied."""
+    return _missed(rule, Reason.NOT_REACHED, flag)

@@ -1,0 +1,100 @@
+"""Digests of random queries, under random options, here and on a real ProxySQL.
+
+PROXYCTL_TEST_DIGESTS says how many queries (600 unless told), PROXYCTL_TEST_SEED which ones.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from proxyctl.digest import Digester
+from tests.digest_queries import random_options, random_query
+from tests.digest_server import DigestServer
+from tests.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
+from tests.servers import NO_BINARY, proxysql_binary
+
+pytestmark = pytest.mark.real
+
+QUERIES = int(os.environ.get("PROXYCTL_TEST_DIGESTS", "600"))
+SEED = int(os.environ.get("PROXYCTL_TEST_SEED") or random.randrange(1 << 32))
+A_BATCH = 50
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DigestServer]:
+    """One ProxySQL for all batches."""
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with DigestServer(binary, tmp_path_factory.mktemp("digests")) as started:
+        yield started
+
+
+def differences(server: DigestServer, digester: Digester, queries: list[bytes]) -> list[object]:
+    """Return what differs; queries whose digest is said to be uncertain are not compared."""
+    server.configure(digester.options)
+    found: list[object] = []
+    for query, seen in zip(queries, server.digests(queries), strict=True):
+        ours = digester.digest(query)
+        stored = ours.text[: digester.options.max_digest_length]
+        if ours.certain and seen != (stored, ours.hexadecimal):
+            found.append((query, digester.options, stored, seen))
+    return found
+
+
+def test_random_queries(server: DigestServer) -> None:
+    print(f"PROXYCTL_TEST_SEED={SEED} PROXYCTL_TEST_DIGESTS={QUERIES}")  # noqa: T201
+    source = random.Random(SEED)
+    different: list[object] = []
+    for start in range(0, QUERIES, A_BATCH):
+        queries = [random_query(source) for _ in range(min(A_BATCH, QUERIES - start))]
+        digester = Digester(random_options(source, typical=300))
+        different += differences(server, digester, queries)
+    assert different == [], f"seed {SEED}"
+
+
+def test_long_queries(server: DigestServer) -> None:
+    """Longer than the packets that travel at once, and than the text may be."""
+    values = b",".join(b"%d" % number for number in range(30_000))
+    queries = [
+        b"SELECT a FROM t WHERE id IN (" + values + b")",
+        b"INSERT INTO t VALUES " + b",".join([b"(1,'two',3.0,NULL,5,6)"] * 30_000),
+        b"SELECT '" + b"\xf0\x9f\xa6\x86" * 300_000 + b"', b",
+        b"SELECT /* " + b"c" * 1_000_000 + b" */ 1",
+        b"SELECT " + b"a , " * 250_000 + b"b",
+        b"SELECT 'no end " + b"\\'" * 400_000,
+    ]
+    for digester in (Digester(), Digester(random_options(random.Random(SEED), typical=20_000))):
+        assert differences(server, digester, queries) == []
+
+
+def test_a_limit_that_options_refuse_ends_proxysql(tmp_path) -> None:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with DigestServer(binary, tmp_path) as server:
+        server.set_variables({"grouping_limit": "200"})
+        with pytest.raises(AssertionError, match="ProxySQL went away"):
+            server.digests([b"SELECT f(1,a)"])
+
+
+def test_recorded_digests_are_still_what_it_says(server: DigestServer) -> None:
+    cases = read_cases(CASES)
+    for options in dict.fromkeys(map(options_of, cases)):
+        alike = [case for case in cases if options_of(case) == options]
+        server.configure(options)
+        for case, seen in zip(alike, server.digests(list(map(query_of, alike))), strict=True):
+            recorded = case["text"], case["digest"]
+            if recorded != (None, None):
+                assert seen is not None
+                assert recorded == (seen.text.decode("latin-1"), seen.digest), case["about"]
+
+
+def test_recorded_hostgroups_are_still_where_it_goes(server: DigestServer) -> None:
+    cases = read_cases(COMMENTS)
+    found = server.hostgroups(list(map(query_of, cases)))
+    assert found == [case["hostgroup"] for case in cases]

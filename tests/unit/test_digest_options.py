@@ -1,0 +1,57 @@
+"""Options of digests from variables, and what is refused."""
+
+import pytest
+
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.digest import DigestOptions, digest
+from proxyctl.digest.options import PREFIX
+
+
+def test_defaults_are_those_of_the_variables():
+    for name, default in vars(DigestOptions()).items():
+        assert VARIABLES[PREFIX + name].default == str(default).lower()
+
+
+def test_from_variables_takes_texts_as_a_load_does():
+    found = DigestOptions.from_variables(
+        {
+            "mysql-query_digests_lowercase": "true",
+            "mysql-query_digests_no_digits": "1",
+            "mysql-query_digests_keep_comment": "FALSE",
+            "mysql-query_digests_grouping_limit": " 2",
+            "mysql-query_digests_track_hostname": "true",
+            "mysql-threads": "4",
+        }
+    )
+    assert found == DigestOptions(lowercase=True, no_digits=True, grouping_limit=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lowercase", "maybe"),
+        ("lowercase", ""),
+        ("grouping_limit", "many"),
+        ("grouping_limit", "0"),
+        ("grouping_limit", "2090"),
+        ("groups_grouping_limit", "-1"),
+        ("max_digest_length", "15"),
+        ("max_query_length", "1048577"),
+    ],
+)
+def test_what_proxysql_refuses_is_refused(name, text):
+    with pytest.raises(ValueError, match=f"{PREFIX}{name}: "):
+        DigestOptions.from_variables({PREFIX + name: text})
+
+
+@pytest.mark.parametrize("name", ["grouping_limit", "groups_grouping_limit"])
+@pytest.mark.parametrize(("value", "read_as"), [(128, -128), (200, -56), (255, -1), (384, -128)])
+def test_what_can_end_proxysql_is_refused(name, value, read_as):
+    with pytest.raises(ValueError, match=f"{value} can end ProxySQL.* reads it as {read_as}$"):
+        DigestOptions(**{name: value})
+
+
+def test_limits_are_one_byte():
+    query = "SELECT a IN (1,2,3,4,5)"
+    assert digest(query, DigestOptions(grouping_limit=257)).text == b"SELECT a IN (?,...)"
+    assert digest(query, DigestOptions(grouping_limit=256)).text == b"SELECT a IN (?,?,?,?,?)"
