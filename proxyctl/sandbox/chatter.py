@@ -29,9 +29,10 @@ _IGNORED_FOR_ADMIN = re.compile(
     r"|LOCK TABLES|UNLOCK TABLES|SET SQL_QUOTE_SHOW_CREATE=1|SET SESSION character_set_results"
     r"|(?i:USE |LOGENTRY )"
 )
-_SET = re.compile(r"SET ([^=]*)(?:=(.*))?", re.IGNORECASE | re.DOTALL)
+_SET = re.compile(r"SET (.*)", re.IGNORECASE | re.DOTALL)
 _VARIABLE = re.compile(r"SELECT @@([0-9A-Za-z_-]+) ?", re.IGNORECASE)
 _ONE_PACKET = "max_allowed_packet"
+_READ_ONLY = "select @@global.read_only"
 
 _CSHARP = (
     "select @@max_allowed_packet, @@character_set_client, @@character_set_connection, @@license,"
@@ -64,6 +65,14 @@ def dollar_error(text: str, server_version: str) -> AdminError | None:
     return AdminError(f"ProxySQL Admin Error: {message}", code=code)
 
 
+def numbers(text: str, *, read_only: bool) -> Result | None:
+    """Return the answer to the one question of a client that is answered by a number, or None."""
+    if not text.lower().startswith(_READ_ONLY):
+        return None
+    name = _READ_ONLY.removeprefix("select ")
+    return Result((name,), [(int(read_only),)], is_numeric=True)
+
+
 def rewritten(text: str, session: Session, product: str, *, read_only: bool) -> str | None:
     """Return the SELECT that answers what a client asks about the server and itself, or None.
 
@@ -89,7 +98,6 @@ def rewritten(text: str, session: Session, product: str, *, read_only: bool) -> 
     beginnings = {
         "show global variables like 'read_only'":
             f"SELECT 'read_only' AS Variable_name, '{'ON' if read_only else 'OFF'}' AS Value",
-        "select @@global.read_only": f"SELECT {int(read_only)} AS '@@global.read_only'",
         "select concat(@@version, ' ', @@version_comment)": f"SELECT '{version} Admin Module'",
         "select @@sql_mode": "SELECT '' AS '@@sql_mode'",
         "select connection_id()": "SELECT 0 AS 'CONNECTION_ID()'",
@@ -149,11 +157,13 @@ def set_variable(
 
     `names` are the variables there are.
     The value is pasted into an UPDATE: text has to be quoted, and a bare word gets SQLite's error.
+    It ends at the next equals sign, be it inside quotes.
     """
     found = _SET.fullmatch(text)
     if found is None:
         return None
-    name, value = found[1].strip(), found[2] or ""
+    name, value = [*filter(None, found[1].split("=")), "", ""][:2]
+    name = name.strip()
     if name not in names:
         return Result(info=f"ERROR: Unknown global variable: '{name}'.")
     if name == _NOT_BY_SET:

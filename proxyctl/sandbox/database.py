@@ -35,6 +35,9 @@ _READING_PRAGMAS = frozenset(
 )
 
 _VACUUM = re.compile(r"VACUUM(\s+\w+)?", re.IGNORECASE)
+_KNOWN_MODULES = frozenset({"json_each", "json_tree"})
+_OF_ALTER = ("sqlite_rename_", "sqlite_drop_")
+"""How functions begin that SQLite itself calls in an ALTER, and nobody else can."""
 _NO_FUNCTION = re.compile(r"no such function: (\w+)")
 _MALFORMED = "malformed JSON"
 _READS_JSON5 = sqlite3.sqlite_version_info >= (3, 42)
@@ -72,6 +75,9 @@ class Database:
         except sqlite3.Error:
             self._connection.close()
             raise
+        modules = self._connection.execute("PRAGMA module_list")
+        self._strange = frozenset(str(name) for (name,) in modules) - _KNOWN_MODULES
+        """Tables that this build of SQLite brings along, and ProxySQL's does not."""
         self._protected: set[tuple[str, str]] = set()
         self._hidden: set[tuple[str, str]] = set()
         self._found: dict[str, dict[str, str]] = {}
@@ -154,6 +160,13 @@ class Database:
         with self.transaction():
             self._connection.execute(f"DELETE FROM {table}")
             self.insert(table, columns, rows)
+
+    def forget_changes(self) -> None:
+        """Set the count of changed rows to 0.
+
+        A client's CREATE or DROP repeats the last count, be it one of ours.
+        """
+        self._connection.execute("DELETE FROM main.global_variables WHERE 0")
 
     def run(self, sql: str, *, readonly: bool = False) -> Result:
         """Run a client's statement.
@@ -252,10 +265,14 @@ class Database:
         """Return why a function is refused: each build of SQLite has others."""
         if name.lower() in BUILD_FUNCTIONS:
             return not_modelled(f"{name}(): its SQLite is another than ProxySQL's")
-        if name.lower() in PROXYSQL_FUNCTIONS:
+        if name.lower() in PROXYSQL_FUNCTIONS or name.startswith(_OF_ALTER):
             return None
+        return sqlite_error(f"no such function: {self._as_typed(name)}")
+
+    def _as_typed(self, name: str) -> str:
+        """Return a name in the letters of the statement."""
         typed = re.search(rf"\b{re.escape(name)}\b", self._statement, re.IGNORECASE)
-        return sqlite_error(f"no such function: {typed[0] if typed else name}")
+        return typed[0] if typed else name
 
     def _reason(
         self, action: int, first: str, second: str | None, schema: str
@@ -276,6 +293,8 @@ class Database:
         if action == sqlite3.SQLITE_PRAGMA and first.lower() not in _READING_PRAGMAS:
             return not_modelled(f"PRAGMA {first}")
         table = first
+        if action == sqlite3.SQLITE_READ and table.lower() in self._strange:
+            return sqlite_error(f"no such table: {self._as_typed(table)}")
         if action in _ROWS and self._is_hidden(schema, table.lower()):
             return not_modelled(f"the rows of {table}")
         if action == sqlite3.SQLITE_ALTER_TABLE:

@@ -25,6 +25,7 @@ from proxyctl.sandbox.runtime import as_tuples
 from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.tables import CHECKSUM_COLUMNS, VARIABLE_COLUMNS
 from proxyctl.sandbox.transfer import Transfer
+from proxyctl.sandbox.variables import rows as variable_rows
 from proxyctl.sandbox.variables import starting_values
 
 _CLEARS_DIGESTS = re.compile(r"TRUNCATE (TABLE )?(STATS\.)?STATS_MYSQL_QUERY_DIGEST(_RESET)?")
@@ -54,7 +55,7 @@ class Engine:
         self._started = clock()
         self._database = Database(
             {
-                "disk": str(path) if path else ":memory:",
+                "disk": str(path.absolute()) if path else ":memory:",
                 "stats": ":memory:",
                 "monitor": ":memory:",
                 "stats_history": ":memory:",
@@ -102,10 +103,11 @@ class Engine:
             self._database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
         self._transfer.start()
         self._database.insert(
-            "disk.global_variables", VARIABLE_COLUMNS, list(running.items()), verb="OR IGNORE"
+            "disk.global_variables", VARIABLE_COLUMNS, variable_rows(running), verb="OR IGNORE"
         )
         self._logins.load_credentials(running)
         self._load_proxy_users()
+        self._database.forget_changes()
 
     @property
     def transfer(self) -> Transfer:
@@ -116,6 +118,11 @@ class Engine:
     def lock(self) -> threading.RLock:
         """Held while a statement runs."""
         return self._lock
+
+    @property
+    def uptime_s(self) -> int:
+        """How long ago it started, in seconds."""
+        return int(self._clock() - self._started)
 
     def disk_image(self) -> bytes:
         """Return all that DISK holds, for a restart without a file."""
@@ -158,6 +165,8 @@ class Engine:
         with self._lock:
             statement = single(sql)
             text = normalised(statement)
+            if chatter.is_ignored(text, session):
+                return OK
             if session.role is Role.STATS:
                 return self._execute_stats(statement, text, session)
             return self._execute_admin(statement, text, session)
@@ -180,11 +189,12 @@ class Engine:
     def _talk(self, text: str, session: Session, database: Database) -> Result | None:
         """Return the answer to SET, SHOW and what clients ask, or None for SQL."""
         readonly = session.role is Role.STATS or self._transfer.is_read_only
-        if chatter.is_ignored(text, session):
-            return OK
         error = chatter.dollar_error(text, self._transfer.running["mysql-server_version"])
         if error is not None:
             raise error
+        numbers = chatter.numbers(text, read_only=self._transfer.is_read_only)
+        if numbers is not None:
+            return numbers
         query = chatter.rewritten(
             text, session, self.product, read_only=self._transfer.is_read_only
         ) or show.rewritten(text, session.role, self.product)
@@ -239,7 +249,7 @@ class Engine:
             self._database.refill(
                 "main.runtime_global_variables",
                 VARIABLE_COLUMNS,
-                sorted(self._transfer.running.items()),
+                sorted(variable_rows(self._transfer.running)),
             )
         self._refresh_stats(statement, Role.ADMIN)
 
@@ -251,6 +261,7 @@ class Engine:
             for table in rows.stale.intersection(module):
                 self._show_runtime(table)
             rows.stale.difference_update(module)
+            self._database.forget_changes()
         if "runtime_checksums_values" in statement:
             self._database.refill(
                 "main.runtime_checksums_values", CHECKSUM_COLUMNS, self._checksum_rows()
@@ -294,7 +305,7 @@ class Engine:
             case "stats_mysql_global":
                 return statistics.global_rows(
                     self._transfer.running,
-                    uptime_s=int(self._clock() - self._started),
+                    uptime_s=self.uptime_s,
                     servers_version=self._transfer.checksums["mysql_servers"].version,
                 )
             case "stats_mysql_commands_counters":

@@ -46,17 +46,20 @@ def _caching_sha2_password_random(clear: Cell) -> Cell:
     return _caching_sha2_password(clear, salt)
 
 
-def _from_unixtime(seconds: Cell) -> Cell:
-    if not isinstance(seconds, int | float):
+def _from_unixtime(seconds: Cell = None, *_others: Cell) -> Cell:
+    text = seconds.decode(errors="replace") if isinstance(seconds, bytes) else str(seconds)
+    try:
+        moment = datetime.fromtimestamp(int(float(text)), UTC)
+    except (ValueError, OverflowError, OSError):
         return None
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 FUNCTIONS = (
     Function("MYSQL_NATIVE_PASSWORD", 1, _mysql_native_password),
     Function("CACHING_SHA2_PASSWORD", 1, _caching_sha2_password_random),
     Function("CACHING_SHA2_PASSWORD", 2, _caching_sha2_password),
-    Function("from_unixtime", 1, _from_unixtime),
+    Function("from_unixtime", -1, _from_unixtime),
 )
 
 BUILD_FUNCTIONS = frozenset(

@@ -22,6 +22,7 @@ class Role(StrEnum):
 
 
 _LOCAL_ONLY = frozenset({"admin", "stats"})
+_LOCAL_HOSTS = frozenset({"127.0.0.1", "::1"})
 _TOO_FAR = 1040
 
 
@@ -38,7 +39,8 @@ class Session:
 class Proof:
     """What a client sent to prove that it knows the password.
 
-    `plugin` is mysql_native_password or caching_sha2_password; `nonce` the 20 bytes it was given.
+    `plugin` is mysql_native_password, caching_sha2_password or mysql_clear_password; `nonce` the 20
+    bytes it was given.
     """
 
     plugin: str
@@ -47,11 +49,17 @@ class Proof:
 
     def shows(self, password: str) -> bool:
         """Return whether the client knows this password."""
-        if not password or not self.response:
-            return not password and not self.response
-        return self.response == _scramble(
-            self.plugin, password.encode("utf-8", "surrogateescape"), self.nonce
-        )
+        raw = password.encode("utf-8", "surrogateescape")
+        if not raw or not self.is_given:
+            return not raw and not self.is_given
+        if self.plugin == "mysql_clear_password":
+            return self.response.rstrip(b"\0") == raw
+        return self.response == _scramble(self.plugin, raw, self.nonce)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the client gave any password: no password comes as nothing, or as a NUL."""
+        return self.response.rstrip(b"\0") != b""
 
 
 def _scramble(plugin: str, password: bytes, nonce: bytes) -> bytes:
@@ -97,7 +105,7 @@ class Logins:
     def log_in(
         self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool
     ) -> Session:
-        """Return the session of a client that may come in.
+        """Return the session of a client that may come in; `is_remote` whatever its address is.
 
         Raises: AdminError as ProxySQL words it.
         """
@@ -106,11 +114,11 @@ class Logins:
         if is_monitor and user not in self._proxy_users:
             found = (running.get("mysql-monitor_password", ""), Role.STATS)
         if found is None or not proof.shows(found[0]):
-            used = "YES" if proof.response else "NO"
+            used = "YES" if proof.is_given else "NO"
             raise AdminError(
                 f"ProxySQL Error: Access denied for user '{user}'@'{host}' (using password: {used})"
             )
-        if is_remote and (user in _LOCAL_ONLY or is_monitor):
+        if (is_remote or host not in _LOCAL_HOSTS) and (user in _LOCAL_ONLY or is_monitor):
             raise AdminError(
                 f"User '{user}' can only connect locally", code=_TOO_FAR, sqlstate="42000"
             )

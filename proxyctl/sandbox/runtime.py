@@ -11,14 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Value
+from proxyctl.cells import normal_digest, normal_modifiers, number
 from proxyctl.passwords import is_hash, native_hash
-from proxyctl.runtime_image import (
-    clashing_writers,
-    normal_digest,
-    normal_modifiers,
-    valid_client_addr,
-)
+from proxyctl.runtime_image import PASTED, clashing_writers, valid_client_addr
 from proxyctl.sandbox.replies import Cell
 
 Row = dict[str, Cell]
@@ -27,16 +23,11 @@ Server = tuple[int, str, int]
 
 
 def c_int(value: Cell) -> int:
-    """Return what C's atoi makes of a field: leading blanks, a sign, digits, 32 bits."""
-    if isinstance(value, int):
-        number = value
-    else:
-        found = re.match(r"\s*([+-]?\d+)", str(value)) if value is not None else None
-        number = int(found[1]) if found else 0
-    return (number + 2**31) % 2**32 - 2**31
+    """Return the number that ProxySQL reads in a field; NULL counts as 0."""
+    return number(c_field(value)) or 0
 
 
-def c_field(value: Cell) -> Cell:
+def c_field(value: Cell) -> Value:
     """Return a field as ProxySQL's C strings take it: a BLOB is its bytes up to the first NUL."""
     if isinstance(value, bytes):
         return value.partition(b"\0")[0].decode("utf-8", "surrogateescape")
@@ -155,7 +146,8 @@ def loaded_rules(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[R
 def _loaded_rule(layout: Layout, source: Mapping[str, Cell]) -> Row:
     # -1 is how ProxySQL writes "not set" in a number; other negative numbers stay as they are.
     row = {
-        name: None if value == -1 else value for name, value in _as_numbers(layout, source).items()
+        name: None if value == -1 and name != "rule_id" else value
+        for name, value in _as_numbers(layout, source).items()
     }
     row["digest"] = normal_digest(source["digest"])
     row["re_modifiers"] = normal_modifiers(source["re_modifiers"])
@@ -187,21 +179,21 @@ def loaded_schedule(layout: Layout, rows: Iterable[Mapping[str, Cell]]) -> list[
     for row in loaded:
         ends = next((i for i, name in enumerate(arguments) if row[name] is None), len(arguments))
         row.update(dict.fromkeys(arguments[ends:]))
-    return _pasted_texts(loaded, ["filename", *arguments], '"')
+    return _pasted_texts(layout, loaded)
 
 
 def loaded_routes(layout: Layout, rows: Iterable[Mapping[str, Cell]]) -> list[Row]:
     """Return the routes of the REST API at RUNTIME."""
     loaded = [_with_unsigned(row, "id") for row in loaded_numbers(layout, rows)]
-    texts = [column.name for column in layout.columns if not column.is_numeric]
-    return _pasted_texts(loaded, texts, "'")
+    return _pasted_texts(layout, loaded)
 
 
-def _pasted_texts(rows: Iterable[Row], names: Sequence[str], quote: str) -> list[Row]:
+def _pasted_texts(layout: Layout, rows: Iterable[Row]) -> list[Row]:
     """Return rows as a twin shows them whose texts ProxySQL pastes into SQL between quotes.
 
     Two quotes become one, and a lone quote loses the row.
     """
+    quote, names = PASTED[layout.name]
     shown: list[Row] = []
     for row in rows:
         texts = {name: str(row[name]) for name in names if row[name] is not None}

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from proxyctl.catalog import known_version
-from proxyctl.errors import InternalError, ProxyctlError
+from proxyctl.errors import InternalError
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.monitor import Monitor
 from proxyctl.sandbox.options import Options
 from proxyctl.sandbox.replies import Cell, Result
 from proxyctl.sandbox.runtime import Server as Backend
-from proxyctl.sandbox.starting import disk_error, listen_error
+from proxyctl.sandbox.server import Server
+from proxyctl.sandbox.starting import check_host, disk_error, listen_error
 from proxyctl.sandbox.store import RuntimeRows
-
-if TYPE_CHECKING:
-    from proxyctl.sandbox.server import Server
 
 _INSIDE = Session("admin", Role.ADMIN)
 
@@ -47,7 +44,6 @@ class Sandbox:
         stats_users: Mapping[str, str] | None = None,
         variables: Mapping[str, str] | None = None,
         path: Path | None = None,
-        tls: ssl.SSLContext | None = None,
     ) -> None:
         parsed = known_version(version)
         admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
@@ -62,7 +58,6 @@ class Sandbox:
             parsed, product, overrides, path=path, disk=disk
         )
         self._engine = self._first_engine(path)
-        self._tls = tls
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = threading.Event()
@@ -82,12 +77,12 @@ class Sandbox:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Serve from a background thread and return the port; 0 picks a free one.
 
-        Raises: ProxyctlError when the address is taken or is none of this machine, or when the
-        library for the protocol is missing.
+        Raises: ProxyctlError when the address is taken or is none of this machine.
         """
         if self._thread is not None:
             raise InternalError("the sandbox is already serving")
-        server = self._server()
+        check_host(host)
+        server = Server(self._engine, self.options)
         started: Future[int] = Future()
         self._ended.clear()
         self._thread = threading.Thread(
@@ -156,16 +151,6 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _server(self) -> Server:
-        try:
-            from proxyctl.sandbox.server import Server
-        except ModuleNotFoundError as error:
-            raise ProxyctlError(
-                f"the sandbox needs the package {error.name}",
-                hint="in the checkout of proxyctl: pip install '.[sandbox]'",
-            ) from error
-        return Server(self._engine, self.options, self._tls)
 
     async def _serve(self, server: Server, host: str, port: int, started: Future[int]) -> None:
         self._loop = asyncio.get_running_loop()

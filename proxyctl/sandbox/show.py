@@ -61,6 +61,7 @@ _JAVA_ROWS = {
 }
 _MYSQLDUMP = "SHOW STATUS LIKE 'binlog_snapshot_gtid_executed'"
 _CONDITION = re.compile(r"SHOW VARIABLES (WHERE|LIKE)", re.IGNORECASE)
+_ORDERED = re.compile(r"\b(ORDER BY|LIMIT)\b", re.IGNORECASE)
 
 
 def rewritten(text: str, role: Role, product: str) -> str | None:
@@ -74,8 +75,8 @@ def rewritten(text: str, role: Role, product: str) -> str | None:
         keyword = "WHERE variable_name LIKE" if found[1].upper() == "LIKE" else "WHERE"
         rest = text[found.end() :]
         # ProxySQL gives no order: that of its table is the order of its creation.
-        is_open = rest.strip() and not re.search(r"\b(ORDER BY|LIMIT)\b", rest, re.IGNORECASE)
-        order = " ORDER BY variable_name" if is_open else ""
+        is_whole = rest.strip() and rest.count("'") % 2 == 0 and not _ORDERED.search(rest)
+        order = " ORDER BY variable_name" if is_whole else ""
         return f"{text[: found.start()]}{_VARIABLES} {keyword}{rest}{order}"
     if upper.startswith("SHOW GLOBAL VARIABLES LIKE 'VERSION'"):
         version = product.replace("'", "''")

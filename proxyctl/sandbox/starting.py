@@ -11,6 +11,21 @@ from pathlib import Path
 from proxyctl.errors import ProxyctlError
 
 _PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
+_HOST_HINT = "--host takes an address of this machine, such as 127.0.0.1"
+
+
+def check_host(host: str) -> None:
+    """Refuse an address that is empty: it would mean every address of this machine.
+
+    Raises: ProxyctlError.
+    """
+    if not host.strip():
+        raise ProxyctlError("cannot listen: the address is empty", hint=_HOST_HINT)
+
+
+def address(host: str, port: int) -> str:
+    """Return an address as people write it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def disk_error(path: Path, error: sqlite3.DatabaseError) -> ProxyctlError:
@@ -33,7 +48,7 @@ def listen_error(
     host: str, port: int, error: OSError | UnicodeError | OverflowError
 ) -> ProxyctlError:
     """Return the error for an address that cannot be listened on."""
-    hint = "--host takes an address of this machine, such as 127.0.0.1"
+    hint = _HOST_HINT
     if isinstance(error, OSError) and error.errno in _PORT_ERRORS:
         hint = "choose another --port"
     if isinstance(error, socket.gaierror):
@@ -44,4 +59,4 @@ def listen_error(
         reason = "not a host name"
     else:
         reason = str(error)
-    return ProxyctlError(f"cannot listen on {host}:{port}: {reason}", hint=hint)
+    return ProxyctlError(f"cannot listen on {address(host, port)}: {reason}", hint=hint)

@@ -93,6 +93,8 @@ class Statistics:
         for name in named:
             rows = content(name.removesuffix("_reset"))
             self._database.refill(f"{self._schema}.{name}", self._columns[name], rows)
+        if named:
+            self._database.forget_changes()
         return named
 
 

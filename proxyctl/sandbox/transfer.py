@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Version, parse_version
+from proxyctl.catalog.variable_effects import taken_along
 from proxyctl.sandbox import runtime, variables
 from proxyctl.sandbox.commands import COREDUMP, Command, Direction
 from proxyctl.sandbox.database import Database
@@ -198,9 +199,11 @@ class Transfer:
             return
         value = variables.accepted(known, text, self.running)
         if value is None:
-            value = variables.put_back(known, text, self.running)
-            self.write_variable(name, value)
+            self.running[known] = variables.put_back(known, text, self.running)
+            self.write_variable(name, self.running[known])
+            return
         self.running[known] = value
+        self.running.update(taken_along(known, value, self.running))
 
     def write_variable(self, name: str, value: str) -> None:
         """Put a value into MEMORY."""
@@ -213,7 +216,7 @@ class Transfer:
         """Put back what was deleted from MEMORY: ProxySQL does it whenever the table is named."""
         self._database.insert(
             "main.global_variables", ("variable_name", "variable_value"),
-            list(self.running.items()), verb="OR IGNORE",
+            variables.rows(self.running), verb="OR IGNORE",
         )  # fmt: skip
 
     # --- SAVE TO MEMORY: RUNTIME to MEMORY ------------------------------------------------------

@@ -7,14 +7,21 @@ Source: ProxySQL 2.7.1, every variable tried on a running server; older defaults
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation, fits
+from proxyctl.catalog.variable_effects import (
+    CAPABILITY_BITS,
+    DIFFS_BY_CHECKSUM,
+    is_ignored,
+    pasted,
+)
 from proxyctl.catalog.variable_rules import (
+    CAPABILITIES,
     CHARSET,
     COLLATION,
-    DIFFS_BY_CHECKSUM,
+    KEYLOG,
     NO_VALUE,
     atoi,
     taken,
@@ -22,21 +29,21 @@ from proxyctl.catalog.variable_rules import (
 from proxyctl.catalog.variables import VARIABLES
 
 _FIXED = frozenset({"admin-version", "mysql-interfaces"})
-_EMPTY_IGNORED = frozenset({"admin-cluster_password", "admin-cluster_username"})
-_LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename"})
-_NETWORKS = "mysql-proxy_protocol_networks"
+_LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename", KEYLOG})
+_DATA_DIRECTORY = "/var/lib/proxysql"
+"""Where a key log with a relative name would be written: into no other folder than this."""
 _FIRST_CHARSET = "utf8"
-_CAPABILITY_BITS = {"mysql-have_compress": 0x20, "mysql-have_ssl": 0x800}
 _CHECKSUM_OF = {diffs: checksum for checksum, diffs in DIFFS_BY_CHECKSUM.items()}
 
 
 def starting_values(version: Version, product: str) -> dict[str, str]:
     """Return every variable of a version with the value that a fresh ProxySQL has.
 
-    `product` is the text of admin-version.
+    `product` is the text of admin-version. The order is that in which a LOAD takes the rows: of a
+    fresh ProxySQL all that matters is that its checksums come after their difference counts.
     """
     values: dict[str, str] = {}
-    for name, variable in sorted(VARIABLES.items()):
+    for name, variable in sorted(VARIABLES.items(), key=lambda item: item[0] in DIFFS_BY_CHECKSUM):
         if not variable.exists_in(version):
             continue
         default = variable.default_in(version) or ""
@@ -53,27 +60,41 @@ def known_name(name: str, running: Mapping[str, str]) -> str | None:
     return lowered.get(name.lower())
 
 
-def accepted(name: str, text: str, running: Mapping[str, str]) -> str | None:
-    """Return what RUNTIME shows after the LOAD of a value, or None when it refuses the value.
+def rows(running: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables as ProxySQL writes them into a table: some admin variables never."""
+    for name, text in running.items():
+        shown = pasted(name, text)
+        if shown is not None:
+            yield name, shown
 
-    A value that is ignored but stays in MEMORY counts as accepted: RUNTIME shows the old one.
-    Not modelled: a checksum that is turned on again leaves its difference count at 0 until the next
-    LOAD; an admin variable with a double quote has no row at RUNTIME.
+
+def accepted(name: str, text: str, running: Mapping[str, str]) -> str | None:
+    """Return what RUNTIME holds after the LOAD of a value, or None when it refuses the value.
+
+    A value that is ignored but stays in MEMORY counts as accepted: RUNTIME keeps the old one.
     """
     if name in _FIXED:
         return running[name] if text == running[name] else None
     if name == "mysql-threads":
         return running[name] if str(atoi(text)) == running[name] else None
-    if not text and name in _EMPTY_IGNORED:
+    if is_ignored(name, text):
         return running[name]
-    if name in _LOG_FILES and os.path.isabs(text) and not os.path.isdir(os.path.dirname(text)):
+    if name in _LOG_FILES and not _has_folder(name, text):
         return None
     value = taken(name, text)
-    if value is None and name == _NETWORKS:
-        return running[name]
     if value is not None and running.get(_CHECKSUM_OF.get(name, "")) == "false":
         return "0"
+    if name == KEYLOG and value and not os.path.isabs(value):
+        return f"{_DATA_DIRECTORY}/{value}"
     return value
+
+
+def _has_folder(name: str, path: str) -> bool:
+    """Return whether the folder of a file is there; ProxySQL does not ask for relative logs."""
+    folder = os.path.dirname(path)
+    if os.path.isabs(path):
+        return os.path.isdir(folder)
+    return name != KEYLOG or set(folder.split("/")) <= {"", ".", ".."}
 
 
 def put_back(name: str, text: str, running: Mapping[str, str]) -> str:
@@ -82,8 +103,8 @@ def put_back(name: str, text: str, running: Mapping[str, str]) -> str:
     A few depend on others: capabilities get the bits of compression and TLS, an unknown character
     set or collation comes from the other of the two, and an empty one is that of a fresh ProxySQL.
     """
-    if name == "mysql-server_capabilities":
-        bits = sum(bit for flag, bit in _CAPABILITY_BITS.items() if running[flag] == "true")
+    if name == CAPABILITIES:
+        bits = sum(bit for flag, bit in CAPABILITY_BITS.items() if running[flag] == "true")
         return str(int(running[name]) | bits)
     if name == CHARSET:
         if text in ("", NO_VALUE):

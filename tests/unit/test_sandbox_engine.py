@@ -135,6 +135,21 @@ def test_a_file_that_is_no_database_is_not_used(tmp_path: Path):
         Sandbox(path=path)
 
 
+@pytest.mark.parametrize("name", [":memory:", "file:x?mode=ro"])
+def test_the_name_of_a_file_is_nothing_but_a_name(tmp_path: Path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Sandbox(path=Path(name)).close()
+    assert (tmp_path / name).is_file()
+
+
+@pytest.mark.parametrize(
+    "version", ["", "2.7", "abc", "2.7.1; drop", "2.7.1 ", "2.7.1234", "9.9.9"]
+)
+def test_a_text_that_is_no_known_version(version):
+    with pytest.raises(ValueError, match=r"not a ProxySQL version|does not know"):
+        Sandbox(version)
+
+
 def test_a_restart_brings_back_disk_and_nothing_else():
     sandbox = Sandbox()
     sandbox.run("INSERT INTO mysql_servers (hostname) VALUES ('a')")

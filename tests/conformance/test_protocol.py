@@ -1,0 +1,250 @@
+"""The protocol below the statements, packet by packet: as a real ProxySQL 2.7.1 answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.raw_client import (
+    CAPABILITIES,
+    CLEAR,
+    NATIVE,
+    PLUGIN_AUTH,
+    SHA2,
+    Packet,
+    Proof,
+    RawClient,
+    clear,
+    framed,
+    native,
+    sha2,
+)
+from tests.servers import Instance
+
+OK = b"\0\0\0\x02\x02\0\0"
+EOF = b"\xfe\0\0\x02\x02"
+SEVEN = b"\x03SELECT 7"
+SEVEN_ANSWERED: list[Packet] = [
+    (1, b"\x01"),
+    (2, b"\x03def\0\0\0\x017\0\x0c\x21\0\x0f\0\0\0\xfd\x01\0\x1f\0\0"),
+    (3, EOF),
+    (4, b"\x017"),
+    (5, EOF),
+]
+
+
+def error(code: int, message: str) -> bytes:
+    return b"\xff" + code.to_bytes(2, "little") + b"#28000" + message.encode()
+
+
+def logged_in(instance: Instance, user: str = "admin") -> RawClient:
+    client = RawClient(instance.host, instance.port)
+    assert client.login(user, user) == [(2, OK)]
+    return client
+
+
+NOT_SUPPORTED = error(1045, "Command not supported")
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        pytest.param(b"\x02main", (1, OK), id="COM_INIT_DB"),
+        pytest.param(b"\x02", (1, OK), id="COM_INIT_DB without a name"),
+        pytest.param(b"\x04mysql_servers\0%", (1, NOT_SUPPORTED), id="COM_FIELD_LIST"),
+        pytest.param(b"\x0c\x01\0\0\0", (1, error(9003, "Command not supported")), id="COM_KILL"),
+        pytest.param(b"\x0e", (1, OK), id="COM_PING"),
+        pytest.param(b"\x16SELECT 1", (1, NOT_SUPPORTED), id="COM_STMT_PREPARE"),
+        pytest.param(b"\x17\x01\0\0\0\0\x01\0\0\0", (1, NOT_SUPPORTED), id="COM_STMT_EXECUTE"),
+        pytest.param(b"\x18\x01\0\0\0\0\0x", None, id="COM_STMT_SEND_LONG_DATA"),
+        pytest.param(b"\x19\x01\0\0\0", None, id="COM_STMT_CLOSE"),
+        pytest.param(b"\x1a\x01\0\0\0", (1, OK), id="COM_STMT_RESET"),
+        pytest.param(b"\x1b\0\0", (1, EOF), id="COM_SET_OPTION"),
+        pytest.param(
+            b"\x1f",
+            (
+                2,
+                error(
+                    1047,
+                    "Received unsupported 'COM_RESET_CONNECTION' for session type"
+                    " 'PROXYSQL_SESSION_ADMIN'",
+                ),
+            ),
+            id="COM_RESET_CONNECTION",
+        ),
+        pytest.param(
+            b"\x03", (1, error(1045, "ProxySQL Admin Error: not an error")), id="an empty COM_QUERY"
+        ),
+    ],
+)
+def test_a_command_after_which_the_connection_goes_on(
+    instance: Instance, command: bytes, answer: Packet | None
+) -> None:
+    with logged_in(instance) as client:
+        client.send(command)
+        if answer is not None:
+            assert client.read() == answer
+        client.send(SEVEN)
+        assert client.answers(5) == SEVEN_ANSWERED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [b"", *(bytes([code]) for code in (0, 1, 5, 6, 7, 8, 10, 11, 13, 15, 19, 28, 29, 32, 48, 255))],
+    ids=lambda command: command.hex() or "empty",
+)
+def test_a_command_that_ends_the_connection_without_a_word(
+    instance: Instance, command: bytes
+) -> None:
+    with logged_in(instance) as client:
+        client.send(command)
+        assert client.answers(1) == []
+
+
+def test_the_one_column_that_is_a_number(instance: Instance) -> None:
+    with logged_in(instance) as client:
+        client.send(b"\x03SELECT @@global.read_only")
+        count, column, _, row, _ = client.answers(5)
+    assert (count, row) == ((1, b"\x01"), (4, b"\x010"))
+    name = b"\x12@@global.read_only"
+    assert column[1] == b"\x03def\0\0\0" + name + b"\0\x0c\x3f\0\x01\0\0\0\x08\x80\0\0\0\0"
+
+
+def test_statistics_in_one_line(instance: Instance) -> None:
+    with logged_in(instance) as client:
+        client.send(b"\x09")
+        number, text = client.read()
+    assert number == 1
+    assert re.fullmatch(rb"Uptime: \d+ Threads: 0  Questions: 0  Slow queries: 0", text)
+
+
+def test_the_role_is_named_where_a_connection_is_not_reset(instance: Instance) -> None:
+    with logged_in(instance, "stats") as client:
+        client.send(b"\x1f")
+        assert client.read()[1].endswith(b"'PROXYSQL_SESSION_STATS'")
+
+
+@pytest.mark.parametrize("number", [1, 5, 255])
+def test_the_number_of_a_command_does_not_matter(instance: Instance, number: int) -> None:
+    with logged_in(instance) as client:
+        client.socket.sendall(framed(number, SEVEN))
+        assert client.answers(5) == SEVEN_ANSWERED
+
+
+def test_commands_may_come_together_or_byte_by_byte(instance: Instance) -> None:
+    with logged_in(instance) as client:
+        client.send(b"\x0e", SEVEN, b"\x02x")
+        assert client.answers(7) == [(1, OK), *SEVEN_ANSWERED, (1, OK)]
+        for byte in framed(0, SEVEN):
+            client.socket.sendall(bytes([byte]))
+        assert client.answers(5) == SEVEN_ANSWERED
+
+
+# --- logins -------------------------------------------------------------------------------------
+
+
+def denied(user: str, *, used: str = "YES") -> bytes:
+    return error(
+        1045,
+        f"ProxySQL Error: Access denied for user '{user}'@'127.0.0.1' (using password: {used})",
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "answer"),
+    [
+        ("admin", "admin", OK),
+        ("admin", "wrong", denied("admin")),
+        ("admin", "", denied("admin", used="NO")),
+        ("nobody", "x", denied("nobody")),
+        ("", "x", denied("")),
+        ("", "", denied("", used="NO")),
+        ("é☃", "x", denied("é☃")),
+        ("x" * 300, "x", denied("x" * 300)),
+    ],
+)
+def test_a_login(instance: Instance, user: str, password: str, answer: bytes) -> None:
+    with RawClient(instance.host, instance.port) as client:
+        assert client.login(user, password) == [(2, answer)]
+
+
+@pytest.mark.parametrize("password", ["admin", "wrong", ""])
+@pytest.mark.parametrize(
+    ("announced", "plugin", "proof"),
+    [
+        (NATIVE, SHA2, sha2),
+        (NATIVE, "dialog", clear),
+        (NATIVE, "", native),
+        (SHA2, NATIVE, native),
+        (SHA2, "", native),
+    ],
+)
+def test_another_plugin_is_asked_to_change(
+    instance: Instance, announced: str, plugin: str, proof: Proof, password: str
+) -> None:
+    announce(instance, announced)
+    with RawClient(instance.host, instance.port) as client:
+        answers = client.login("admin", password, plugin=plugin, proof=proof, second=_second)
+        switch = b"\xfe" + NATIVE.encode() + b"\0" + client.nonce + b"\0"
+    right = OK if password == "admin" else denied("admin", used="YES" if password else "NO")
+    assert answers == [(2, switch), (4, right)]
+
+
+def _second(password: bytes, nonce: bytes) -> bytes:
+    return native(password, nonce) if password else b""
+
+
+def announce(instance: Instance, plugin: str) -> None:
+    instance.run(f"SET mysql-default_authentication_plugin='{plugin}'")
+    instance.run("LOAD MYSQL VARIABLES TO RUNTIME")
+
+
+@pytest.mark.parametrize("announced", [NATIVE, SHA2])
+def test_a_password_in_clear_text(instance: Instance, announced: str) -> None:
+    announce(instance, announced)
+    for password, answer in (("admin", OK), ("wrong", denied("admin"))):
+        with RawClient(instance.host, instance.port) as client:
+            assert client.login("admin", password, plugin=CLEAR, proof=clear) == [(2, answer)]
+
+
+def test_the_announced_plugin_and_a_client_that_names_none(instance: Instance) -> None:
+    without = CAPABILITIES & ~PLUGIN_AUTH
+    with RawClient(instance.host, instance.port) as client:
+        assert client.login(capabilities=without) == [(2, OK)]
+    announce(instance, SHA2)
+    with RawClient(instance.host, instance.port) as client:
+        assert client.greeting.endswith(f"\0{SHA2}\0".encode())
+        assert client.login(plugin=SHA2, proof=sha2) == [(2, b"\x01\x03"), (3, OK)]
+    with RawClient(instance.host, instance.port) as client:
+        assert client.login(plugin=SHA2, proof=native) == [(2, denied("admin"))]
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        b"\x05\x82",
+        b"\x05\x80\xff\xff\xffadmin\0",
+        CAPABILITIES.to_bytes(4, "little") + bytes(28) + b"admin",
+    ],
+    ids=["short", "an old protocol", "a name without an end"],
+)
+def test_a_login_that_is_none_ends_the_connection(instance: Instance, packet: bytes) -> None:
+    with RawClient(instance.host, instance.port) as client:
+        client.socket.sendall(framed(1, packet))
+        assert client.answers(1) == []
+
+
+def test_connections_have_numbers(instance: Instance) -> None:
+    with (
+        RawClient(instance.host, instance.port) as one,
+        RawClient(instance.host, instance.port) as two,
+    ):
+        assert 0 < one.number < two.number
+
+
+def test_the_status_says_that_backslashes_are_no_escapes(instance: Instance) -> None:
+    with RawClient(instance.host, instance.port) as client:
+        rest = client.greeting.partition(b"\0")[2]
+        assert rest[16:18] == b"\x02\0"
+        assert client.login()[0][1][3:5] == b"\x02\x02"

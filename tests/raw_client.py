@@ -1,0 +1,123 @@
+"""A client of the MySQL protocol that says exactly what a test wants, right or wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+NATIVE, SHA2, CLEAR = "mysql_native_password", "caching_sha2_password", "mysql_clear_password"
+
+PLUGIN_AUTH = 0x80000
+CAPABILITIES = 0x1 | 0x4 | 0x200 | 0x8000 | PLUGIN_AUTH
+
+Packet = tuple[int, bytes]
+"""A packet's number and what it holds."""
+
+
+def framed(number: int, data: bytes) -> bytes:
+    """Return a packet as it goes over the wire."""
+    return len(data).to_bytes(3, "little") + bytes([number]) + data
+
+
+def native(password: bytes, nonce: bytes) -> bytes:
+    """Return the proof of mysql_native_password."""
+    inner = hashlib.sha1(password).digest()
+    outer = hashlib.sha1(nonce + hashlib.sha1(inner).digest()).digest()
+    return bytes(a ^ b for a, b in zip(inner, outer, strict=True))
+
+
+def sha2(password: bytes, nonce: bytes) -> bytes:
+    """Return the proof of caching_sha2_password."""
+    inner = hashlib.sha256(password).digest()
+    outer = hashlib.sha256(hashlib.sha256(inner).digest() + nonce).digest()
+    return bytes(a ^ b for a, b in zip(inner, outer, strict=True))
+
+
+def clear(password: bytes, nonce: bytes) -> bytes:
+    """Return the proof of mysql_clear_password."""
+    return password + b"\0"
+
+
+Proof = Callable[[bytes, bytes], bytes]
+
+
+class RawClient:
+    """One connection, which has read the greeting."""
+
+    def __init__(self, host: str, port: int, *, timeout: float = 10) -> None:
+        self.socket = socket.create_connection((host, port))
+        self.socket.settimeout(timeout)
+        self.greeting = self.read()[1]
+        self.version, _, rest = self.greeting[1:].partition(b"\0")
+        self.number = int.from_bytes(rest[:4], "little")
+        self.nonce = rest[4:12] + rest[31:43]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.socket.close()
+
+    def _exactly(self, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            piece = self.socket.recv(count - len(found))
+            if not piece:
+                raise EOFError
+            found += piece
+        return found
+
+    def read(self) -> Packet:
+        """Return the next packet.
+
+        Raises: EOFError at the end, TimeoutError when nothing comes.
+        """
+        header = self._exactly(4)
+        return header[3], self._exactly(int.from_bytes(header[:3], "little"))
+
+    def send(self, *data: bytes) -> None:
+        """Send packets that each begin a new command."""
+        self.socket.sendall(b"".join(framed(0, packet) for packet in data))
+
+    def login(
+        self,
+        user: str = "admin",
+        password: str = "admin",
+        *,
+        plugin: str = NATIVE,
+        proof: Proof = native,
+        second: Proof | None = None,
+        capabilities: int = CAPABILITIES,
+    ) -> list[Packet]:
+        """Log in and return what was answered; `second` answers the request for another plugin."""
+        given = proof(password.encode(), self.nonce) if password else b""
+        head = capabilities.to_bytes(4, "little") + bytes(4) + b"\x21" + bytes(23)
+        data = head + user.encode() + b"\0" + bytes([len(given)]) + given
+        if capabilities & PLUGIN_AUTH:
+            data += plugin.encode() + b"\0"
+        self.socket.sendall(framed(1, data))
+        answers = [self.read()]
+        if answers[0][1][:1] == b"\xfe" and second is not None:
+            self.socket.sendall(framed(3, second(password.encode(), self.nonce)))
+            answers.append(self.read())
+        if answers[0][1] == b"\x01\x03":
+            answers.append(self.read())
+        return answers
+
+    def answers(self, count: int) -> list[Packet]:
+        """Return as many packets; fewer where the connection ends."""
+        found: list[Packet] = []
+        try:
+            while len(found) < count:
+                found.append(self.read())
+        except (EOFError, ConnectionError):
+            pass
+        return found
