@@ -7,12 +7,13 @@ verification, a variable by its kind), never by rewriting either side first.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variable_rules import canonical
+from proxyctl.catalog.variable_rules import same as same_texts
+from proxyctl.cells import as_read, number
 from proxyctl.passwords import same_password
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
 
@@ -63,22 +64,22 @@ def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, .
     )
 
 
-def same_cell(layout: Layout, position: int, one: Value, other: object) -> bool:
+def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
     """Return whether two values of a column of this table mean the same to ProxySQL."""
     column = layout.columns[position]
     if column.secret and isinstance(one, str) and isinstance(other, str):
         return same_password(layout.name, one, other)
-    return same(column, one, other)
+    return same(column, as_read(layout.name, column, one), as_read(layout.name, column, other))
 
 
-def same(column: Column, one: Value, other: object) -> bool:
+def same(column: Column, one: Value, other: Value) -> bool:
     """Return whether two values of a column that is no password mean the same to ProxySQL."""
     if one == other and type(one) is type(other):
         return True
     if one is None or other is None:
         return False
     if column.is_numeric:
-        return _number(one) == _number(other)
+        return number(one) == number(other)
     if not isinstance(one, str) or not isinstance(other, str):
         return str(one) == str(other)
     if column.kind is Kind.JSON:
@@ -86,13 +87,6 @@ def same(column: Column, one: Value, other: object) -> bool:
     if column.check and column.check.startswith(("UPPER(", "LOWER(")):
         return one.upper() == other.upper()
     return False
-
-
-def _number(value: object) -> object:
-    """Return the number that SQLite's integer affinity makes of the value, or the value itself."""
-    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+", value):
-        return int(value)
-    return value
 
 
 def _same_json(one: str, other: str) -> bool:
@@ -124,8 +118,8 @@ def _no_json(constant: str) -> object:
 
 
 def same_variable(name: str, one: Value, other: object) -> bool:
-    """Return whether two texts of a variable have the same effect."""
-    return other is KEEP or canonical_variable(name, one) == canonical_variable(name, other)
+    """Return whether a layer that holds the text `one` holds what `other` asks for."""
+    return other is KEEP or same_texts(name, _variable_text(one), _variable_text(other))
 
 
 def canonical_variable(name: str, value: object) -> str:
@@ -134,7 +128,11 @@ def canonical_variable(name: str, value: object) -> str:
     NULL and `(null)` are ''. Names of character sets and collations come in small letters: RUNTIME
     shows them as they were written, and their case means nothing.
     """
-    return canonical(name, "" if value is None else str(value))
+    return canonical(name, _variable_text(value))
+
+
+def _variable_text(value: object) -> str:
+    return "" if value is None else str(value)
 
 
 def fold_users(layout: Layout, rows: Rows) -> Rows:

@@ -1,9 +1,10 @@
 """A layer of an instance as configuration rows: what `export` writes. Pure.
 
 RUNTIME is not configuration: users stand in halves, inactive rows are missing, the monitor has
-moved nodes, texts are normalised. Where a MEMORY row explains what RUNTIME shows, that row is
-exported; what RUNTIME holds otherwise is exported as RUNTIME has it. So with three equal layers the
-export of any of them plans to nothing, and otherwise exactly the layers that differ show.
+moved nodes, texts are normalised. Where a MEMORY row explains what RUNTIME shows, or why RUNTIME
+does not show it, that row is exported; what RUNTIME holds otherwise is exported as RUNTIME has it.
+So with three equal layers the export of any of them plans to nothing, and otherwise exactly the
+layers that differ show. Rows that our files cannot say are named in `left_out`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from proxyctl.catalog import Layout, Value, Version
+from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
 from proxyctl.catalog.variables import (
     READ_ONLY,
     RESTART_ONLY,
@@ -23,12 +25,23 @@ from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import hashed_password
 from proxyctl.plan import sorted_keys
-from proxyctl.runtime_image import as_configured, runtime_image
-from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
+from proxyctl.runtime_image import as_configured, ignored_rows, runtime_image
+from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows
 
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
 _ADDRESSES = frozenset({"mysql-interfaces", "admin-mysql_ifaces", "pgsql-interfaces"})
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Why a row is no row of our files.
+
+    `runs`: ProxySQL works with the row all the same.
+    """
+
+    reason: str
+    runs: bool
 
 
 @dataclass
@@ -37,6 +50,9 @@ class Exported:
 
     Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` that
     differ from the defaults; `commented` are variables to be written as comments, with a reason.
+    `left_out`: rows of `tables`, by table and key, that our files do not say. `refused`: variables
+    that they do not say, with the reason. `places`: where a row (by table and key) or a variable
+    (by "variables" and name) stands in the file that was imported.
     """
 
     version: Version
@@ -45,6 +61,15 @@ class Exported:
     variables: dict[str, str] = field(default_factory=dict)
     commented: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    left_out: dict[str, dict[Key, LeftOut]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    places: dict[tuple[str, Key], str] = field(default_factory=dict)
+
+    def leave_out(self, table: str, rows: Mapping[Key, str], *, runs: bool) -> None:
+        """Note rows that our files do not say, with the reasons. Changes: self."""
+        found = self.left_out.setdefault(table, {})
+        for key, reason in rows.items():
+            found.setdefault(key, LeftOut(reason, runs))
 
 
 def from_runtime(
@@ -61,29 +86,33 @@ def from_runtime(
     for key, row in rows.items():
         explained = key in image and not differing(layout, row, image[key])
         result[key] = known[key] if explained else as_configured(layout, row)
-    active = layout.index.get("active")
-    if active is not None:
-        # Rules and users only: other tables show their inactive rows at RUNTIME.
-        inactive = {
-            key: row
-            for key, row in known.items()
-            if row[active] == 0 and key not in result and key not in image
-        }
-        result |= _without_clashes(layout, inactive, result)
-    return result
+    # Switched off, or passed over by the LOAD: nothing at RUNTIME could tell of them.
+    unseen = {key: row for key, row in known.items() if key not in result and key not in image}
+    return result | _without_clashes(layout, unseen, result)
 
 
-def _without_clashes(layout: Layout, inactive: Rows, live: Rows) -> Rows:
-    """Return the inactive rows without those that cannot stand beside the live ones.
+def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[Key, str]:
+    """Return the rows of a layer that ProxySQL does not work with, and why not.
+
+    At RUNTIME these are the MEMORY rows that it does not show; one that it still shows from an
+    earlier LOAD is at work.
+    """
+    if layer is not Layer.RUNTIME:
+        return ignored_rows(layout, rows)
+    known = fold_users(layout, memory) if "frontend" in layout.index else memory
+    live = fold_users(layout, rows) if "frontend" in layout.index else rows
+    return {key: text for key, text in ignored_rows(layout, known).items() if key not in live}
+
+
+def _without_clashes(layout: Layout, unseen: Rows, live: Rows) -> Rows:
+    """Return the unseen rows without those that cannot stand beside the live ones.
 
     Half of a user may be active at RUNTIME while MEMORY has the whole user, inactive.
     """
-    if not (inactive and layout.table.unique):
-        return inactive
+    if not (unseen and layout.table.unique):
+        return unseen
     held = {value for row in live.values() for value in _unique_values(layout, row)}
-    return {
-        key: row for key, row in inactive.items() if held.isdisjoint(_unique_values(layout, row))
-    }
+    return {key: row for key, row in unseen.items() if held.isdisjoint(_unique_values(layout, row))}
 
 
 def _unique_values(layout: Layout, row: Row) -> list[tuple[object, ...]]:
@@ -122,7 +151,12 @@ def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]
     for place, row in standing.items():
         if place not in explained:
             result[layout.key_of(row)] = _configured(columns, row, None)
-    return result
+    switched_off = {
+        key: row
+        for key, row in memory.items()
+        if key not in result and str(row[columns.status]).upper() == "OFFLINE_HARD"
+    }
+    return result | switched_off
 
 
 def _configured(columns: ServerColumns, row: Row, memory: Row | None) -> Row:
@@ -199,6 +233,22 @@ def export_variables(
             exported.commented[name] = f"{{env: {environment_name(name)}}}"
         else:
             exported.variables[name] = value
+
+
+def warn_of_checksums(exported: Exported, layers: Iterable[Rows]) -> None:
+    """Say which difference counts a plan of the file sets to 0, since their checksum is off.
+
+    MEMORY and DISK may hold a count that never comes to RUNTIME. Changes: exported.warnings.
+    """
+    counts = frozenset(DIFFS_BY_CHECKSUM.values())
+    held = list(layers)
+    for name, decision in decided(exported.variables).items():
+        texts = {str(rows[(name,)][1]) for rows in held if (name,) in rows}
+        if name in counts and texts - {decision.text}:
+            exported.warnings.append(
+                f"{name}: {decision.text} at RUNTIME, since {decision.source} is off; a plan of"
+                " this file writes that to MEMORY and DISK"
+            )
 
 
 def environment_name(variable: str) -> str:

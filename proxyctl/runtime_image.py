@@ -8,11 +8,16 @@ families are not handled here but in `families`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM
+from proxyctl.catalog.variable_effects import (
+    DIFFS_BY_CHECKSUM,
+    is_ignored,
+    pasted,
+    taken_along,
+)
+from proxyctl.cells import normal_digest, normal_modifiers, number
 from proxyctl.compare import canonical_variable, fold_users
 from proxyctl.state import KEEP, DesiredRow, Key
 
@@ -21,8 +26,6 @@ MAX_CLIENT_ADDR = 45
 
 UNSET_NUMBER = -1
 """How ProxySQL holds NULL in a number of a rule; other negative numbers stay as they are."""
-
-_LARGEST = 2**64 - 1
 
 _UNCHANGED = frozenset(
     {
@@ -85,16 +88,23 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
 
 
 def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield what RUNTIME shows of variables.
+    """Yield what RUNTIME shows of variables, where the rows decide it.
 
-    MEMORY keeps the difference count of a checksum that is off. A character set that does not fit
-    its collation is not settled here: which of them wins depends on what RUNTIME held before.
+    They do not where ProxySQL leaves a text in MEMORY and RUNTIME as it was, or shows no row.
+    A character set that does not fit its collation is not settled here: which of them wins depends
+    on what RUNTIME held before. Shape: the rows are in the order of MEMORY, which counts.
     """
-    shown = {key: (row[0], canonical_variable(str(row[0]), row[1])) for key, row in rows.items()}
+    shown: dict[str, str] = {}
+    for name, value in ((str(name), value) for name, value in rows.values()):
+        visible = pasted(name, "" if value is None else str(value))
+        if visible is not None and not is_ignored(name, visible):
+            shown[name] = canonical_variable(name, visible)
+            shown.update(taken_along(name, shown[name], shown))
     for checksum, diffs in DIFFS_BY_CHECKSUM.items():
-        if (diffs,) in shown and shown.get((checksum,), ("", ""))[1] == "false":
-            shown[(diffs,)] = (diffs, "0")
-    yield from shown.items()
+        # Also where the count stands behind its checksum: it is refused then.
+        if shown.get(checksum) == "false":
+            shown[diffs] = "0"
+    yield from (((name,), (name, shown[name])) for (name,) in rows if name in shown)
 
 
 def _servers(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
@@ -129,7 +139,8 @@ def _users(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
 
 
 def _negative(value: object) -> bool:
-    return isinstance(value, int) and value < 0
+    read = None if value is KEEP else number(value)  # type: ignore[arg-type]
+    return read is not None and read < 0
 
 
 def _rules(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
@@ -161,34 +172,19 @@ def _rules(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
 
 
 def valid_client_addr(value: object) -> bool:
-    """Return whether ProxySQL keeps a rule with this client_addr: `%` at the end, not too long."""
+    """Return whether ProxySQL keeps a rule with this client_addr."""
+    return client_addr_problem(value) is None
+
+
+def client_addr_problem(value: object) -> str | None:
+    """Return why ProxySQL skips a rule with this client_addr; None if it does not."""
     if not isinstance(value, str):
-        return True
-    return "%" not in value[:-1] and len(value) <= MAX_CLIENT_ADDR
-
-
-def normal_digest(value: object) -> str | None:
-    """Return how RUNTIME prints a digest, or None where ProxySQL drops the criterion.
-
-    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number mean
-    that it could not be read.
-    """
-    found = re.match(r"\s*([+-]?)(0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*)", str(value or ""))
-    if found is None:
         return None
-    digits = found[2].lower()
-    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
-    number = min(int(digits, base), _LARGEST)
-    if found[1] == "-" and number != _LARGEST:
-        number = -number % (_LARGEST + 1)
-    return None if number in (0, _LARGEST) else f"0x{number:016X}"
-
-
-def normal_modifiers(value: object) -> str:
-    """Return how RUNTIME prints re_modifiers: the words it recognised, in its own order."""
-    words = [word.upper() for word in str(value).split(",")] if value is not None else []
-    kept = [name for name in ("CASELESS", "GLOBAL") if any(word.startswith(name) for word in words)]
-    return ",".join(kept)
+    if "%" in value[:-1]:
+        return "ProxySQL skips a rule whose % is not the last character"
+    if len(value.encode("utf-8", "surrogateescape")) > MAX_CLIENT_ADDR:
+        return f"ProxySQL skips a rule whose address is longer than {MAX_CLIENT_ADDR} bytes"
+    return None
 
 
 def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
@@ -247,6 +243,57 @@ def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[K
     taken = clashing_writers(layout, rows.values())
     writer = layout.index["writer_hostgroup"]
     yield from ((key, row) for key, row in rows.items() if row[writer] not in taken)
+
+
+def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Key, str]:
+    """Return the rows that a LOAD passes over, or that RUNTIME never shows, each with the reason.
+
+    Rows that are switched off are not among them: that is what their row says.
+    """
+    name, index = layout.name, layout.index
+    if is_copied(layout) or layout.table.prefix is not None:
+        return {}
+    if name in PASTED:
+        quotes = ((key, columns_with_lone_quote(layout, row)) for key, row in rows.items())
+        return {key: _hidden(found[0]) for key, found in quotes if found}
+    if "writer_hostgroup" in index:
+        writer, taken = index["writer_hostgroup"], clashing_writers(layout, rows.values())
+        return {key: _clash(row[writer]) for key, row in rows.items() if row[writer] in taken}
+    if name.endswith("_users"):
+        reason = _why_no_user
+    elif name.endswith("_query_rules"):
+        reason = _why_no_rule
+    else:
+        return {}
+    active = index["active"]
+    reasons = ((key, reason(index, row)) for key, row in rows.items() if row[active] == 1)
+    return {key: text for key, text in reasons if text is not None}
+
+
+def _hidden(column: str) -> str:
+    return (
+        "no LOAD of it can be verified: ProxySQL never shows it in its runtime table, for the lone"
+        f" quote in {column}"
+    )
+
+
+def _clash(hostgroup: Value) -> str:
+    return (
+        f"ProxySQL ignores a row whose writer hostgroup, here {hostgroup}, has another role in any"
+        " row of the table"
+    )
+
+
+def _why_no_user(index: Mapping[str, int], row: Sequence[Value]) -> str | None:
+    if _negative(row[index["default_hostgroup"]]):
+        return "ProxySQL drops a user with a negative default_hostgroup"
+    if row[index["backend"]] == 0 and row[index["frontend"]] == 0:
+        return "ProxySQL drops a user with frontend 0 and backend 0"
+    return None
+
+
+def _why_no_rule(index: Mapping[str, int], row: Sequence[Value]) -> str | None:
+    return client_addr_problem(row[index["client_addr"]])
 
 
 def clashing_writers(layout: Layout, rows: Iterable[Sequence[object]]) -> set[object]:

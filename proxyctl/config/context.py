@@ -37,10 +37,13 @@ class Context:
             if table.exists_in(self.version)
         }
 
-    def text(self, reference: Mapping[str, str], where: Where, label: str) -> str | None:
+    def text(
+        self, reference: Mapping[str, str], where: Where, label: str, *, is_secret: bool = False
+    ) -> str | None:
         """Return the text that a reference stands for; None after a mistake."""
+        references = References(os.path.dirname(where.path), self.fence)
         try:
-            return References(os.path.dirname(where.path), self.fence).resolve(reference)
+            return references.resolve(reference, is_secret=is_secret)
         except UnresolvedError as error:
             self.mistakes.add(where, label, error.message, error.hint)
             return None
@@ -63,4 +66,6 @@ class Context:
             return
         known = (*self.hostgroups, *self.broken_hostgroups)
         hint = did_you_mean(name, known) or "name it under `hostgroups`"
+        if name.isdecimal():
+            hint = "remove the quotes"
         self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", hint)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from proxyctl.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import RowPlaces
-from proxyctl.runtime_image import PASTED, columns_with_lone_quote
+from proxyctl.runtime_image import PASTED, client_addr_problem, columns_with_lone_quote
 from proxyctl.state import DesiredTable, Key, Where
 
-MAX_CLIENT_ADDR = 45
-"""Longest client_addr: a rule with a longer one is skipped. Source: INET6_ADDRSTRLEN."""
-
-MODIFIERS = ("CASELESS", "GLOBAL")
+_LARGEST = {
+    "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),
+    "pgsql_servers": ("max_latency_ms", MAX_LATENCY_MS),
+    "proxysql_servers": ("port", 65535),
+}
+"""Numbers that ProxySQL holds in fewer bits than its table does: a larger one becomes another."""
 
 _DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
 
@@ -29,11 +32,25 @@ def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]
     return table.where[key], f"{table.layout.name}.{column}"
 
 
-def check_rules(table: DesiredTable, mistakes: Mistakes) -> None:
+def check_numbers(table: DesiredTable, mistakes: Mistakes) -> None:
+    """Note numbers that ProxySQL would cut. Changes: mistakes."""
+    column, largest = _LARGEST.get(table.layout.name, ("", 0))
+    if column not in table.used:
+        return
+    position = table.layout.index[column]
+    for key, row in table.rows.items():
+        value = row[position]
+        if isinstance(value, int) and value > largest:
+            where, label = field_place(table, key, column)
+            mistakes.add(where, label, f"ProxySQL would cut {value}: the largest is {largest}")
+
+
+def check_rules(table: DesiredTable, mistakes: Mistakes, warnings: list[str]) -> None:
     """Note rules that would be skipped, or lose a criterion and match everything.
 
-    Changes: mistakes.
+    Of a rule that is not active it is only said. Changes: mistakes, warnings.
     """
+    active = table.layout.index["active"]
     checks: tuple[tuple[str, Callable[[str], tuple[str, str | None] | None]], ...] = (
         ("client_addr", _client_addr),
         ("digest", _digest),
@@ -46,8 +63,12 @@ def check_rules(table: DesiredTable, mistakes: Mistakes) -> None:
         for key, row in table.rows.items():
             value = row[position]
             problem = check(value) if isinstance(value, str) else None
-            if problem:
-                where, label = field_place(table, key, column)
+            if not problem:
+                continue
+            where, label = field_place(table, key, column)
+            if row[active] == 0:
+                warnings.append(f"{where}: {label}: {problem[0]}; the rule is not active")
+            else:
                 mistakes.add(where, label, *problem)
 
 
@@ -69,18 +90,18 @@ def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
 
 
 def _client_addr(text: str) -> tuple[str, str | None] | None:
-    if "%" in text[:-1]:
-        hint = "write one % at the end, or a rule for each address"
-        return "ProxySQL skips a rule whose % is not the last character", hint
-    if len(text.encode("utf-8", "surrogateescape")) > MAX_CLIENT_ADDR:
-        return f"ProxySQL skips a rule whose address is longer than {MAX_CLIENT_ADDR} bytes", None
-    return None
+    problem = client_addr_problem(text)
+    hint = "write one % at the end, or a rule for each address" if "%" in text[:-1] else None
+    return None if problem is None else (problem, hint)
 
 
 def _digest(text: str) -> tuple[str, str | None] | None:
     if _DIGEST.match(text) and int(text, 16):
         return None
     hint = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
+    read = normal_digest(text)
+    if read is not None:
+        return f"no digest as it is written: ProxySQL would take it for {read}", hint
     return "no digest: ProxySQL would drop the criterion and the rule match every query", hint
 
 
@@ -100,9 +121,9 @@ def check_users(table: DesiredTable, admins: Mapping[str, str], mistakes: Mistak
     Shape: `admins` from name to the variable that lists it. Changes: mistakes.
     """
     index = table.layout.index
-    frontend, backend = index["frontend"], index["backend"]
+    active, frontend, backend = index["active"], index["frontend"], index["backend"]
     for key, row in table.rows.items():
-        if row[frontend] == 0 and row[backend] == 0:
+        if row[frontend] == 0 and row[backend] == 0 and row[active] != 0:
             where, label = field_place(table, key, "frontend")
             message = "ProxySQL drops a user with frontend 0 and backend 0"
             mistakes.add(where, label, message, "write active: 0 to switch a user off")
@@ -146,21 +167,52 @@ def check_logins(variables: DesiredTable | None, mistakes: Mistakes) -> None:
         mistakes.add(where, "variables.admin-stats_credentials", message)
 
 
-def check_families(table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note rows that reuse a hostgroup of another row of the same table: only one of them loads.
+_Claim = tuple[Key, int]
+"""A row, and the position of the column in which it names a hostgroup."""
 
-    Changes: mistakes.
+
+def check_families(table: DesiredTable, mistakes: Mistakes, warnings: list[str]) -> None:
+    """Note rows that share a hostgroup: where they do not both load, and where they do.
+
+    Changes: mistakes, warnings.
     """
     layout = table.layout
-    hostgroups = [n for n, column in enumerate(layout.columns) if column.hostgroup]
-    taken: dict[object, Key] = {}
+    writer = layout.index["writer_hostgroup"]
+    roles = [position for position, column in enumerate(layout.columns) if column.hostgroup]
+    claims: dict[object, list[_Claim]] = {}
     for key, row in table.rows.items():
-        for position in hostgroups:
-            other = taken.setdefault(row[position], key)
-            if other != key:
-                name = layout.names[position]
-                where, label = field_place(table, key, name)
-                place = table.where[other]
-                message = f"hostgroup {row[position]} belongs to another row already, at {place}"
-                hint = "ProxySQL ignores the second row without a word"
+        for position in roles:
+            claims.setdefault(row[position], []).append((key, position))
+    for hostgroup, claimed in claims.items():
+        for number, claim in enumerate(claimed):
+            other, hint = _rival(claim, claimed[:number], claimed, writer=writer)
+            if other is None:
+                continue
+            where, label = field_place(table, claim[0], layout.names[claim[1]])
+            message = f"hostgroup {hostgroup} belongs to another row already, at "
+            message += str(table.where[other])
+            if hint is not None:
                 mistakes.add(where, label, message, hint)
+            else:
+                warnings.append(f"{where}: {label}: {message}; both load, and two monitors use it")
+
+
+def _rival(
+    claim: _Claim, before: list[_Claim], claimed: list[_Claim], *, writer: int
+) -> tuple[Key | None, str | None]:
+    """Return the other row for which ProxySQL does not take this one, and how it does that.
+
+    No hint: it takes both, and the other row stands before.
+    """
+    key, position = claim
+    others = [(other, role) for other, role in claimed if other != key]
+    for other, role in others:
+        if role == position and (other, role) in before:
+            return other, "ProxySQL refuses a second row with a hostgroup in the same role"
+    for other, role in others:
+        if position == writer != role:
+            return other, "ProxySQL ignores a row whose writer hostgroup has another role elsewhere"
+    for other, role in others:
+        if writer not in (position, role) and (other, role) in before:
+            return other, None
+    return None, None

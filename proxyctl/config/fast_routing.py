@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+from proxyctl.catalog import MAX_INT
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.row_limits import MAX_INT
 from proxyctl.config.rows import Batch, PlacedRow, RowPlaces, default_row
 from proxyctl.errors import InternalError
 from proxyctl.state import DesiredTable, Key

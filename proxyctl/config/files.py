@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
-from proxyctl.config.yaml_reader import Document, YamlMap, read_yaml
+from proxyctl.config.yaml_reader import Document, Unusable, YamlMap, read_yaml
 from proxyctl.state import Where
 
 MAX_FILE = 64 * 1024 * 1024
@@ -21,6 +22,7 @@ _IN_FOLDER = (".yaml", ".yml", ".j2")
 class Sources:
     """What the command line says about the files.
 
+    `variables` are those of `--var`; `instance_vars` those that an instance brings along.
     `restrict_paths` keeps `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders
     of `paths`.
     """
@@ -28,6 +30,7 @@ class Sources:
     paths: tuple[str, ...] = ("./proxyctl.yaml",)
     variables: Mapping[str, object] = field(default_factory=dict)
     var_files: tuple[str, ...] = ()
+    instance_vars: Mapping[str, object] = field(default_factory=dict)
     restrict_paths: bool = False
 
 
@@ -41,12 +44,23 @@ class Text:
 
 
 class UnreadableError(Exception):
-    """A file cannot be read. The message names the reason, not the file."""
+    """A file cannot be read. The message names the reason, not the file.
 
-    def __init__(self, message: str, line: int = 0) -> None:
+    Shape: `line` and `column` count from 1; both are 0 where the whole file is meant.
+    """
+
+    def __init__(
+        self, message: str, hint: str | None = None, *, line: int = 0, column: int = 0
+    ) -> None:
         super().__init__(message)
         self.message = message
+        self.hint = hint
         self.line = line
+        self.column = column
+
+    def where(self, path: str) -> Where:
+        """Return the place in the file that was to be read."""
+        return Where(path, self.line, self.column)
 
 
 @dataclass(frozen=True)
@@ -99,13 +113,17 @@ def read_text(path: str, *, limit: int = MAX_FILE) -> str:
 
     Raises: UnreadableError.
     """
-    content = read_bytes(path, limit=limit)
+    content = read_bytes(path, limit=limit).removeprefix(codecs.BOM_UTF8)
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        begin = content.rfind(b"\n", 0, error.start) + 1
+        is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         raise UnreadableError(
-            f"not UTF-8: byte 0x{content[error.start]:02X} fits no character", line
+            f"not UTF-8: byte 0x{content[error.start]:02X} fits no character",
+            f"save the file as UTF-8{', it is UTF-16' if is_utf16 else ''}",
+            line=content.count(b"\n", 0, begin) + 1,
+            column=len(content[begin : error.start].decode()) + 1,
         ) from None
 
 
@@ -130,59 +148,85 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
     return list(found.values())
 
 
+@dataclass
+class NamesUsed:
+    """The names that all templates together take from outside, or give themselves.
+
+    Not `are_all_known` where a template cannot be read, or includes a file whose name it works out.
+    """
+
+    names: set[str] = field(default_factory=set)
+    are_all_known: bool = True
+
+
 def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
     """Return the text of every file, templates rendered. Changes: mistakes."""
     texts = []
-    variables: dict[str, Any] | None = None
+    # Also without a template: a var file that is not there is a mistake anyway.
+    variables = template_variables(sources, mistakes)
+    used = NamesUsed()
     for path in find_files(sources.paths, mistakes):
         try:
             text = read_text(path)
         except UnreadableError as error:
             _add_unreadable(mistakes, path, error)
+            used.are_all_known = False
             continue
         if not path.endswith(".j2"):
             texts.append(Text(path, text))
             continue
         from proxyctl.config.templates import render
 
-        if variables is None:
-            variables = template_variables(sources, mistakes)
+        fence = Fence.around(sources)
         rendered = render(
-            text, path=path, variables=variables, fence=Fence.around(sources), mistakes=mistakes
+            text, path=path, variables=variables, fence=fence, mistakes=mistakes, used=used
         )
         if rendered is not None:
             texts.append(Text(path, rendered, is_rendered=True))
+    if used.are_all_known:
+        _check_used(sources, used, mistakes)
     return texts
 
 
+def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
+    """Note a --var that no template names: most likely its name is mistyped. Changes: mistakes."""
+    for name in sources.variables:
+        if name not in used.names:
+            near = did_you_mean(name, used.names - sources.variables.keys())
+            hint = near if used.names else "only *.j2 files are templates"
+            mistakes.add(file_place(f"--var {name}"), "", "no template uses it", hint)
+
+
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
-    hint = None
+    hint = error.hint
     if not os.path.exists(path):
         folder = os.path.dirname(path) or "."
         names = os.listdir(folder) if os.path.isdir(folder) else []
         hint = did_you_mean(os.path.basename(path), names)
         hint = hint or "name the files with -f, or start with `proxyctl init`"
-    mistakes.add(Where(path, error.line, 1 if error.line else 0), "", error.message, hint)
+    mistakes.add(error.where(path), "", error.message, hint)
 
 
 def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
-    """Return what templates see: the var files in order, then `--var`. Changes: mistakes."""
+    """Return what templates see: the var files in order, the instance's, then those of `--var`.
+
+    Changes: mistakes.
+    """
     variables: dict[str, Any] = {}
     for given in sources.var_files:
         path = os.path.normpath(given)
         try:
             document = read_yaml(read_text(path), path, mistakes)
         except UnreadableError as error:
-            mistakes.add(Where(path, error.line, 0), "", error.message)
+            mistakes.add(error.where(path), "", error.message, error.hint)
             continue
-        if document is None or document.root is None:
+        if document is None or document.root is None or isinstance(document.root, Unusable):
             continue
         if not isinstance(document.root, YamlMap):
             mistakes.add(document.where(()), "", "a var file is a mapping of names to values")
             continue
         variables.update(without_marks(document.root))
-    variables.update(sources.variables)
-    return variables
+    return {**variables, **sources.instance_vars, **sources.variables}
 
 
 def without_marks(value: Any) -> Any:  # noqa: ANN401 - any YAML value

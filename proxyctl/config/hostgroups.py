@@ -35,7 +35,8 @@ def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
     table = TABLES[ATTRIBUTES]
     columns = {column.name: column for column in table.columns}
     for part in parts:
-        unknown = other_versions(table, context.version)
+        instead = {"hostgroup_id": "the number of a hostgroup is its id"}
+        unknown = other_versions(table, context.version, instead)
         _, bad = check(part, context, columns=columns, unknown=unknown)
         for name in part.value:
             earlier = result.first.setdefault(name, part)

@@ -40,7 +40,7 @@ class Instance:
         if self._secret is None or isinstance(self._secret, str) or self._references is None:
             return self._secret if isinstance(self._secret, str) else None
         try:
-            return self._references.resolve(self._secret)
+            return self._references.resolve(self._secret, is_secret=True)
         except UnresolvedError as error:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
@@ -94,7 +94,7 @@ def _instance(part: Part, position: int, value: Mapping[str, Any], context: Cont
 
 def _check(part: Part, position: int, value: Mapping[str, Any], mistakes: Mistakes) -> None:
     label = f"instances[{position}]"
-    if value.get("host") is None and value.get("socket") is None:
+    if not value.get("host") and not value.get("socket"):
         mistakes.add(part.where(position), label, "neither a host nor a socket")
     elif value.get("host") is not None and value.get("socket") is not None:
         where = part.where(position, "socket", of_key=True)

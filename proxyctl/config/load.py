@@ -25,8 +25,11 @@ from proxyctl.config.rows import Batch
 from proxyctl.config.scopes import apply_manage, compile_manage
 from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
+from proxyctl.config.shared_hostgroups import shared_hostgroups
 from proxyctl.config.tables import compile_part, join, missing_table, rest
 from proxyctl.config.variables import compile_variables
+from proxyctl.config.yaml_reader import read_yaml
+from proxyctl.errors import Mistake
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.runtime_image import PASTED
 from proxyctl.state import Desired, DesiredTable, GuardLimits, Rows
@@ -118,6 +121,16 @@ def load_project(sources: Sources, *, version: Version = REFERENCE) -> Project:
     return ParsedFiles(sources).project(version)
 
 
+def mistakes_in(text: str, version: Version) -> list[Mistake]:
+    """Return what is wrong with a file of this text, for a ProxySQL of this version."""
+    context = Context(version)
+    with _collector_paused():
+        document = read_yaml(text, "", context.mistakes)
+        parts = split([] if document is None else [document], context.mistakes)
+        _Compiler(parts, context).project()
+    return context.mistakes.all()
+
+
 @contextmanager
 def _collector_paused() -> Iterator[None]:
     """Pause the cycle collector: it would walk every row again and again, half of the time.
@@ -172,13 +185,13 @@ class _Compiler:
             version=context.version,
             hostgroup_names=self._hostgroups.names,
             guards=self._guards(),
-            warnings=tuple(context.warnings),
         )
         engine = engine_in_files(desired)
-        self._mistakes.add_all(check_patterns(desired, engine))
-        if self._rest:
-            others = replace(desired, tables=self._rest)
-            self._mistakes.add_all(check_patterns(others, engine))
+        for tables in (desired.tables, self._rest):
+            found = check_patterns(replace(desired, tables=tables), engine)
+            self._mistakes.add_all(found.active)
+            context.warnings += [f"{one.text()}, were it active" for one in found.idle]
+        desired = replace(desired, warnings=tuple(context.warnings))
         return Project(desired, instances, tests)
 
     def _tables(self) -> dict[str, DesiredTable]:
@@ -258,11 +271,14 @@ class _Compiler:
             # A hostgroup that is taken is said by check_families, in whichever column it is.
             check_constraints(table, mistakes, with_unique=name not in _FAMILY_TABLES)
         for table in (*_present(tables, RULE_TABLES), *_present(self._rest, RULE_TABLES)):
-            drops.check_rules(table, mistakes)
+            drops.check_rules(table, mistakes, self._context.warnings)
+        for table in tables.values():
+            drops.check_numbers(table, mistakes)
         for table in (*_present(tables, PASTED), *_present(self._rest, PASTED)):
             drops.check_quotes(table, mistakes)
         for table in _present(tables, _FAMILY_TABLES):
-            drops.check_families(table, mistakes)
+            drops.check_families(table, mistakes, self._context.warnings)
+        self._context.warnings += shared_hostgroups(_present(tables, _FAMILY_TABLES))
         admin = variables.get("admin_variables")
         drops.check_logins(admin, mistakes)
         names = drops.admin_names(admin)

@@ -25,6 +25,10 @@ class Mistakes:
     def __len__(self) -> int:
         return len(self._found)
 
+    def all(self) -> list[Mistake]:
+        """Return every mistake, in the order in which they were found."""
+        return list(self._found)
+
     def copy(self) -> Mistakes:
         """Return the same mistakes, to be added to without changing these."""
         made = Mistakes()
@@ -93,6 +97,12 @@ def key_text(keys: Sequence[str | int]) -> str:
 def shown(text: str) -> str:
     """Return a text of a file as a message may repeat it: quoted and not too long."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+def named(name: str) -> str:
+    """Return the name of a file or of a variable as it is; quoted where it is odd or long."""
+    is_plain = name.isprintable() and name == name.strip() != "" and len(name) <= 4 * _SHOWN
+    return name if is_plain else shown(name)
 
 
 def described(value: object, *, is_secret: bool = False) -> str:

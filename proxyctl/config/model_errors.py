@@ -6,13 +6,14 @@ shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import Column, Kind
 from proxyctl.config.mistakes import Mistakes, described, did_you_mean, key_text
+from proxyctl.config.references import reference_hint
 from proxyctl.config.row_models import expected
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.state import Where
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Keys = tuple[str | int, ...]
-
-_REFERENCES = "text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
 
 _WORDS = {
     "string_type": "text",
@@ -57,15 +56,7 @@ class Subject:
     unknown: Callable[[str], str | None] = lambda _: None
 
 
-def add_mistakes(error: ValidationError, subject: Subject, mistakes: Mistakes) -> set[str | int]:
-    """Note every error. Return the first keys below which something is wrong.
-
-    Changes: mistakes.
-    """
-    return {keys[0] if keys else "" for keys in add_all_mistakes(error, subject, mistakes)}
-
-
-def add_all_mistakes(error: ValidationError, subject: Subject, mistakes: Mistakes) -> set[Keys]:
+def add_mistakes(error: ValidationError, subject: Subject, mistakes: Mistakes) -> set[Keys]:
     """Note every error. Return where something is wrong. Changes: mistakes."""
     by_keys: dict[Keys, list[ErrorDetails]] = {}
     for one in error.errors(include_url=False):
@@ -116,6 +107,8 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, mistakes: Mis
             words = expected(column) if column else _wanted(errors)
             got = described(value, is_secret=is_secret)
             hint = _hint(value, column, words)
+            if words == "a mapping":
+                hint = _example(_needed_keys(subject.annotation, keys)) or hint
             mistakes.add(subject.place(keys, False), label, f"expected {words}, got {got}", hint)
 
 
@@ -155,7 +148,7 @@ def _wanted(errors: list[ErrorDetails]) -> str:
 def _hint(value: object, column: Column | None, words: str) -> str | None:
     takes_text = column.kind is Kind.TEXT if column else "text" in words.split(" or ")
     if words == "text or a mapping" or (isinstance(value, dict) and takes_text):
-        return f"write {_REFERENCES}"
+        return reference_hint(value)
     if takes_text and isinstance(value, int | float):
         return "quote it"
     if value is None:
@@ -168,12 +161,32 @@ def _hint(value: object, column: Column | None, words: str) -> str | None:
 
 def _known_keys(annotation: object, keys: Keys) -> set[str]:
     """Return the keys that the models allow below `keys`."""
+    return {name for model in _models_at(annotation, keys) for name in _fields(model)}
+
+
+def _needed_keys(annotation: object, keys: Keys) -> list[str]:
+    """Return the keys that the model below `keys` cannot do without; none if there are several."""
+    models = _models_at(annotation, keys)
+    if len(models) != 1:
+        return []
+    (model,) = models
+    if hasattr(model, "model_fields"):
+        fields = model.model_fields.items()
+        return [field.alias or name for name, field in fields if field.is_required()]
+    return [name for name in _fields(model) if name in model.__required_keys__]
+
+
+def _example(needed: Sequence[str]) -> str | None:
+    return f"write {{{', '.join(f'{name}: ...' for name in needed)}}}" if needed else None
+
+
+def _models_at(annotation: object, keys: Keys) -> list[Any]:
     models = _models_in(annotation)
     for key in keys:
         below = [fields[str(key)] for fields in map(_fields, models) if key in fields]
         # A list position or a key of an open mapping: the models inside were found already.
         models = [found for field in below for found in _models_in(field)] if below else models
-    return {name for model in models for name in _fields(model)}
+    return models
 
 
 def _models_in(annotation: object) -> list[Any]:

@@ -11,15 +11,8 @@ from typing import Annotated, Any, Literal, NotRequired, Required, cast
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
 from typing_extensions import is_typeddict
 
-from proxyctl.catalog import TABLES, Column, Layout
-from proxyctl.config.row_limits import MAX_INT
-from proxyctl.config.row_models import (
-    EnvReference,
-    FileReference,
-    HexReference,
-    list_of,
-    row_type,
-)
+from proxyctl.catalog import MAX_INT, TABLES, Column, Layout
+from proxyctl.config.row_models import Text, list_of, row_type
 from proxyctl.config.sharding_names import ONLY_FOR_TABLES
 
 
@@ -40,9 +33,6 @@ def shape(value: object) -> str:
             return "other"
 
 
-NAME_PATTERN = r"^(?!\s*$)(?!-*[0-9]+$)"
-"""What names a hostgroup: neither blank nor to be taken for a number."""
-
 Name = Annotated[str, Field(min_length=1)]
 Number = Annotated[int, Field(ge=0, le=MAX_INT)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -51,12 +41,6 @@ Hostgroup = Annotated[
     Annotated[Number, Tag("integer")] | Annotated[Name, Tag("text")], Discriminator(shape)
 ]
 """A hostgroup: its number, or a name from `hostgroups`."""
-
-TextValue = Annotated[
-    Annotated[str, Tag("text")]
-    | Annotated[EnvReference | FileReference | HexReference, Tag("mapping")],
-    Discriminator(shape),
-]
 
 Names = Annotated[
     Annotated[Name, Tag("text")]
@@ -95,12 +79,12 @@ class InstanceModel(Model):
     model_config = ConfigDict(json_schema_extra={"oneOf": [_has("host"), _has("socket")]})
 
     name: Name
-    host: TextValue | None = None
+    host: Text | None = None
     port: Port = 6032
-    user: TextValue | None = None
-    password: TextValue | None = None
-    socket: TextValue | None = None
-    tls_ca: TextValue | None = None
+    user: Text | None = None
+    password: Text | None = None
+    socket: Text | None = None
+    tls_ca: Text | None = None
     tls_required: bool = False
     vars: dict[str, Any] = Field(default_factory=dict)
 

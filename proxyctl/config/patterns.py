@@ -5,15 +5,16 @@ ProxySQL never says: a rule whose pattern is wrong matches nothing, or everythin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 from proxyctl.config.drops import field_place
 from proxyctl.errors import Mistake
-from proxyctl.regex import BadPattern, Engine, compile_pattern
+from proxyctl.regex import BadPattern, Engine, compile_pattern, is_plain
 from proxyctl.state import Desired, DesiredTable
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 COLUMNS = ("match_digest", "match_pattern")
+_NEVER = "the rule would never match"
 
 
 def engine_of(value: object) -> Engine:
@@ -28,18 +29,28 @@ def engine_in_files(desired: Desired) -> Engine:
     return engine_of(row[1] if row else None)
 
 
-def check_patterns(desired: Desired, engine: Engine) -> list[Mistake]:
+@dataclass(frozen=True)
+class PatternMistakes:
+    """Patterns that an engine does not compile. `idle`: those of rules that are not active."""
+
+    active: list[Mistake]
+    idle: list[Mistake]
+
+
+def check_patterns(desired: Desired, engine: Engine) -> PatternMistakes:
     """Return a mistake for every pattern of a rule that the engine does not compile."""
+    found = PatternMistakes([], [])
     fields = [
         (table, column)
         for table in (desired.tables.get(name) for name in RULE_TABLES)
         for column in COLUMNS
         if table is not None and column in table.used
     ]
-    if not fields:
-        return []
-    checker = _Checker(engine)
-    return [mistake for table, column in fields for mistake in checker.check(table, column)]
+    if fields:
+        checker = _Checker(engine)
+        for table, column in fields:
+            checker.check(table, column, found)
+    return found
 
 
 class _Checker:
@@ -49,23 +60,28 @@ class _Checker:
         self._engine = engine
         self._known: dict[str, str | None] = {}
 
-    def check(self, table: DesiredTable, column: str) -> Iterator[Mistake]:
-        """Yield the mistakes of one column."""
-        position = table.layout.index[column]
+    def check(self, table: DesiredTable, column: str, found: PatternMistakes) -> None:
+        """Add the mistakes of one column. Changes: found."""
+        index = table.layout.index
+        position, active, negate = index[column], index["active"], index["negate_match_pattern"]
         for key, row in table.rows.items():
             pattern = row[position]
             problem = self._problem(pattern) if isinstance(pattern, str) else None
             if problem is not None:
                 where, label = field_place(table, key, column)
-                message = f"not a regular expression for {self._engine}: {problem};"
-                message += " the rule would never match"
-                yield Mistake(where.path, where.line, where.column, label, message)
+                negated = row[negate] == 1
+                effect = "negated, it would fit every query" if negated else _NEVER
+                message = f"not a regular expression for {self._engine}: {problem}; {effect}"
+                of = found.idle if row[active] == 0 else found.active
+                of.append(Mistake(where.path, where.line, where.column, label, message))
 
     def _problem(self, pattern: str) -> str | None:
         if pattern not in self._known:
             self._known[pattern] = None
+            text = pattern.encode("utf-8", "surrogateescape")
             try:
-                compile_pattern(pattern.encode("utf-8", "surrogateescape"), self._engine)
+                if not is_plain(text):
+                    compile_pattern(text, self._engine)
             except BadPattern as bad:
                 self._known[pattern] = str(bad)
         return self._known[pattern]

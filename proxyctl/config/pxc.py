@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proxyctl.catalog import TABLES
+from proxyctl.catalog import TABLES, Layout
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
-from proxyctl.config.sections import Part, check, other_versions
-from proxyctl.state import DesiredTable, Where
+from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler, keys_of
+from proxyctl.config.sections import Part, check_deep, other_versions
+from proxyctl.state import DesiredTable, Key, Where
 
 GALERA = "mysql_galera_hostgroups"
 SERVERS = "mysql_servers"
 FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
 
 
+@dataclass(frozen=True)
+class Members:
+    """One cluster: its hostgroups, its nodes by host and port, and the keys of their rows."""
+
+    name: str
+    hostgroups: frozenset[object]
+    nodes: Mapping[tuple[object, object], Where]
+    keys: frozenset[Key]
+
+
 @dataclass
 class Clusters:
-    """What the section stands for.
-
-    Shape: `families` has one entry a cluster: its hostgroups, its nodes by host and port, its name.
-    """
+    """What the section stands for. Shape: `members` has one entry a cluster."""
 
     galera: list[Batch] = field(default_factory=list)
     servers: list[Batch] = field(default_factory=list)
-    families: list[tuple[frozenset[object], dict[tuple[object, object], Where], str]] = field(
-        default_factory=list
-    )
+    members: list[Members] = field(default_factory=list)
 
 
 def compile_clusters(parts: list[Part], context: Context) -> Clusters:
@@ -37,9 +42,13 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     result = Clusters()
     names: dict[str, Where] = {}
     columns = {c.name: c for name in (SERVERS, GALERA) for c in context.layouts[name].columns}
-    unknown = other_versions(TABLES[SERVERS], context.version)
+    instead = {"hostgroup_id": "a node has hostgroup, where it does not start in writer_hostgroup"}
+    unknown = other_versions(TABLES[SERVERS], context.version, instead)
     for part in parts:
-        _, bad = check(part, context, columns=columns, unknown=unknown)
+        _, wrong = check_deep(part, context, columns=columns, unknown=unknown)
+        # A node that is wrong leaves the rest of its cluster to the other checks.
+        wrong_nodes = {keys[:3] for keys in wrong if keys[1:2] == ("nodes",) and len(keys) > 2}
+        bad = {keys[0] for keys in wrong if keys[:3] not in wrong_nodes}
         for position, cluster in enumerate(part.value):
             if position not in bad:
                 place = part.where(position)
@@ -48,12 +57,19 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
                     message = f"the name is taken; first at {earlier}"
                     key = f"pxc_clusters[{position}].name"
                     context.mistakes.add(part.where(position, "name"), key, message)
-                _add(result, part, position, context)
+                numbers = [
+                    number
+                    for number in range(len(cluster["nodes"]))
+                    if (position, "nodes", number) not in wrong_nodes
+                ]
+                _add(result, part, position, numbers, context)
     return result
 
 
-def _add(result: Clusters, part: Part, position: int, context: Context) -> None:
-    """Compile one cluster. Changes: result, context.mistakes."""
+def _add(
+    result: Clusters, part: Part, position: int, numbers: Iterable[int], context: Context
+) -> None:
+    """Compile one cluster with the nodes of these numbers. Changes: result, context.mistakes."""
     cluster: Mapping[str, Any] = part.value[position]
     prefix = (part.name, position)
     origin = f"pxc_clusters {cluster['name']}"
@@ -67,7 +83,8 @@ def _add(result: Clusters, part: Part, position: int, context: Context) -> None:
     defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
     rows: list[dict[str, Any]] = []
     items: list[Item] = []
-    for number, node in enumerate(cluster["nodes"]):
+    for number in numbers:
+        node = cluster["nodes"][number]
         merged = {**defaults, **node}
         hostgroup = merged.pop("hostgroup", cluster["writer_hostgroup"])
         rows.append({"hostgroup_id": hostgroup, **merged})
@@ -78,15 +95,41 @@ def _add(result: Clusters, part: Part, position: int, context: Context) -> None:
     servers = RowCompiler(layout, ItemRows(items), context).compile(rows)
     result.servers.append(servers)
 
-    host, port = layout.index["hostname"], layout.index["port"]
-    nodes: dict[tuple[object, object], Where] = {
-        (server[host], server[port]): items[position].place()
-        for server, position in zip(servers.rows, servers.positions, strict=True)
-    }
-    hostgroups: frozenset[object] = frozenset(
-        row[columns[name]] for row in galera.rows for name in FAMILY
-    )
-    result.families.append((hostgroups, nodes, cluster["name"]))
+    hostgroups = frozenset(row[columns[name]] for row in galera.rows for name in FAMILY)
+    result.members.append(_members(cluster["name"], hostgroups, servers, layout, context))
+
+
+def _members(
+    name: str, hostgroups: frozenset[object], servers: Batch, layout: Layout, context: Context
+) -> Members:
+    """Return who is in a cluster; a node stands in it once, in one of its hostgroups.
+
+    Changes: context.mistakes.
+    """
+    nodes: dict[tuple[object, object], Where] = {}
+    keys: set[Key] = set()
+    index = layout.index
+    rows = zip(servers.rows, keys_of(layout, servers.rows), servers.positions, strict=True)
+    for row, key, position in rows:
+        node = (row[index["hostname"]], row[index["port"]])
+        words = f"{node[0]}:{node[1]}"
+        place = servers.source.place(position)
+        earlier = nodes.setdefault(node, place)
+        # The same row twice is said of every table.
+        if earlier is not place and key not in keys:
+            label = servers.source.label(position, "hostname")
+            context.mistakes.add(place, label, f"{words} is in the cluster already, at {earlier}")
+        hostgroup = row[index["hostgroup_id"]]
+        if hostgroups and hostgroup not in hostgroups:
+            context.mistakes.add(
+                servers.source.field(position, "hostgroup_id"),
+                servers.source.label(position, "hostgroup_id"),
+                f"hostgroup {hostgroup} is not one of the cluster's: no monitor looks after {words}"
+                " there",
+                f"put it into {SERVERS} if that is what you want",
+            )
+        keys.add(key)
+    return Members(name, hostgroups, nodes, frozenset(keys))
 
 
 def check_nodes(clusters: Clusters, table: DesiredTable, mistakes: Mistakes) -> None:
@@ -95,16 +138,16 @@ def check_nodes(clusters: Clusters, table: DesiredTable, mistakes: Mistakes) -> 
     Changes: mistakes.
     """
     index = table.layout.index
-    own = {place for _, nodes, _ in clusters.families for place in nodes.values()}
-    for hostgroups, nodes, name in clusters.families:
+    for cluster in clusters.members:
         for key, row in table.rows.items():
             server = (row[index["hostname"]], row[index["port"]])
-            if server not in nodes or row[index["hostgroup_id"]] not in hostgroups:
+            # A row with the key of a node is the node's own, or stands twice, which is said.
+            if key in cluster.keys or row[index["hostgroup_id"]] not in cluster.hostgroups:
                 continue
-            where = table.where[key]
-            if where not in own:
+            if server in cluster.nodes:
                 message = (
-                    f"{server[0]}:{server[1]} is a node of pxc_clusters {name}, at {nodes[server]};"
-                    " its monitor decides which of the cluster's hostgroups it is in"
+                    f"{server[0]}:{server[1]} is a node of pxc_clusters {cluster.name}, at"
+                    f" {cluster.nodes[server]}; its monitor decides which of the cluster's"
+                    " hostgroups it is in"
                 )
-                mistakes.add(where, SERVERS, message, "remove one of the two")
+                mistakes.add(table.where[key], SERVERS, message, "remove one of the two")

@@ -11,12 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.config.files import Fence, UnreadableError, read_bytes
-from proxyctl.config.mistakes import did_you_mean
+from proxyctl.config.mistakes import did_you_mean, named
 
 MAX_SECRET = 1024 * 1024
 """Largest file that `{file:}` reads. Units: bytes."""
 
-KINDS = ("env", "file", "hex")
+KINDS = frozenset(("env", "file", "hex"))
+
+
+def reference_hint(value: object) -> str:
+    """Return how text is written, for a value that is neither text nor a reference."""
+    near = None
+    if isinstance(value, Mapping) and len(value) == 1 and KINDS.isdisjoint(value):
+        near = did_you_mean(str(next(iter(value))), KINDS)
+    words = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
+    return f"{near} {words}" if near else words
 
 
 class UnresolvedError(Exception):
@@ -35,29 +44,42 @@ class References:
     folder: str
     fence: Fence = field(default_factory=Fence)
 
-    def resolve(self, reference: Mapping[str, str]) -> str:
+    def resolve(self, reference: Mapping[str, str], *, is_secret: bool = False) -> str:
         """Return the text that a reference stands for; bytes that are not UTF-8 as surrogates.
+
+        A secret must not be empty: a variable that a pipeline forgot to fill would let anybody in.
 
         Raises: UnresolvedError.
         """
         ((kind, argument),) = reference.items()
         if kind == "env":
-            return _environment(argument)
-        if kind == "file":
-            return self._file(argument)
-        try:
-            return bytes.fromhex(argument).decode("utf-8", "surrogateescape")
-        except ValueError:
-            raise UnresolvedError("hex takes an even number of hexadecimal digits") from None
+            text = _environment(argument)
+        elif kind == "file":
+            text = self._file(argument)
+        else:
+            text = _bytes(argument)
+        if is_secret and not text:
+            what = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")
+            raise UnresolvedError(
+                f"{what} {named(argument)} is empty", "fill it, or write '' where none is meant"
+            )
+        return text
 
     def _file(self, name: str) -> str:
         try:
             content = read_bytes(self.fence.path(name, self.folder), limit=MAX_SECRET)
         except UnreadableError as error:
-            raise UnresolvedError(f"{name}: {error.message}") from None
+            raise UnresolvedError(f"{named(name)}: {error.message}", error.hint) from None
         if content.endswith(b"\n"):
             content = content[: -2 if content.endswith(b"\r\n") else -1]
         return content.decode("utf-8", "surrogateescape")
+
+
+def _bytes(digits: str) -> str:
+    try:
+        return bytes.fromhex(digits).decode("utf-8", "surrogateescape")
+    except ValueError:
+        raise UnresolvedError("hex takes an even number of hexadecimal digits") from None
 
 
 def _environment(name: str) -> str:
@@ -67,4 +89,5 @@ def _environment(name: str) -> str:
         # Our own variables, one of which is the admin password, are never what was meant.
         known = [other for other in os.environ if not other.startswith("PROXYCTL_")]
         hint = did_you_mean(name, known)
-        raise UnresolvedError(f"the environment variable {name} is not set", hint) from None
+        message = f"the environment variable {named(name)} is not set"
+        raise UnresolvedError(message, hint) from None

@@ -6,6 +6,7 @@ tables that a file uses, since building costs time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, NotRequired, Required, cast
@@ -13,8 +14,10 @@ from typing import Annotated, Any, NotRequired, Required, cast
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema
 from typing_extensions import TypedDict
 
-from proxyctl.catalog import Column, Kind, Layout
-from proxyctl.config.row_limits import MAX_INT
+from proxyctl.catalog import MAX_INT, Column, Kind, Layout
+
+_SIGNED = frozenset({"rule_id", "flagIN"})
+"""Numbers that ProxySQL keeps below 0, and works with, where no check forbids it."""
 
 STRICT = ConfigDict(strict=True, extra="forbid")
 
@@ -37,7 +40,7 @@ class HexReference(TypedDict):
     """Bytes as hexadecimal digits."""
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
-    hex: str
+    hex: Annotated[str, Field(json_schema_extra={"pattern": r"^\s*([0-9A-Fa-f]{2}\s*)*$"})]
 
 
 Text = str | EnvReference | FileReference | HexReference
@@ -47,13 +50,16 @@ Text = str | EnvReference | FileReference | HexReference
 def limits(column: Column) -> tuple[int, int]:
     """Return the smallest and the largest integer that the column may hold.
 
-    No column without a check of its own has a use for a negative number: most read back as NULL.
+    Hardly a column without a check of its own has a use for a negative number: most read back as
+    NULL.
     """
     if column.choices is not None:
         numbers = [choice for choice in column.choices if isinstance(choice, int)]
         return min(numbers), max(numbers)
     low, high = column.bounds
-    return (0 if low is None else low), (MAX_INT if high is None else high)
+    if low is None:
+        low = -MAX_INT if column.name in _SIGNED else 0
+    return low, (MAX_INT if high is None else high)
 
 
 def expected(column: Column) -> str:
@@ -63,7 +69,9 @@ def expected(column: Column) -> str:
         case Kind.BOOL:
             words = "true or false"
         case Kind.INT:
-            words = f"an integer from {low} to {high}"
+            words = (
+                f"an integer from {low} to {high}" if low > -MAX_INT else "an integer of 32 bits"
+            )
             if column.hostgroup:
                 words += " or a name from `hostgroups`"
         case Kind.JSON:
@@ -102,11 +110,16 @@ def _choice(choices: tuple[int | str, ...]) -> Any:  # noqa: ANN401 - a type for
             raise ValueError("not one of the values")
         return text
 
-    forms = sorted(
-        {form for word in spelled.values() for form in (word, word.upper(), word.lower())}
-    )
-    schema = {"type": "string", "enum": forms}
+    # The list is what editors offer; the pattern lets every other mixture of cases pass.
+    pattern = f"^({'|'.join(map(any_case, spelled.values()))})$"
+    schema = {"type": "string", "anyOf": [{"enum": list(spelled.values())}, {"pattern": pattern}]}
     return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
+
+
+def any_case(word: str) -> str:
+    """Return a pattern for the word in any case: JSON Schema has no flag for that."""
+    letters = (f"[{c.upper()}{c.lower()}]" if c.isalpha() else re.escape(c) for c in word)
+    return "".join(letters)
 
 
 def _description(column: Column) -> str:
@@ -122,16 +135,11 @@ def _description(column: Column) -> str:
     return "; ".join(parts)
 
 
-def is_required(column: Column) -> bool:
-    """Return whether a row in a file has to name the column. A comment never has to."""
-    return column.is_mandatory and column.name != "comment"
-
-
 def row_type(
     name: str,
     columns: Iterable[Column],
     *,
-    required: Callable[[Column], bool] = is_required,
+    required: Callable[[Column], bool] = lambda column: column.is_required,
     more: Mapping[str, Any] | None = None,
 ) -> Any:  # noqa: ANN401 - a type
     """Return the TypedDict of a row with these columns, and of the fields in `more`."""

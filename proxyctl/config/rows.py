@@ -7,6 +7,7 @@ still knows the line.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,17 +17,8 @@ from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import key_text
 from proxyctl.config.yaml_reader import Document, Unusable, YamlList
+from proxyctl.sql import NUL
 from proxyctl.state import KEEP, DesiredRow, Key, Where
-
-_KEPT = {
-    "mysql_servers": ("status",),
-    "pgsql_servers": ("status",),
-    "mysql_users": ("password",),
-    "pgsql_users": ("password",),
-}
-"""Columns that are nobody's business when a file does not set them."""
-
-_NUL = "a NUL character cannot be stored in ProxySQL"
 
 
 class RowSource(Protocol):
@@ -169,20 +161,8 @@ class Batch:
 
 
 def default_row(layout: Layout) -> list[Any]:
-    """Return the values of a row that sets no column.
-
-    ProxySQL's own defaults, but: a rule that stands in a file is active, a comment without a
-    default is empty, and what belongs to nobody is kept.
-    """
-    values: list[Any] = list(layout.defaults)
-    for position, column in enumerate(layout.columns):
-        if column.name == "active":
-            values[position] = 1
-        elif column.name == "comment" and column.notnull:
-            values[position] = column.default or ""
-        elif column.name in _KEPT.get(layout.name, ()):
-            values[position] = KEEP
-    return values
+    """Return the values of a row that sets no column; KEEP for those that are then left alone."""
+    return [KEEP if column.kept else column.file_default for column in layout.columns]
 
 
 class RowCompiler:
@@ -276,10 +256,11 @@ class RowCompiler:
             return None
         if isinstance(value, dict):
             where = self._source.field(self._position, name)
-            value = self._context.text(value, where, self._label(name))
+            is_secret = self._layout.column(name).secret
+            value = self._context.text(value, where, self._label(name), is_secret=is_secret)
             self._is_spoilt |= value is None
         if value is not None and "\0" in value:
-            self._add(name, _NUL)
+            self._add(name, NUL)
         return None if value is None else str(value)
 
     def _choice(self, name: str, value: str | None) -> str | None:
@@ -315,22 +296,41 @@ class RowCompiler:
 
 
 def json_problem(text: str) -> str | None:
-    """Return what keeps a text from being stored in a JSON column; None if nothing does."""
+    """Return what keeps a text from being stored in a JSON column; None if nothing does.
+
+    Some texts are stored, and end the process when they are loaded: their numbers or characters
+    are more than ProxySQL's own JSON reader takes. Source: ProxySQL 2.7.1, run.
+    """
     if "\0" in text:
-        return _NUL
+        return NUL
     if text == "":
         return None
     try:
-        json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg} at character {error.pos + 1}"
+    except OverflowError:
+        return "a number that is too large for ProxySQL, which would end at the LOAD"
     except (ValueError, RecursionError):
         return "not JSON: NaN or Infinity, or nested too deep"
+    if text.isascii() and "\\u" not in text:
+        return None
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "text that is not UTF-8, or half a surrogate pair: ProxySQL would end at the LOAD"
     return None
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise OverflowError(digits)
+    return number
 
 
 class RowPlaces(Mapping[Key, Where]):

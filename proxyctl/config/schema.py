@@ -5,6 +5,7 @@ It covers every table and column of every ProxySQL version: an editor does not k
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -12,8 +13,9 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Table, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
-from proxyctl.config.models import NAME_PATTERN, section_adapter
-from proxyctl.config.row_models import Text, is_required, row_type
+from proxyctl.config.hostgroups import YAML_WORDS
+from proxyctl.config.models import section_adapter
+from proxyctl.config.row_models import Text, any_case, row_type
 from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -45,7 +47,7 @@ def json_schema() -> dict[str, Any]:
         if name == "manage":
             _narrow_scopes(section)
         if name == "hostgroups":
-            section["propertyNames"] = {"pattern": NAME_PATTERN}
+            section["propertyNames"] = {"pattern": _name_pattern()}
         properties[name] = {"description": _DESCRIPTIONS[name], **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
@@ -92,7 +94,7 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
     def required(column: Column) -> bool:
         # One version needs what another does not have, such as interval_ms of restapi_routes.
         is_old = parse_version(column.since) <= parse_version(table.since)
-        return is_required(column) and is_old and column.until is None
+        return column.is_required and is_old and column.until is None
 
     kind = row_type(layout.name, layout.columns, required=required)
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
@@ -102,7 +104,9 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
             "type": "object",
             "additionalProperties": False,
             "required": [kind],
-            "properties": {kind: {"type": "string", "description": "Relative to this file."}},
+            "properties": {
+                kind: {"type": "string", "minLength": 1, "description": "Relative to this file."}
+            },
         }
         for kind in ("csv", "jsonl")
     ]
@@ -110,8 +114,15 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
     return {"description": f"Rows of {layout.name}.", "anyOf": [rows, *files]}
 
 
+def _name_pattern() -> str:
+    """Return what names a hostgroup: not blank, and nothing that YAML takes for another value."""
+    words = "|".join(re.escape(w) if w == "~" else any_case(w) for w in sorted(YAML_WORDS))
+    return rf"^(?!\s*$)(?!-*[0-9]+$)(?!({words})$)"
+
+
 def _narrow_scopes(section: dict[str, Any]) -> None:
     """Let the scope of a table name its key columns only, numbers as numbers. Changes: section."""
+    ignored: dict[str, Any] = {}
     for name, table in TABLES.items():
         if table.prefix is not None:
             continue
@@ -119,8 +130,16 @@ def _narrow_scopes(section: dict[str, Any]) -> None:
         section["properties"][name] = {
             "type": "object",
             "additionalProperties": False,
+            "minProperties": 1,
             "properties": {key: _key_spec(columns[key]) for key in table.key},
         }
+        others = sorted(columns.keys() - set(table.key))
+        ignored[name] = {"type": "array", "items": {"enum": others}}
+    section["properties"]["ignore"] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": ignored,
+    }
 
 
 def _key_spec(column: Column) -> dict[str, Any]:
@@ -129,7 +148,7 @@ def _key_spec(column: Column) -> dict[str, Any]:
         word = r"\s*[0-9]{1,10}(\s*-\s*[0-9]{1,10})?\s*"
         text["pattern"] = f"^{word}(,{word})*$"
     one = [{"type": "integer"}, text] if column.is_numeric else [text]
-    return {"anyOf": [*one, {"type": "array", "items": {"anyOf": one}}]}
+    return {"anyOf": [*one, {"type": "array", "minItems": 1, "items": {"anyOf": one}}]}
 
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +166,7 @@ def _variable(variable: Variable, text: dict[str, Any]) -> dict[str, Any]:
     schema: dict[str, Any]
     match variable.kind:
         case VariableKind.BOOL:
-            schema = {"type": "boolean"}
+            schema = {"anyOf": [{"type": "boolean"}, {"enum": [0, 1]}]}
         case VariableKind.INT:
             low, high = bounds(variable)
             schema = {"type": "integer", "minimum": low, "maximum": high}

@@ -79,6 +79,10 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     """Return the scope of a table; None after a mistake, or when it names no column."""
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
+    if not value:
+        where, label = part.where(table), f"manage.{table}"
+        hint = f"name one of {', '.join(layout.table.key)}, or remove it to own the whole table"
+        context.mistakes.add(where, label, "no key column", hint)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
     count = len(context.mistakes)
@@ -91,6 +95,8 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
             continue
         items = spec if isinstance(spec, list) else [spec]
         where = part.where(table, name)
+        if not items:
+            context.mistakes.add(where, label, "an empty list: it would own no row")
         reader = _Reader(layout.column(name), where, label, context)
         terms[name] = [term for item in items for term in reader.terms(item)]
         texts.append(f"{name} {', '.join(map(str, items))}")

@@ -59,7 +59,7 @@ def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[P
     parts: dict[str, list[Part]] = {}
     for document in documents:
         root = document.root
-        if root is None:
+        if root is None or isinstance(root, Unusable):
             continue
         if not isinstance(root, YamlMap):
             message = f"expected a mapping of sections, got {described(root)}"
@@ -111,6 +111,18 @@ def check(
     are wrong.
     Changes: context.mistakes.
     """
+    model, wrong = check_deep(part, context, columns=columns, unknown=unknown)
+    return model, {keys[0] if keys else "" for keys in wrong}
+
+
+def check_deep(
+    part: Part,
+    context: Context,
+    *,
+    columns: Mapping[str, Column] | None = None,
+    unknown: Callable[[str], str | None] = lambda _: None,
+) -> tuple[Any, set[tuple[str | int, ...]]]:
+    """As `check`; return all keys that lead to what is wrong. Changes: context.mistakes."""
     from pydantic import ValidationError
 
     from proxyctl.config.model_errors import Subject, add_mistakes
@@ -148,10 +160,17 @@ def check_items(part: Part, context: Context) -> dict[int, Any]:
     }
 
 
-def other_versions(table: Table, version: Version) -> Callable[[str], str | None]:
-    """Return what explains a key that is a column of the table, but not in this version."""
+def other_versions(
+    table: Table, version: Version, instead: Mapping[str, str] | None = None
+) -> Callable[[str], str | None]:
+    """Return what explains a key that is a column of the table, but not in this version.
+
+    `instead`: what to say of columns that have another name in a section.
+    """
 
     def explain(name: str) -> str | None:
+        if instead is not None and name in instead:
+            return instead[name]
         found = [column for column in table.columns if column.name == name]
         if not found:
             return None

@@ -157,8 +157,7 @@ def generate(spec: ShardingSpec) -> Generated:
 
 def _placement(spec: ShardingSpec, source: Names, key: str) -> dict[str, int]:
     places, patterns, problems = expanded(source, key)
-    if key == "tables":
-        problems += _table_problems(spec, places)
+    problems += _table_problems(spec, places) if key == "tables" else _schema_problems(places)
     if problems:
         raise ShardingError.of(problems)
     if not isinstance(source, Mapping):
@@ -176,7 +175,23 @@ _CHANGED_IN_DIGEST = re.compile(
 
 
 MAX_NAME = 64
-"""Longest name of a table. Units: characters."""
+"""Longest name of a table or a schema. Units: characters."""
+
+
+def _length_problem(name: str) -> str | None:
+    if len(name) <= MAX_NAME:
+        return None
+    return f"{name[:20] + '...'!r} is longer than a name can be: {MAX_NAME} characters"
+
+
+def _schema_problems(places: Mapping[str, Keys]) -> list[Problem]:
+    """Return names that no schema can have. Shape: the first of each place."""
+    problems: dict[Keys, Problem] = {}
+    for name, keys in places.items():
+        message = _length_problem(name)
+        if message is not None:
+            problems.setdefault(keys, Problem(message, keys))
+    return list(problems.values())
 
 
 def _table_problems(spec: ShardingSpec, places: Mapping[str, Keys]) -> list[Problem]:
@@ -189,8 +204,9 @@ def _table_problems(spec: ShardingSpec, places: Mapping[str, Keys]) -> list[Prob
     for name, keys in places.items():
         other = seen.setdefault(name.lower(), name)
         hint = None
-        if len(name) > MAX_NAME:
-            message = f"{name[:20] + '...'!r} is longer than a name can be: {MAX_NAME} characters"
+        too_long = _length_problem(name)
+        if too_long is not None:
+            message = too_long
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
             message = f"{name!r} is no table name"
             hint = "the session's schema goes into schema:" if "." in name else None

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from proxyctl.catalog import MAX_INT
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import key_text
-from proxyctl.config.row_limits import MAX_INT
 from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
 from proxyctl.config.sections import Part, check_items
 from proxyctl.state import DesiredTable, Where

@@ -9,7 +9,7 @@ from typing import Any
 from proxyctl.catalog import TABLES, Layout, Version, parse_version
 from proxyctl.config.context import Context
 from proxyctl.config.files import UnreadableError
-from proxyctl.config.mistakes import Mistakes, key_text
+from proxyctl.config.mistakes import Mistakes, key_text, named
 from proxyctl.config.rows import (
     Batch,
     FileRows,
@@ -40,7 +40,7 @@ def _compile_rows(
 ) -> Batch:
     from pydantic import ValidationError
 
-    from proxyctl.config.model_errors import Subject, add_all_mistakes
+    from proxyctl.config.model_errors import Subject, add_mistakes
     from proxyctl.config.row_models import list_of, row_type, rows_adapter
 
     layout = context.layouts[part.name]
@@ -60,7 +60,7 @@ def _compile_rows(
             columns={column.name: column for column in layout.columns},
             unknown=other_versions(layout.table, context.version),
         )
-        for keys in add_all_mistakes(error, subject, context.mistakes):
+        for keys in add_mistakes(error, subject, context.mistakes):
             wrong.setdefault(int(keys[0]), set()).update(keys[1:2])
     return RowCompiler(layout, source, context).compile(rows, wrong)
 
@@ -70,10 +70,16 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
     from proxyctl.config.tabular import CsvTable, read_jsonl
 
     kind, name = next(iter(part.value.items()), ("", ""))
-    if len(part.value) != 1 or kind not in ("csv", "jsonl") or not isinstance(name, str):
+    if (
+        len(part.value) != 1
+        or kind not in ("csv", "jsonl")
+        or not isinstance(name, str)
+        or not name
+    ):
         hint = "a list of rows, {csv: FILE} or {jsonl: FILE}"
         context.mistakes.add(part.where(), part.name, "expected a list of rows", f"write {hint}")
         return None
+    path = name
     try:
         path = context.fence.path(name, os.path.dirname(part.document.path))
         if kind == "csv":
@@ -81,8 +87,11 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
         rows, source = read_jsonl(path, context)
         return _compile_rows(part, rows, source, context)
     except UnreadableError as error:
-        message = f"{name}: {error.message}" + (f" (line {error.line})" if error.line else "")
-        context.mistakes.add(part.where(kind), f"{part.name}.{kind}", message)
+        if error.line:
+            context.mistakes.add(error.where(path), "", error.message, error.hint)
+        else:
+            message = f"{named(name)}: {error.message}"
+            context.mistakes.add(part.where(kind), f"{part.name}.{kind}", message, error.hint)
         return None
 
 

@@ -18,10 +18,11 @@ from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.config.context import Context
 from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import described, did_you_mean, shown
-from proxyctl.config.row_models import expected, is_required, values_adapter
+from proxyctl.config.row_models import expected, values_adapter
 from proxyctl.config.rows import Batch, FileRows, default_row, json_problem
 from proxyctl.config.sections import other_versions
 from proxyctl.config.yaml_reader import UNUSABLE, Unusable
+from proxyctl.sql import NUL
 from proxyctl.state import KEEP, Where
 
 MAX_TABLE = 512 * 1024 * 1024
@@ -52,12 +53,15 @@ class CsvTable:
         """
         text = read_text(self._path, limit=MAX_TABLE)
         if "\0" in text:
-            raise UnreadableError("a NUL character cannot be stored in ProxySQL")
+            before = text[: text.index("\0")]
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            raise UnreadableError(NUL, line=line, column=column)
         records = self._records(text)
         del text
-        if records is None or not records:
-            if records is not None:
-                self._add(1, "", "no header: the first line names the columns")
+        if records is None:
+            return None
+        if not records or not any(records[0]):
+            self._add(1, "", "no header: the first line names the columns")
             return None
         header = records.pop(0)
         if not self._header_fits(header):
@@ -91,6 +95,11 @@ class CsvTable:
     def _header_fits(self, header: list[str]) -> bool:
         known = self._layout.index
         count = len(self._context.mistakes)
+        if len(header) == 1 and re.search(r"[;\t]", header[0]):
+            self._add(
+                1, "", f"one column only: {shown(header[0])}", "put commas between the fields"
+            )
+            return False
         for position, name in enumerate(header):
             if name not in known:
                 message = self._unknown(name) or f"no such column: {shown(name)}"
@@ -98,7 +107,7 @@ class CsvTable:
             elif name in header[:position]:
                 self._add(1, name, "the column stands twice in the header")
         for column in self._layout.columns:
-            if is_required(column) and column.name not in header:
+            if column.is_required and column.name not in header:
                 self._add(1, column.name, f"the header lacks the column {column.name}")
         return len(self._context.mistakes) == count
 
@@ -164,7 +173,7 @@ class CsvTable:
     def _parsed(self, column: Column, text: str) -> object:
         """Return a field as YAML would have had it."""
         if text == "":
-            return UNUSABLE if is_required(column) else _ABSENT
+            return UNUSABLE if column.is_required else _ABSENT
         if text == NULL:
             return None
         if column.kind is Kind.BOOL:
@@ -234,12 +243,21 @@ def read_jsonl(path: str, context: Context) -> tuple[list[dict[str, Any]], FileR
         where = Where(path, number, 1)
         try:
             row = json.loads(line, object_pairs_hook=_object, parse_constant=_no_constant)
+            if "\\u" in line:
+                _check_pairs(row)
         except json.JSONDecodeError as error:
             place = Where(path, number, error.pos + 1)
             context.mistakes.add(place, "", f"not JSON: {error.msg}")
             continue
-        except (ValueError, RecursionError) as error:
-            context.mistakes.add(where, "", f"not JSON: {error}")
+        except _NotJsonError as error:
+            context.mistakes.add(where, "", f"not JSON: {error}", error.hint)
+            continue
+        except RecursionError:
+            context.mistakes.add(where, "", "not JSON: nested too deep")
+            continue
+        except ValueError:
+            # Python's own limit; it is said in terms of Python.
+            context.mistakes.add(where, "", "not JSON: a number with too many digits")
             continue
         if not isinstance(row, dict):
             context.mistakes.add(where, "", f"expected an object, got {described(row)}")
@@ -249,14 +267,34 @@ def read_jsonl(path: str, context: Context) -> tuple[list[dict[str, Any]], FileR
     return rows, FileRows(path, lines)
 
 
+class _NotJsonError(ValueError):
+    """What Python's reader takes for JSON, and we do not."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {shown(twice)} stands twice")
+        raise _NotJsonError(f"the key {shown(twice)} stands twice")
     return result
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise _NotJsonError(f"{name} is no JSON number")
+
+
+def _check_pairs(row: object) -> None:
+    r"""Refuse `"\ud800"`: with us such characters stand for bytes that are not UTF-8.
+
+    Raises: _NotJsonError.
+    """
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        message = "half a surrogate pair is no character"
+        raise _NotJsonError(message, 'write bytes as {"hex": "c3a9"}') from None

@@ -11,21 +11,13 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, NoReturn
 
-from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
-from jinja2.exceptions import (
-    SecurityError,
-    TemplateError,
-    TemplateRuntimeError,
-    UndefinedError,
-)
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import FunctionLoader, TemplateNotFound, TemplateSyntaxError, meta, nodes
+from jinja2.exceptions import TemplateError, TemplateRuntimeError, UndefinedError
 
-from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, read_text
+from proxyctl.config.files import MAX_FILE, Fence, NamesUsed, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean
+from proxyctl.config.template_limits import BoundedEnvironment
 from proxyctl.state import Where
-
-MAX_PRODUCT = 1_000_000
-"""Longest text or list that a multiplication in a template may make; largest exponent 1,000."""
 
 _RUNTIME_ERRORS = (
     TemplateError,
@@ -40,39 +32,23 @@ _RUNTIME_ERRORS = (
 """What evaluating an expression of a template can raise."""
 
 
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """The sandbox, with a limit where one short expression could fill the memory."""
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """Refuse `"x" * 10**12`. Raises: SecurityError."""
-        if operator == "**" and isinstance(right, int) and abs(right) > 1000:
-            raise SecurityError("an exponent above 1,000")
-        for one, other in ((left, right), (right, left)):
-            is_sized = isinstance(one, str | bytes | list | tuple)
-            if is_sized and isinstance(other, int) and len(one) * other > MAX_PRODUCT:
-                raise SecurityError(f"a multiplication makes more than {MAX_PRODUCT:,} items")
-        return super().call_binop(context, operator, left, right)
-
-
 def _fail(message: object) -> NoReturn:
     """Let a template refuse its variables: `{{ fail("why") }}`. Raises: TemplateRuntimeError."""
     raise TemplateRuntimeError(str(message))
 
 
 def render(
-    source: str, *, path: str, variables: Mapping[str, Any], fence: Fence, mistakes: Mistakes
+    source: str,
+    *,
+    path: str,
+    variables: Mapping[str, Any],
+    fence: Fence,
+    mistakes: Mistakes,
+    used: NamesUsed,
 ) -> str | None:
-    """Return what the template renders to; None after a mistake. Changes: mistakes."""
+    """Return what the template renders to; None after a mistake. Changes: mistakes, used."""
     loaded: dict[str, str] = {}
-    environment = _Sandbox(
-        loader=FunctionLoader(_loader(source, path, fence, loaded)),
-        undefined=StrictUndefined,
-        autoescape=False,  # the output is YAML, not HTML
-        keep_trailing_newline=True,
-        auto_reload=False,
-    )
+    environment = BoundedEnvironment(FunctionLoader(_loader(source, path, fence, loaded)))
     environment.globals["fail"] = _fail
     pieces: list[str] = []
     size = 0
@@ -86,12 +62,37 @@ def render(
     except TemplateSyntaxError as error:
         name = error.filename or path
         mistakes.add(Where(name, error.lineno, 1), "", f"template: {error.message}")
+        used.are_all_known = False
         return None
     except _RUNTIME_ERRORS as error:
         where = _place(error.__traceback__, path, loaded)
         mistakes.add(where, "", f"template: {_words(error)}", _hint(error, variables))
+        used.are_all_known = False
         return None
+    _collect(environment, os.path.basename(path), used, set())
     return "".join(pieces)
+
+
+def _collect(environment: BoundedEnvironment, name: str, used: NamesUsed, seen: set[str]) -> None:
+    """Add the names in a template and in what it includes, also where no include was reached.
+
+    Changes: used, seen.
+    """
+    if name in seen or environment.loader is None:
+        return
+    seen.add(name)
+    try:
+        text, path, _ = environment.loader.get_source(environment, name)
+        tree = environment.parse(text, name, path)
+    except TemplateError:
+        used.are_all_known = False
+        return
+    used.names |= {found.name for found in tree.find_all(nodes.Name)}
+    for included in meta.find_referenced_templates(tree):
+        if included is None:
+            used.are_all_known = False
+        else:
+            _collect(environment, included, used, seen)
 
 
 def _loader(
@@ -132,11 +133,18 @@ def _place(traceback: TracebackType | None, path: str, loaded: Mapping[str, str]
 def _words(error: BaseException) -> str:
     if isinstance(error, MemoryError | RecursionError):
         return "runs out of memory or nests too deep"
-    return str(error) or type(error).__name__
+    # Python's own words for an undefined name that was taken for a number or a text.
+    return (
+        str(error).replace("'StrictUndefined' object", "a name that is not defined")
+        or type(error).__name__
+    )
 
 
 def _hint(error: BaseException, variables: Mapping[str, Any]) -> str | None:
-    if not isinstance(error, UndefinedError):
-        return None
-    name = str(error).split("'")[1] if "'" in str(error) else ""
-    return did_you_mean(name, variables) or "give it with --var NAME=VALUE or --var-file"
+    text = str(error)
+    if isinstance(error, UndefinedError) and text.endswith("is undefined"):
+        name = text.split("'")[1] if "'" in text else ""
+        return did_you_mean(name, variables) or "give it with --var NAME=VALUE or --var-file"
+    if isinstance(error, TypeError) and "str" in text and "int" in text:
+        return "a value of --var is text: `NAME | int` makes a number of it"
+    return None

@@ -6,19 +6,16 @@ A value that ProxySQL would reset, round or drop without a word is a mistake her
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
+from proxyctl.catalog.variable_effects import decided
 from proxyctl.catalog.variable_rules import (
     CHARSET,
-    COLLATION,
-    DIFFS_BY_CHECKSUM,
     bounds,
     canonical,
     complaint,
-    decided,
     number_complaint,
 )
 from proxyctl.catalog.variables import (
@@ -33,6 +30,7 @@ from proxyctl.config.mistakes import described, did_you_mean
 from proxyctl.config.sections import Part
 from proxyctl.config.tables import missing_table
 from proxyctl.config.yaml_reader import Unusable
+from proxyctl.sql import NUL
 from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Where
 
 _HINTS = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
@@ -101,8 +99,8 @@ def _add_decided(found: _Found, context: Context) -> None:
     Changes: found, context.
     """
     values = {str(key[0]): str(row[1]) for key, row in found.rows.items()}
-    for name, text in decided(values).items():
-        source = _source(name, values)
+    for name, decision in decided(values).items():
+        text, source = decision.text, decision.source
         origin = found.where[(source,)]
         if name in values:
             where = found.where[(name,)]
@@ -111,15 +109,6 @@ def _add_decided(found: _Found, context: Context) -> None:
         elif VARIABLES[name].exists_in(context.version):
             found.rows[(name,)] = (name, text)
             found.where[(name,)] = origin._replace(origin=source)
-
-
-def _source(name: str, values: Mapping[str, str]) -> str:
-    """Return the named variable by which ProxySQL decides another one."""
-    if name == CHARSET:
-        return COLLATION if COLLATION in values else CHARSET
-    if name == COLLATION:
-        return CHARSET
-    return next(checksum for checksum, diffs in DIFFS_BY_CHECKSUM.items() if diffs == name)
 
 
 def _disagreement_hint(name: str, text: str) -> str:
@@ -255,19 +244,21 @@ class _Compiler:
         return self._checked(value)
 
     def _reference(self, value: dict[str, Any]) -> str | None:
-        from proxyctl.config.references import KINDS
+        from proxyctl.config.references import KINDS, reference_hint
 
         kind, argument = next(iter(value.items()), ("", ""))
-        if len(value) != 1 or kind not in KINDS or not isinstance(argument, str):
-            hint = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
-            self._expected("text", value, hint)
+        is_named = isinstance(argument, str) and (argument != "" or kind == "hex")
+        if len(value) != 1 or kind not in KINDS or not is_named:
+            self._expected("text", value, reference_hint(value))
             return None
-        text = self._context.text(value, self._part.where(self._name), _label(self._name))
+        is_secret = is_secret_variable(self._name)
+        where, label = self._part.where(self._name), _label(self._name)
+        text = self._context.text(value, where, label, is_secret=is_secret)
         return None if text is None else self._checked(text)
 
     def _checked(self, text: str) -> str | None:
         if "\0" in text:
-            self._add("a NUL character cannot be stored in ProxySQL")
+            self._add(NUL)
             return None
         found = complaint(self._name, text)
         if found is None:

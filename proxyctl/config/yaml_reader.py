@@ -23,6 +23,9 @@ MAX_DEPTH = 100
 MAX_ALIASED_NODES = 1_000_000
 """How many nodes all aliases together may stand for: ten nested ones can stand for billions."""
 
+_OFF = {"empty_hostgroup": "off", "mode": "OFF", "mysql-default_session_track_gtids": "OFF"}
+"""Keys that take the word, and never a boolean: there it is text to us, as to YAML 1.2."""
+
 # Parser events are told apart by identity of their class, the cheapest test there is.
 _ALIAS: type = events.AliasEvent
 _SCALAR: type = events.ScalarEvent
@@ -32,6 +35,7 @@ _MAP_END: type = events.MappingEndEvent
 _STREAM_END: type = events.StreamEndEvent
 
 _TAG = "tag:yaml.org,2002:"
+_LIST_TAG, _MAP_TAG = _TAG + "seq", _TAG + "map"
 _UNKNOWN_TAG = "an unknown tag, or one that does not fit"
 
 
@@ -134,7 +138,8 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
         if context and error.context_mark and error.context_mark.line != mark.line:
             context += f" that begins at line {error.context_mark.line + 1}"
         words = ", ".join(filter(None, (context, error.problem)))
-        mistakes.add(Where(path, mark.line + 1, mark.column + 1), "", f"not YAML: {words}")
+        where = Where(path, mark.line + 1, mark.column + 1)
+        mistakes.add(where, "", f"not YAML: {words}", _syntax_hint(error.problem or "", text, mark))
     except yaml.reader.ReaderError as error:
         mistakes.add(_place_of_byte(text, path, error.position), "", f"not YAML: {error.reason}")
     except _FatalError as error:
@@ -143,6 +148,19 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
         place = _place_of_byte(text[: error.start], path, error.start * 4)
         mistakes.add(place, "", "not YAML: half a surrogate pair is no character")
     return None
+
+
+def _syntax_hint(problem: str, text: str, mark: Mark) -> str | None:
+    """Return the way out of the mistakes that people make most."""
+    if problem == "mapping values are not allowed in this context":
+        return "quote a text that holds a colon and a blank"
+    if problem != "found character that cannot start any token":
+        return None
+    line = text.split("\n")[mark.line : mark.line + 1]
+    character = line[0][mark.column : mark.column + 1] if line else ""
+    if character == "\t":
+        return "indent with blanks: YAML takes no tabs for that"
+    return f"quote a text that begins with {character}" if character else None
 
 
 def _place_of_byte(text: str, path: str, position: int) -> Where:
@@ -208,6 +226,9 @@ class _Composer:
             value = self._scalar(event)
         else:
             value = self._mapping(event) if kind is _MAP_START else self._sequence(event)
+            if event.tag not in (None, _MAP_TAG if kind is _MAP_START else _LIST_TAG):
+                self._add(event, _UNKNOWN_TAG, "remove it")
+                value = UNUSABLE
         if anchor is not None:
             self._open.discard(anchor)
             self._anchors[anchor] = (value, self._nodes - before)
@@ -244,6 +265,8 @@ class _Composer:
         plain = self._plain
         if text in plain:
             return plain[text]
+        if _OFF.get(key) == text:
+            return text
         try:
             value = plain_value(text)
         except DisputedError as error:
@@ -268,18 +291,16 @@ class _Composer:
             return UNUSABLE
         return value
 
-    def _enter(self, event: _Event, tag: str) -> None:
+    def _enter(self, event: _Event) -> None:
         self._nodes += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _FatalError(
                 self._where(event.start_mark), f"nested more than {MAX_DEPTH} levels deep"
             )
-        if event.tag is not None and event.tag != _TAG + tag:
-            self._add(event, _UNKNOWN_TAG, "quote it if it is text")
 
     def _sequence(self, start: _Event) -> YamlList:
-        self._enter(start, "seq")
+        self._enter(start)
         result, marks = YamlList(), []
         while (event := self._next()).__class__ is not _LIST_END:
             result.append(self._node(event))
@@ -289,7 +310,7 @@ class _Composer:
         return result
 
     def _mapping(self, start: _Event) -> YamlMap:
-        self._enter(start, "map")
+        self._enter(start)
         result = YamlMap()
         marks: list[Mark] = []
         merged: list[tuple[Node, _Event]] = []

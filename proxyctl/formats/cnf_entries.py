@@ -20,11 +20,16 @@ from proxyctl.state import Row
 Values = dict[str, Value]
 
 
-def read_section(section: CnfSection, layout: Layout, setting: Setting, notes: Notes) -> list[Row]:
-    """Return the rows of a section, in the order in which ProxySQL holds them. Changes: notes."""
+def read_section(
+    section: CnfSection, layout: Layout, setting: Setting, notes: Notes
+) -> dict[Place, Row]:
+    """Return the rows of a section by the place of their entry, in the order of ProxySQL's table.
+
+    Changes: notes.
+    """
     if setting.type not in (Type.LIST, Type.GROUP):
         notes.add(setting.place, f"{section.name}: {setting.type}, where a list ( ) is needed")
-        return []
+        return {}
     reader = _SectionReader(section, layout, notes)
     with closing(reader.table):
         for entry in setting.children():
@@ -63,7 +68,9 @@ class _SectionReader:
             keys = ", ".join(" or ".join(self.section.keys_of(name)) for name in missing)
             self._note(entry.place, f"an entry without {keys}: ProxySQL skips it")
             return
-        refusal = self._unquote(values) or _negative(values) or self.table.insert(values)
+        refusal = (
+            self._unquote(values) or _negative(values) or self.table.insert(values, entry.place)
+        )
         shown = ", ".join(f"{name} {values[name]}" for name in self.section.mandatory)
         if refusal:
             self._note(entry.place, f"{shown}: lost, {refusal}")
@@ -158,16 +165,18 @@ class _Table:
         # The names are counted off: the columns stand in the order of the layout.
         self._insert = f"INSERT OR REPLACE INTO t VALUES ({marks})"
         self._places: dict[tuple[tuple[str, ...], Row], Place] = {}
+        self._entries: dict[int, Place] = {}
 
-    def insert(self, values: Values) -> str | None:
+    def insert(self, values: Values, place: Place) -> str | None:
         """Insert a row; return why the table refuses it, or None. Changes: self."""
         row = [
             value.translate(_IN) if isinstance(value, str) else value for value in values.values()
         ]
         try:
-            self._db.execute(self._insert, row)
+            cursor = self._db.execute(self._insert, row)
         except sqlite3.IntegrityError as error:
             return str(error)
+        self._entries[cursor.lastrowid or 0] = place
         return None
 
     def first_line(self, values: Values, place: Place) -> int | None:
@@ -184,9 +193,12 @@ class _Table:
         """Close the database. Changes: self."""
         self._db.close()
 
-    def rows(self) -> list[Row]:
-        """Return the rows, oldest first."""
-        cursor = self._db.execute("SELECT * FROM t ORDER BY rowid")
-        return [
-            tuple(v.translate(_OUT) if isinstance(v, str) else v for v in row) for row in cursor
-        ]
+    def rows(self) -> dict[Place, Row]:
+        """Return the rows by the place of their entry, oldest first."""
+        cursor = self._db.execute("SELECT rowid, * FROM t ORDER BY rowid")
+        return {
+            self._entries[number]: tuple(
+                v.translate(_OUT) if isinstance(v, str) else v for v in row
+            )
+            for number, *row in cursor
+        }

@@ -18,19 +18,24 @@ from proxyctl.formats.cnf_entries import read_section
 from proxyctl.formats.cnf_notes import Note, Notes, like
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
 from proxyctl.formats.cnf_variables import read_variable
-from proxyctl.formats.libconfig import Include, Setting, parse
-from proxyctl.state import Row
+from proxyctl.formats.libconfig import Include, Place, Setting, parse
+from proxyctl.state import Key, Row
 
 __all__ = ["Imported", "Note", "read_cnf"]
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file holds. Shape: `tables` by catalogue name, only those with a row."""
+    """What a file holds.
+
+    Shape: `tables` by catalogue name, only those with a row. `places`: of a row by its table and
+    key, of a variable by "variables" and its name.
+    """
 
     tables: Mapping[str, tuple[Layout, list[Row]]]
     variables: Mapping[str, str]
     notes: tuple[Note, ...]
+    places: Mapping[tuple[str, Key], Place]
 
 
 def read_cnf(
@@ -50,19 +55,24 @@ def read_cnf(
     notes = Notes()
     tables: dict[str, tuple[Layout, list[Row]]] = {}
     variables: dict[str, str] = {}
+    places: dict[tuple[str, Key], Place] = {}
     for name, setting in (root.members or {}).items():
         section = SECTIONS.get(name)
         if name in VARIABLE_SECTIONS:
             variables |= _variables(name, setting, version, notes)
+            for key, item in (setting.members or {}).items():
+                places["variables", (VARIABLE_SECTIONS[name] + key,)] = item.place
         elif section is not None and TABLES[section.table].exists_in(version):
             layout = layout_of(TABLES[section.table], version)
             rows = read_section(section, layout, setting, notes)
             if rows:
-                tables[layout.name] = (layout, rows)
+                tables[layout.name] = (layout, list(rows.values()))
+            for place, row in rows.items():
+                places[layout.name, layout.key_of(row)] = place
         else:
             notes.add(setting.place, f"{name}: {_why_unread(name, setting)}")
-    _note_admin_names(tables, variables, root, notes)
-    return Imported(tables, variables, tuple(notes.found))
+    _note_admin_names(tables, variables, places, notes)
+    return Imported(tables, variables, tuple(notes.found), places)
 
 
 def _variables(section: str, setting: Setting, version: Version, notes: Notes) -> dict[str, str]:
@@ -92,7 +102,7 @@ def _why_unread(name: str, setting: Setting) -> str:
 def _note_admin_names(
     tables: Mapping[str, tuple[Layout, list[Row]]],
     variables: Mapping[str, str],
-    root: Setting,
+    places: Mapping[tuple[str, Key], Place],
     notes: Notes,
 ) -> None:
     """Note users who would take the place of an account of the admin interface. Changes: notes."""
@@ -103,9 +113,8 @@ def _note_admin_names(
         credentials = variables.get(name) or VARIABLES[name].default or ""
         accounts |= {entry.partition(":")[0] for entry in credentials.split(";")}
     layout, rows = tables["mysql_users"]
-    place = (root.members or {})["mysql_users"].place
     for row in rows:
         user = row[layout.index["username"]]
         if user in accounts:
             text = f"mysql_users: {user} is an administrator too: that login stops working"
-            notes.add(place, text)
+            notes.add(places["mysql_users", layout.key_of(row)], text)

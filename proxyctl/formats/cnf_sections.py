@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from proxyctl.catalog import Column, Value
+from proxyctl.catalog import MAX_INT, Column, Value
 
-MIN_INT, MAX_INT = -(1 << 31), (1 << 31) - 1
+MIN_INT = -MAX_INT - 1
 """Numbers beyond 32 bits are of another type in libconfig, and ProxySQL ignores them."""
 
 

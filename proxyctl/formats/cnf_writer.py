@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proxyctl.catalog import Column, Layout, Value
+from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
-    MAX_INT,
     MIN_INT,
     SECTION_OF_TABLE,
     SECTIONS,

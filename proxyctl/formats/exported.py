@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proxyctl.catalog import Layout
+from proxyctl.errors import counted
 from proxyctl.export import Exported, environment_name
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
+from proxyctl.formats.manage_section import manage_section, owned_words
+from proxyctl.formats.takeover import (
+    Check,
+    Tables,
+    announce,
+    as_proxysql_reads,
+    key_of,
+    leave_out_refused,
+    remarks_on,
+    without_left_out,
+)
 from proxyctl.formats.yaml_writer import Commented, EnvRef, VariableField, write_document
-from proxyctl.runtime_image import columns_with_lone_quote
 from proxyctl.state import KEEP, DesiredRow, DesiredTable
 
 _RENDERED = (
-    "compiled from files, for an instance that is empty or that these files manage as a whole.",
-    "Nothing here looks at the instance first: `proxyctl plan` and `apply` do.",
+    "compiled from files. Nothing here looks at the instance first, keeps nodes where they are or",
+    "asks before it deletes: `proxyctl plan` and `apply` do.",
 )
 
 
@@ -24,30 +35,51 @@ def exported_text(
     *,
     header: Sequence[str] = (),
     owned: Mapping[str, DesiredTable] | None = None,
+    check: Check | None = None,
 ) -> str:
     """Return the text in the form `yaml`, `sql` or `cnf`. `owned`: what files own of each table.
 
-    With `omit` no format is given a password. Changes: exported.warnings.
+    With `omit` no format is given a password. `check` says what is wrong with our files: rows that
+    come from elsewhere are made to pass it. Changes: exported.
     """
     dead = _dead_fast_routing(exported)
     exported.warnings += dead
-    tables = {
+    tables: Tables = {
         name: (exported.layouts[name], _without_secrets(exported.layouts[name], rows, secrets))
         for name, rows in exported.tables.items()
     }
     if form == "yaml":
-        return _yaml(exported, tables, header, keeps_alive=not dead)
+        if check is not None:
+            tables = as_proxysql_reads(exported, tables)
+            leave_out_refused(exported, tables, check)
+        return _yaml(exported, tables, header, keeps_alive=not dead) + manage_section(owned or {})
     notes = [f"not written: {name} ({value})" for name, value in exported.commented.items()]
     if form == "sql":
         from proxyctl.formats.sql_writer import write_script
 
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
+        exported.warnings += _new_users(tables)
         return write_script(tables, exported.variables, owned=owned, header=head)
     from proxyctl.formats.cnf_writer import write_cnf
 
+    notes += owned_words(owned or {})
     written = write_cnf(tables, exported.variables, header=[*header, *notes])
     exported.warnings += [f"not in the .cnf: {note}" for note in written.notes]
     return written.text
+
+
+def _new_users(tables: Tables) -> list[str]:
+    """Return what is to be said of users that a script can change, and not make."""
+    found = []
+    for name, (layout, rows) in tables.items():
+        secret = [n for n, column in enumerate(layout.columns) if column.secret]
+        count = sum(any(row[n] is KEEP for n in secret) for row in rows)
+        if count:
+            found.append(
+                f"{name}: {counted(count, 'user')} whose password is not said: the script changes"
+                " them where they exist, and makes none"
+            )
+    return found
 
 
 def _without_secrets(layout: Layout, rows: list[DesiredRow], secrets: str) -> list[DesiredRow]:
@@ -63,7 +95,7 @@ def _dead_fast_routing(exported: Exported) -> list[str]:
     found = []
     for name in ("mysql_query_rules", "pgsql_query_rules"):
         routing = f"{name}_fast_routing"
-        rules = exported.tables.get(name)
+        rules = _running(exported, name)
         if rules and exported.tables.get(routing):
             last = last_rule_in_the_way(exported.layouts[name], rules)
             if last is not None:
@@ -71,17 +103,22 @@ def _dead_fast_routing(exported: Exported) -> list[str]:
     return found
 
 
-def _yaml(
-    exported: Exported,
-    tables: Mapping[str, tuple[Layout, list[DesiredRow]]],
-    header: Sequence[str],
-    *,
-    keeps_alive: bool,
-) -> str:
-    sections = {
-        name: (layout, _showable(exported, layout, rows)) for name, (layout, rows) in tables.items()
+def _running(exported: Exported, table: str) -> list[DesiredRow]:
+    """Return the rows without those that ProxySQL does not work with."""
+    idle = {key for key, found in exported.left_out.get(table, {}).items() if not found.runs}
+    rows = exported.tables.get(table, [])
+    return [row for row in rows if key_of(exported.layouts[table], row) not in idle]
+
+
+def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
+    sections = without_left_out(exported, tables)
+    announce(exported, tables, sections)
+    variables: dict[str, VariableField] = {
+        name: Commented(value, f"left out: {exported.refused[name]}")
+        if name in exported.refused
+        else value
+        for name, value in exported.variables.items()
     }
-    variables: dict[str, VariableField] = dict(exported.variables)
     for name, value in exported.commented.items():
         if value.startswith("{env: "):
             variables[name] = Commented(EnvRef(environment_name(name)), "secret")
@@ -91,20 +128,6 @@ def _yaml(
         sections,
         dict(sorted(variables.items())),
         header=list(header),
+        remarks=remarks_on(exported, tables),
         keeps_fast_routing_alive=keeps_alive,
     )
-
-
-def _showable(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
-    """Return the rows without those that the files refuse. Changes: exported.warnings."""
-    kept = []
-    for row in rows:
-        hiding = columns_with_lone_quote(layout, row)
-        if not hiding:
-            kept.append(row)
-            continue
-        exported.warnings.append(
-            f"{layout.name} {row[0]}: left out, since no LOAD of it can be verified: ProxySQL never"
-            f" shows it in its runtime table, for the lone quote in {hiding[0]}"
-        )
-    return kept

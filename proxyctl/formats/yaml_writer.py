@@ -51,8 +51,8 @@ def write_document(
     """Return a whole file.
 
     Shape: `tables` by catalogue name, in the order to write; a table without rows is written as an
-    empty list, since an absent section would be unmanaged. `header` and `remarks` (by section) are
-    lines of comment without the `#`.
+    empty list, since an absent section would be unmanaged. `header` and `remarks` (by section, also
+    one that is not written) are lines of comment without the `#`.
     """
     remarks = remarks or {}
     lines = [_comment(line) for line in header]
@@ -67,27 +67,37 @@ def write_document(
         lines += ["", *map(_comment, remarks.get(name, ()))]
         if rows:
             lines.append(f"{name}:")
-            lines += _row_lines(layout, rows)
+            lines += row_lines(layout, rows)
         else:
             lines.append(f"{name}: []")
+    for name in remarks:
+        if name not in tables and name != "variables":
+            lines += ["", *map(_comment, remarks[name])]
     return "\n".join(lines) + "\n"
+
+
+def places_in(text: str) -> dict[int, tuple[str, int | str]]:
+    """Return what stands in each line of a document that `write_document` has made.
+
+    Shape: by line, the section and the number of the row in it, or the name of the variable. Units:
+    lines count from 1, rows from 0.
+    """
+    places: dict[int, tuple[str, int | str]] = {}
+    section, count = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("  - "):
+            places[number] = (section, count)
+            count += 1
+        elif line.startswith("  ") and section == "variables":
+            places[number] = (section, line[2:].partition(":")[0])
+        elif not line.startswith(("#", " ")):
+            section, count = line.partition(":")[0], 0
+    return places
 
 
 def _comment(line: str) -> str:
     """Return a comment. A control character would end it, or the whole file for a YAML reader."""
     return f"# {_UNPRINTABLE.sub('?', line)}".rstrip()
-
-
-def file_default(layout: Layout, column: Column) -> Value:
-    """Return the value that a row in a file has where it does not name the column.
-
-    It is ProxySQL's default; but a rule is active, and a comment that may not be NULL is empty.
-    """
-    if column.name == "active" and layout.name.endswith("_query_rules"):
-        return 1
-    if column.name == "comment" and column.is_mandatory:
-        return ""
-    return column.default
 
 
 # Rows -------------------------------------------------------------------------------------------
@@ -103,13 +113,13 @@ def _left_out(layout: Layout, column: Column) -> object:
     An absent password would be unmanaged, and a row without its hostgroup is hard to read.
     """
     is_hostgroup_key = column.hostgroup and column.name in layout.table.key
-    is_needed = column.is_mandatory and column.name != "comment"
-    if is_needed or is_hostgroup_key or column.secret:
+    if column.is_required or is_hostgroup_key or column.secret:
         return _Always
-    return file_default(layout, column)
+    return column.file_default
 
 
-def _row_lines(layout: Layout, rows: Sequence[Sequence[Field]]) -> Iterator[str]:
+def row_lines(layout: Layout, rows: Sequence[Sequence[Field]]) -> Iterator[str]:
+    """Yield one line for each row."""
     columns = [
         (column.name + ": ", _left_out(layout, column), _WRITERS[column.kind])
         for column in layout.columns

@@ -31,6 +31,7 @@ from tests.property.states import (
     fill,
     move,
     nodes_of_a_family,
+    odd_states,
     plain,
     set_variable,
     states,
@@ -229,6 +230,27 @@ def test_equal_layers_export_to_an_empty_plan(
     compiled = proxyctl("render")
     project.write(compiled.out, "again.yaml")
     assert proxyctl("render", "-f", "again.yaml").out == compiled.out
+
+
+@few
+@given(state=odd_states, layer=st.sampled_from(LAYERS))
+def test_an_odd_instance_is_taken_over_but_for_what_the_export_names(
+    project: Project, served: Sandbox, state: State, layer: str
+) -> None:
+    fill(served, state)
+    move(served, state, ("LOAD", "SAVE"))
+    exported = proxyctl("export", "--layer", layer)
+    assert exported.code == 0, exported.text
+    assert "differ" not in exported.err, exported.err
+    project.write(exported.out)
+    accepted = proxyctl("validate")
+    assert accepted.code == 0, exported.text + accepted.text
+    said = [line for line in exported.err.splitlines() if "deletes it" in line]
+    for module in planning()["modules"]:
+        for change in module["changes"]:
+            assert change["action"] == DELETE, exported.text
+            named = [line for line in said if line.startswith(f"warning: {change['table']} ")]
+            assert named, (change, exported.text)
 
 
 @few

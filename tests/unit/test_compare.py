@@ -80,9 +80,33 @@ def test_a_clear_password_equals_its_hash_on_either_side_but_only_for_mysql():
         assert not same_cell(users, position, None, "")
 
 
-def test_text_in_an_integer_column_is_compared_as_sqlite_stores_it():
+def test_text_in_an_integer_column_is_compared_as_the_number_that_is_read():
     assert same(column("mysql_servers", "weight"), "500", 500)
-    assert not same(column("mysql_servers", "weight"), "500x", 500)
+    assert same(column("mysql_servers", "weight"), "500x", 500)
+    assert not same(column("mysql_servers", "weight"), "x500", 500)
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other", "expected"),
+    [
+        ("re_modifiers", "CASELESS, GLOBAL", "caseless", True),
+        ("re_modifiers", None, "", True),
+        ("re_modifiers", None, "CASELESS", False),
+        ("digest", "123", "0x000000000000007B", True),
+        ("digest", "abc", None, True),
+        ("digest", "0x1", None, False),
+        ("destination_hostgroup", -5, None, True),
+        ("destination_hostgroup", 0, None, False),
+        ("timeout", 4_294_967_295, None, True),
+        ("OK_msg", "", None, False),
+        ("active", "1", 1, True),
+    ],
+)
+def test_cells_of_a_rule_are_compared_by_what_proxysql_reads(name, one, other, expected):
+    rules = layout("mysql_query_rules")
+    position = rules.index[name]
+    assert same_cell(rules, position, one, other) is expected
+    assert same_cell(rules, position, other, one) is expected
 
 
 @pytest.mark.parametrize(

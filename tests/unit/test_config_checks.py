@@ -8,7 +8,6 @@ from proxyctl.catalog import TABLES, Version, layout_of, parse_version
 from proxyctl.catalog.ddl import create_table
 from proxyctl.config.fast_routing import COMMENT, NEVER, ORIGIN
 from proxyctl.config.patterns import Engine, check_patterns, engine_in_files, engine_of
-from proxyctl.config.row_models import is_required
 from proxyctl.config.rows import default_row
 from proxyctl.state import KEEP
 from tests.unit.config_files import load, mistakes, row
@@ -29,7 +28,7 @@ def test_a_row_with_only_what_is_required_passes_every_constraint(name, version)
         for column, value in zip(layout.columns, default_row(layout), strict=True)
     ]
     for position, column in enumerate(layout.columns):
-        if is_required(column):
+        if column.is_required:
             values[position] = position + 1 if column.is_numeric else ".x"
             if column.choices:
                 values[position] = column.choices[0]
@@ -40,6 +39,19 @@ def test_a_row_with_only_what_is_required_passes_every_constraint(name, version)
     marks = ",".join("?" * len(values))
     connection.execute(f"INSERT INTO {table.sql_name} VALUES ({marks})", values)
     connection.close()
+
+
+def test_what_a_row_means_that_does_not_name_a_column():
+    columns = [(table.name, column) for table in TABLES.values() for column in table.columns]
+    assert {(name, column.name) for name, column in columns if column.kept} == {
+        *((f"{family}_servers", "status") for family in ("mysql", "pgsql")),
+        *((f"{family}_users", "password") for family in ("mysql", "pgsql")),
+    }
+    for name, column in columns:
+        if column.absent is not None:
+            is_rule = name.endswith("_query_rules")
+            assert (column.name, column.absent) == (("active", 1) if is_rule else ("comment", ""))
+        assert not (column.is_required and column.name == "comment"), name
 
 
 @pytest.mark.parametrize(
@@ -67,6 +79,90 @@ def test_a_row_with_only_what_is_required_passes_every_constraint(name, version)
 def test_rows_that_proxysql_refuses_or_ignores(tmp_path, text, said):
     (found,) = mistakes(tmp_path, text)
     assert said in found
+
+
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [([(1, 4), (3, 1)], "2"), ([(3, 1), (1, 4)], "3"), ([(1, 2), (5, 6), (2, 4)], "4")],
+)
+def test_the_row_that_proxysql_ignores_is_named_whichever_comes_first(tmp_path, rows, place):
+    text = "mysql_replication_hostgroups:\n" + "".join(
+        f"  - {{writer_hostgroup: {writer}, reader_hostgroup: {reader}}}\n"
+        for writer, reader in rows
+    )
+    (found,) = mistakes(tmp_path, text)
+    assert found[0] == place
+    assert "belongs to another row already" in found
+
+
+def test_rows_of_families_that_both_load_are_a_warning(tmp_path):
+    text = """
+mysql_galera_hostgroups:
+  - {writer_hostgroup: 1, backup_writer_hostgroup: 2, reader_hostgroup: 3, offline_hostgroup: 4}
+  - {writer_hostgroup: 5, backup_writer_hostgroup: 3, reader_hostgroup: 6, offline_hostgroup: 7}
+"""
+    (warning,) = load(tmp_path, text).desired.warnings
+    assert "hostgroup 3 belongs to another row already" in warning
+    assert "both load" in warning
+
+
+def test_a_rule_that_is_not_active_may_be_wrong(tmp_path):
+    text = """
+mysql_query_rules:
+  - {rule_id: 1, active: false, match_digest: "(("}
+  - {rule_id: 2, active: false, client_addr: "10.%.1", digest: x, re_modifiers: z}
+"""
+    warnings = load(tmp_path, text).desired.warnings
+    assert len(warnings) == 4
+    assert any("would never match, were it active" in warning for warning in warnings)
+    assert sum("the rule is not active" in warning for warning in warnings) == 3
+
+
+def test_a_broken_pattern_that_is_negated_fits_every_query(tmp_path):
+    text = "mysql_query_rules: [{rule_id: 1, match_digest: '((', negate_match_pattern: true}]"
+    assert "negated, it would fit every query" in mistakes(tmp_path, text)[0]
+
+
+def test_a_user_that_is_nothing_may_be_switched_off(tmp_path):
+    user = "{username: a, password: x, frontend: 0, backend: 0, active: %s}"
+    assert mistakes(tmp_path, f"mysql_users: [{user % 'false'}]") == []
+    assert len(mistakes(tmp_path, f"mysql_users: [{user % 'true'}]")) == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "largest"),
+    [
+        ("mysql_servers: [{hostgroup_id: 1, hostname: a, max_latency_ms: %d}]", 4294967),
+        ("proxysql_servers: [{hostname: a, port: %d}]", 65535),
+    ],
+)
+def test_numbers_that_proxysql_would_cut(tmp_path, row, largest):
+    assert mistakes(tmp_path, row % largest) == []
+    assert f"the largest is {largest}" in mistakes(tmp_path, row % (largest + 1))[0]
+
+
+def test_numbers_of_rules_and_flags_may_be_negative(tmp_path):
+    text = """
+mysql_query_rules: [{rule_id: -4}, {rule_id: -1}]
+mysql_query_rules_fast_routing:
+  - {username: u, schemaname: s, flagIN: -1, destination_hostgroup: 1}
+"""
+    assert mistakes(tmp_path, text) == []
+    assert "rule_id" in mistakes(tmp_path, "mysql_query_rules: [{rule_id: -3000000000}]")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("'[1e400]'", "a number that is too large"),
+        ("'[\"\\ud800\"]'", "half a surrogate pair"),
+        ("'[\"\\ud83d\\udc2c\"]'", None),
+        ("'[1e300, 99999999999999999999]'", None),
+    ],
+)
+def test_json_that_would_end_proxysql(tmp_path, text, said):
+    found = mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, attributes: {text}}}]")
+    assert (found == []) if said is None else said in found[0]
 
 
 def test_every_row_that_is_refused_is_named(tmp_path):
@@ -164,7 +260,7 @@ def test_patterns_are_checked_with_the_engine_of_the_files(tmp_path):
 def test_patterns_can_be_checked_again_with_another_engine(tmp_path):
     desired = load(tmp_path, RULES % 1).desired
     assert engine_in_files(desired) is Engine.PCRE
-    found = check_patterns(desired, engine_of("2"))
+    found = check_patterns(desired, engine_of("2")).active
     assert [(mistake.line, mistake.key) for mistake in found] == [
         (4, "mysql_query_rules[0].match_digest"),
         (5, "mysql_query_rules[1].match_pattern"),

@@ -1,5 +1,6 @@
 import pytest
 
+from proxyctl.cli.main import run
 from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
 from proxyctl.config.load import load_project
 from proxyctl.config.mistakes import Mistakes
@@ -43,7 +44,12 @@ def test_an_empty_folder_is_a_mistake(tmp_path):
 
 def test_a_file_has_to_be_utf_8(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"version: 1\n# caf\xe9\n")
-    assert "a.yaml:2:1: not UTF-8: byte 0xE9" in said(Sources((str(tmp_path),)))[0]
+    (found,) = said(Sources((str(tmp_path),)))
+    assert found.endswith(
+        "a.yaml:2:6: not UTF-8: byte 0xE9 fits no character\n  hint: save the file as UTF-8"
+    )
+    (tmp_path / "a.yaml").write_bytes("version: 1\n".encode("utf-16"))
+    assert "hint: save the file as UTF-8, it is UTF-16" in said(Sources((str(tmp_path),)))[0]
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path):
@@ -89,3 +95,17 @@ def test_restricted_paths_hold_for_everything_a_file_names(tmp_path):
     found = said(Sources((str(inside),), restrict_paths=True))
     assert len(found) == 4
     assert all("leads out of the folders" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--var", "a=1", "--var", "a=2"], "--var a: given twice"),
+        (["--var", "my-env=1"], "--var my-env: expected NAME=VALUE"),
+        (["-f", ""], "--file: an empty path"),
+    ],
+)
+def test_options_about_files_that_make_no_sense(tmp_path, monkeypatch, capsys, options, said):
+    monkeypatch.chdir(tmp_path)
+    assert run(["validate", *options]) == 64
+    assert said in capsys.readouterr().err

@@ -4,14 +4,17 @@ import json
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from proxyctl.catalog import TABLES, Kind, layout_of, parse_version
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.load import Sources, load_project
-from proxyctl.config.row_models import is_required, limits
+from proxyctl.config.row_models import limits
+from proxyctl.config.schema import json_schema
 from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
 from proxyctl.errors import ConfigError
 
+SCHEMA = Draft202012Validator(json_schema())
 KEYS = sorted(
     {column.name for table in TABLES.values() for column in table.columns}
     | {"name", "id", "nodes", "node_defaults", "hostgroup", "tables", "schemas", "hostgroups"}
@@ -55,7 +58,7 @@ def field_of(column, *, wild):
 def rows_of(name, *, wild):
     layout = layout_of(TABLES[name], parse_version("3.0.0"))
     fields = {column.name: field_of(column, wild=wild) for column in layout.columns}
-    required = {column.name for column in layout.columns if is_required(column)}
+    required = {column.name for column in layout.columns if column.is_required}
     return st.lists(
         st.fixed_dictionaries(
             {name: field for name, field in fields.items() if name in required},
@@ -130,6 +133,8 @@ def test_any_file_gives_a_project_or_mistakes(tmp_path, content, version):
     if isinstance(found, ConfigError):
         assert all(m.line for m in found.mistakes), [m.text() for m in found.mistakes]
         return
+    # What an editor underlines is what `validate` refuses.
+    assert [error.message for error in SCHEMA.iter_errors(content)] == []
     for table in found.desired.tables.values():
         for key, row in table.rows.items():
             assert len(row) == len(table.layout.columns)

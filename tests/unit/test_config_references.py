@@ -70,3 +70,51 @@ def test_the_password_of_an_instance_is_resolved_when_it_is_needed(tmp_path, mon
     assert a.password() == "hunter2"
     assert "hunter2" not in repr(a)
     assert "clear" not in repr(b)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ("{evn: X}", "did you mean 'env'? write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"),
+        ("{env: ''}", "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"),
+        ("{env: X, file: z}", "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql_users: [{username: app, password: %s}]",
+        "variables: {mysql-monitor_password: %s}",
+        "instances: [{name: a, host: h, password: %s}]",
+    ],
+)
+def test_a_mapping_that_is_no_reference_is_one_mistake(tmp_path, text, wrong, hint):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text.replace("%s", wrong))
+    (mistake,) = caught.value.mistakes
+    assert mistake.message.endswith("got a mapping")
+    assert mistake.hint == hint
+
+
+def test_a_secret_that_somebody_forgot_to_fill_is_a_mistake(tmp_path, monkeypatch):
+    monkeypatch.setenv("EMPTY", "")
+    for text in (
+        "mysql_users: [{username: app, password: {env: EMPTY}}]",
+        "variables: {mysql-monitor_password: {env: EMPTY}}",
+    ):
+        (found,) = mistakes(tmp_path, text)
+        assert found.endswith("password: the environment variable EMPTY is empty")
+    (found,) = mistakes(
+        tmp_path, "mysql_users: [{username: app, password: {file: none}}]", none="\n"
+    )
+    assert found.endswith("the file none is empty")
+    (instance,) = load(
+        tmp_path, "instances: [{name: a, host: h, password: {env: EMPTY}}]"
+    ).instances
+    with pytest.raises(ConfigError) as caught:
+        instance.password()
+    assert caught.value.mistakes[0].message == "the environment variable EMPTY is empty"
+    rows = load(
+        tmp_path, "mysql_users: [{username: app, password: '', comment: {env: EMPTY}}]"
+    ).desired.tables["mysql_users"]
+    assert row(rows, "app", 1)["password"] == ""

@@ -7,9 +7,9 @@ from jsonschema import Draft202012Validator
 from proxyctl.catalog import TABLES, layout_of, parse_version
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
 from proxyctl.config.files import without_marks
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.load import Sources, load_project, rendered_texts
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.row_models import is_required, limits
+from proxyctl.config.row_models import limits
 from proxyctl.config.schema import DIALECT, json_schema
 from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.yaml_reader import read_yaml
@@ -94,12 +94,41 @@ VALID_FILES = sorted(
 )
 
 
+TEMPLATES = sorted(
+    path for folder in ("examples", "templates") for path in (ROOT / folder).rglob("*.j2")
+)
+
+
 def test_there_are_valid_files():
     assert len(VALID_FILES) > 10
+    assert TEMPLATES
 
 
 @pytest.mark.parametrize("path", VALID_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_valid_file_fits(path):
+    assert errors_in(document_in(path)) == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_template_renders_to_fits(path):
+    (found,) = rendered_texts(Sources((str(path),)))
+    assert errors_in(read_yaml(found.text, found.path, Mistakes()).root) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql_servers: [{hostname: a, status: Offline_Soft, use_ssl: 1}]",
+        "mysql_servers: [{hostname: {hex: '61 62'}}]",
+        "variables: {mysql-monitor_enabled: 1, mysql-commands_stats: false}",
+        "guards: {empty_hostgroup: off}",
+        "manage: {ignore: {mysql_servers: [weight]}}\nmysql_servers: []",
+    ],
+)
+def test_what_is_right_fits(tmp_path, text):
+    path = tmp_path / "proxyctl.yaml"
+    path.write_text(f"version: 1\n{text}\n")
+    load_project(Sources((str(path),)))
     assert errors_in(document_in(path)) == []
 
 
@@ -113,7 +142,7 @@ def some_value(column):
 @pytest.mark.parametrize("name", TABLE_SECTIONS)
 def test_a_row_of_mandatory_columns_fits(name, version):
     layout = layout_of(TABLES[name], parse_version(version))
-    row = {column.name: some_value(column) for column in layout.columns if is_required(column)}
+    row = {column.name: some_value(column) for column in layout.columns if column.is_required}
     assert errors_in({name: [row]}) == []
 
 
@@ -133,6 +162,15 @@ def test_a_row_of_mandatory_columns_fits(name, version):
         "instances: [{name: x, host: h, socket: s}]",
         "hostgroups: {'10': {id: 10}}",
         "hostgroups: {'': {id: 10}}",
+        "hostgroups: {'On': {id: 10}}",
+        "mysql_servers: {csv: ''}",
+        "manage: {mysql_query_rules: {}}",
+        "manage: {mysql_query_rules: {rule_id: []}}",
+        "manage: {ignore: {mysql_query_rules: [rule_id]}}",
+        "manage: {ignore: {mysql_query_rules: [nothing]}}",
+        "mysql_servers: [{hostname: {hex: abc}}]",
+        "mysql_servers: [{hostname: a, status: UP}]",
+        "variables: {mysql-monitor_enabled: 2}",
     ],
 )
 def test_what_is_a_mistake_does_not_fit(tmp_path, text):

@@ -74,3 +74,16 @@ def test_a_scope_for_a_table_that_no_section_has_is_only_a_warning(tmp_path):
     assert project.desired.warnings == (
         "manage: mysql_users is in no section, so nothing of it is managed",
     )
+
+
+@pytest.mark.parametrize(
+    ("manage", "said"),
+    [
+        ("{}", "2: manage.mysql_query_rules: no key column"),
+        ("{rule_id: []}", "2: manage.mysql_query_rules.rule_id: an empty list"),
+    ],
+)
+def test_a_scope_that_says_nothing_is_a_mistake(tmp_path, manage, said):
+    text = f"mysql_query_rules: []\nmanage: {{mysql_query_rules: {manage}}}"
+    (found,) = mistakes(tmp_path, text)
+    assert found.startswith(said)

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from proxyctl.errors import ConfigError
 from proxyctl.state import KEEP
 from tests.unit.config_files import load, mistakes, row
 
@@ -106,5 +107,54 @@ def test_a_file_that_cannot_be_read_is_a_mistake_where_it_is_named(tmp_path):
     (found,) = mistakes(tmp_path, "version: 1\nmysql_users: {csv: nothing.csv}")
     assert found == "2: mysql_users.csv: nothing.csv: no such file or directory"
     (tmp_path / "latin1.csv").write_bytes(b"username\n\xe9\n")
-    (found,) = mistakes(tmp_path, "mysql_users: {csv: latin1.csv}")
-    assert "not UTF-8: byte 0xE9 fits no character (line 2)" in found
+    assert mistakes(tmp_path, "mysql_users: {csv: ''}") == [
+        "1: mysql_users: expected a list of rows"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
+    (tmp_path / "rows").write_bytes(b"username\nab\xe9\n")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, f"mysql_users: {{{kind}: rows}}")
+    assert [mistake.text() for mistake in caught.value.mistakes] == [
+        f"{tmp_path}/rows:2:3: not UTF-8: byte 0xE9 fits no character\n"
+        "  hint: save the file as UTF-8"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"rule_id": 1, "comment": "\\ud800"}', "not JSON: half a surrogate pair"),
+        ('{"rule_id": 1, "comment": "\\udcff"}', "not JSON: half a surrogate pair"),
+        ('{"rule_id": 1, "\\ud800": 1}', "not JSON: half a surrogate pair"),
+        ('{"rule_id": 1, "attributes": {"a": ["\\ud800"]}}', "not JSON: half a surrogate pair"),
+        ('{"rule_id": 1, "attributes": ' + "[" * 100_000, "not JSON: nested too deep"),
+        ('{"rule_id": ' + "9" * 5000 + "}", "not JSON: a number with too many digits"),
+        ('{"rule_id": NaN}', "not JSON: NaN is no JSON number"),
+        ('{"rule_id": 1, "rule_id": 2}', "not JSON: the key 'rule_id' stands twice"),
+    ],
+)
+def test_json_that_only_python_understands(tmp_path, content, said):
+    text = "mysql_query_rules: {jsonl: r.jsonl}"
+    (found,) = mistakes(tmp_path, text, r__jsonl=f'{{"rule_id": 7}}\n{content}\n')
+    assert found.startswith(f"2: : {said}")
+
+
+def test_a_whole_surrogate_pair_is_a_character(tmp_path):
+    content = '{"rule_id": 1, "comment": "\\ud83d\\ude00"}'
+    project = load(tmp_path, "mysql_query_rules: {jsonl: r.jsonl}", r__jsonl=content)
+    assert row(project.desired.tables["mysql_query_rules"], 1)["comment"] == "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("\n\n", "1: : no header: the first line names the columns"),
+        ("username;password\na;b\n", "1: : one column only: 'username;password'"),
+        ("username\nab\0c\n", "2: : a NUL character cannot be stored in ProxySQL"),
+    ],
+)
+def test_csv_that_is_none(tmp_path, content, said):
+    assert mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content) == [said]

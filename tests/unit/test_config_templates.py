@@ -82,6 +82,119 @@ def test_the_sandbox_holds(tmp_path, text):
     assert "template: " in said(tmp_path, text, names=[])[0]
 
 
+DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{% for n in range(m) %}{% endfor %}", "'m' is undefined"),
+        ("{{ 'x'|center(m) }}", "'m' is undefined"),
+        ("{% for n in range('3') %}{% endfor %}", "range takes integers, got str '3'"),
+        ("{% for n in range(10 ** 12) %}{% endfor %}", "a range of more than 100,000 numbers"),
+        (
+            "{% for n in range(9999) %}{% for m in range(9999) %}{% endfor %}{% endfor %}",
+            "more than 2,000,000 steps; loops in loops multiply",
+        ),
+        ("{{ ('x' * 100000) * 100000 }}", "a multiplication makes more than 1,000,000 items"),
+        ("{{ [1] * 10 ** 9 }}", "a multiplication makes more than 1,000,000 items"),
+        ("{{ '%1000000000d' % 1 }}", "a width above 9,999"),
+        ("{{ '%*d' % (10 ** 9, 1) }}", "a width above 9,999"),
+        ("{{ '%.1000000000f'|format(1) }}", "a width above 9,999"),
+        ("{{ '{:1000000000d}'.format(1) }}", "a width above 9,999"),
+        ("{{ '{:{w}d}'.format(1, w=10 ** 9) }}", "a width above 9,999"),
+        ("{{ 'a'|center(10 ** 9) }}", "a text or list of more than"),
+        ("{{ 'a'.zfill(10 ** 9) }}", "a text or list of more than"),
+        ("{{ ['a']|map('center', 10 ** 9)|list }}", "a text or list of more than"),
+        ("{{ 'a\nb'|indent(10 ** 9) }}", "a text or list of more than"),
+        ("{{ [1]|batch(10 ** 9, 'x')|list }}", "a text or list of more than"),
+        ("{{ ('a' * 10 ** 5).replace('a', 'b' * 10 ** 5) }}", "a text or list of more than"),
+        ("{{ ('a' * 10 ** 5)|replace('a', 'b' * 10 ** 5) }}", "a text or list of more than"),
+        ("{{ ('b' * 10 ** 5).join('a' * 10 ** 5) }}", "a text or list of more than"),
+        ("{{ ('a' * 10 ** 5)|join('b' * 10 ** 5) }}", "a text or list of more than"),
+        ("{{ ['a' * 10 ** 5] * 1000 }}", "a text or list of more than"),
+        (DOUBLED.replace("%s", "{% set ns.x = ns.x + ns.x %}"), "a text or list of more than"),
+        (DOUBLED.replace("%s", "{% set ns.x = ns.x ~ ns.x %}"), "a text or list of more than"),
+        (
+            DOUBLED.replace("%s", "{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}"),
+            "a text or list of more than",
+        ),
+        (
+            "{% macro m(x) %}{{ x }}{{ x }}{% endmacro %}"
+            + DOUBLED.replace("%s", "{% set ns.x = m(ns.x) %}"),
+            "a text or list of more than",
+        ),
+        ("{{ (10 ** 1000) ** 1000 }}", "a number of more than 1,000 digits"),
+        ("{{ (10 ** 1000) * (10 ** 1000) }}", "a number of more than 1,000 digits"),
+        ("{{ 'a'.translate({97: 'b'}) }}", "access to attribute 'translate'"),
+        ("{{ lipsum(n=10 ** 9) }}", "'lipsum' is undefined"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "nests too deep"),
+        ("{% for n in [1] recursive %}{{ loop([1]) }}{% endfor %}", "nests too deep"),
+    ],
+)
+def test_nothing_runs_away(tmp_path, text, reason):
+    (found,) = said(tmp_path, "a: 1\n" + text)
+    where, _, message = found.partition(": template: ")
+    assert (where, message[: len(reason)]) == (f"{tmp_path}/a.yaml.j2:2:1", reason) or (
+        reason in message and where.endswith((":2:1", ":3:1"))
+    )
+
+
+def test_what_is_no_larger_than_a_configuration_works_as_ever(tmp_path):
+    text = (
+        "{% for row in [1, 2, 3]|batch(2, '-') %}{{ row|join('/') ~ loop.length }} {% endfor %}"
+        "{{ '%03d|%s' % (7, 'x') }} {{ '{:>4}'.format('y') }} {{ 'z'|center(3) }} {{ 6 * '-' }}"
+        "{% set block %}\n{{ 'a\nb'|indent(2, true) }}{% endset %}{{ block|replace('a', 'c') }}"
+    )
+    assert render(tmp_path, text) == "1/22 3/-2 007|x    y  z  ------\n  c\n  b"
+
+
+def test_a_var_that_no_template_names_is_a_mistake(tmp_path):
+    assert said(tmp_path, "# {{ env }}{% if false %}{{ zone }}{% endif %}", zone=1, evn=2) == [
+        f"{tmp_path}/a.yaml.j2:1:1: template: 'env' is undefined\n  hint: did you mean 'evn'?"
+    ]
+    assert said(tmp_path, "# {{ env|default('x') }}", evn=2) == [
+        "--var evn: no template uses it\n  hint: did you mean 'env'?"
+    ]
+
+
+def test_a_var_may_be_named_in_an_include_that_is_not_reached(tmp_path):
+    write(tmp_path, "{{ zone }}{% import 'deeper.inc' as d %}", "part.inc")
+    write(tmp_path, "{{ env }}", "deeper.inc")
+    text = "{% if false %}{% include 'part.inc' %}{% endif %}"
+    assert render(tmp_path, text, zone=1, env=2) == ""
+    assert said(tmp_path, text, zone=1, other=2) == ["--var other: no template uses it"]
+
+
+def test_where_an_include_has_a_name_that_is_worked_out_nothing_is_said_of_vars(tmp_path):
+    write(tmp_path, "# {{ zone }}", "eu.inc")
+    assert render(tmp_path, "{% include env ~ '.inc' %}", zone=1, env="eu", other=2) == "# 1"
+
+
+def test_a_var_without_any_template_is_a_mistake(tmp_path):
+    path = write(tmp_path, "version: 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_project(Sources((path,), {"env": "prod"}))
+    assert [mistake.text() for mistake in caught.value.mistakes] == [
+        "--var env: no template uses it\n  hint: only *.j2 files are templates"
+    ]
+
+
+def test_what_an_instance_brings_along_need_not_be_used(tmp_path):
+    path = write(tmp_path, "# {{ zone }}", "a.yaml.j2")
+    sources = Sources((path,), {"zone": "eu"}, instance_vars={"zone": "us", "rack": 5})
+    assert rendered_texts(sources)[0].text == "# eu"
+
+
+def test_a_var_file_is_read_even_without_a_template(tmp_path):
+    path = write(tmp_path, "version: 1\n")
+    for name, text in (("missing.yaml", None), ("list.yaml", "- a\n")):
+        if text:
+            write(tmp_path, text, name)
+        with pytest.raises(ConfigError):
+            load_project(Sources((path,), var_files=(str(tmp_path / name),)))
+
+
 def test_the_output_is_bounded(tmp_path):
     text = "{% for a in range(1000) %}{% for b in range(1000) %}" + "x" * 100
     text += "{% endfor %}{% endfor %}"

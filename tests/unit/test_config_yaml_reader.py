@@ -98,9 +98,30 @@ def test_a_quoted_merge_key_is_a_key():
 def test_tags():
     assert value("[!!str 010, !!int 5, !!map {a: 1}, ! on]") == ["010", 5, {"a": 1}, "on"]
     for text in ("a: !!python/object:os.system x", "a: !secret x", "a: !!int x", "a: !!set {x}"):
-        _, mistakes = read(text)
+        root, mistakes = read(text)
         assert len(mistakes) == 1
         assert "unknown tag" in mistakes[0]
+        assert root == {"a": UNUSABLE}
+    assert read("!!omap [a]")[0] is UNUSABLE
+
+
+def test_off_is_a_word_where_no_boolean_can_stand():
+    assert value("{empty_hostgroup: off, mode: OFF}") == {"empty_hostgroup": "off", "mode": "OFF"}
+    for text in ("weight: off", "mode: off", "empty_hostgroup: no", "[off]"):
+        assert len(read(text)[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a:\n\t- b\n", "indent with blanks: YAML takes no tabs for that"),
+        ("a: @b\n", "quote a text that begins with @"),
+        ("a: b: c\n", "quote a text that holds a colon and a blank"),
+    ],
+)
+def test_the_way_out_of_a_mistake_that_many_make(text, hint):
+    _, (mistake,) = read(text)
+    assert mistake.endswith(f"hint: {hint}")
 
 
 @pytest.mark.parametrize(

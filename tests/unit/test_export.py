@@ -1,11 +1,12 @@
-"""What an export does with passwords."""
+"""What an export does with passwords, and with rows that RUNTIME does not show."""
 
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
-from proxyctl.export import Exported, from_runtime, with_secrets
+from proxyctl.export import Exported, from_runtime, passed_over, with_secrets
 from proxyctl.passwords import native_hash
-from proxyctl.state import KEEP
+from proxyctl.runtime_image import runtime_image
+from proxyctl.state import KEEP, Layer, Rows
 from tests import build
 
 VERSION = Version(3, 0, 0)
@@ -60,3 +61,55 @@ def test_an_inactive_user_of_memory_does_not_clash_with_half_of_it_at_runtime():
     )
     found = from_runtime(build.layout("mysql_users"), runtime, memory)
     assert set(found) == {("u", 0), ("v", 1)}
+
+
+def shown(table: str, memory: Rows) -> Rows:
+    return dict(runtime_image(build.layout(table), memory))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("table", "given"),
+    [
+        ("mysql_query_rules", [{"rule_id": 1, "active": 0}, {"rule_id": 2}]),
+        ("mysql_query_rules", [{"rule_id": 1, "client_addr": "10.%.1"}, {"rule_id": 2}]),
+        ("mysql_users", [{"username": "u", "default_hostgroup": -1}, {"username": "v"}]),
+        ("mysql_servers", [{"hostname": "h", "status": "OFFLINE_HARD"}, {"hostname": "i"}]),
+        (
+            "mysql_replication_hostgroups",
+            [{"writer_hostgroup": w, "reader_hostgroup": w + 1} for w in (1, 2)],
+        ),
+        (
+            "mysql_galera_hostgroups",
+            [
+                {
+                    "writer_hostgroup": first,
+                    "backup_writer_hostgroup": first + 1,
+                    "reader_hostgroup": first + 10,
+                    "offline_hostgroup": first + 20,
+                    "active": active,
+                }
+                for first, active in ((1, 1), (2, 0))
+            ],
+        ),
+    ],
+)
+def test_what_runtime_does_not_show_comes_from_memory(table, given):
+    memory = build.rows(table, *given)
+    assert from_runtime(build.layout(table), shown(table, memory), memory) == memory
+
+
+def test_a_row_that_runtime_still_shows_is_not_passed_over():
+    layout = build.layout("mysql_query_rules")
+    memory = build.rows(layout.name, {"rule_id": 1, "client_addr": "1%1"})
+    runtime = build.rows(layout.name, {"rule_id": 1, "client_addr": "1%"})
+    assert from_runtime(layout, runtime, memory) == runtime
+    assert passed_over(layout, Layer.RUNTIME, runtime, memory) == {}
+    assert list(passed_over(layout, Layer.RUNTIME, {}, memory)) == [(1,)]
+    assert list(passed_over(layout, Layer.DISK, memory, {})) == [(1,)]
+
+
+def test_a_server_that_memory_switched_off_and_nobody_loaded_is_what_runs():
+    layout = build.layout("mysql_servers")
+    runtime = build.rows(layout.name, {"hostname": "h", "status": "ONLINE"})
+    memory = build.rows(layout.name, {"hostname": "h", "status": "OFFLINE_HARD"})
+    assert from_runtime(layout, runtime, memory) == runtime

@@ -198,7 +198,7 @@ def test_entries_as_proxysql_takes_them() -> None:
         " you mean mysql_query_rules?",
         "p.cnf:28: proxysql_server: ProxySQL does not know this key",
         "p.cnf:29: scheduler: an array [ ], where a list ( ) is needed",
-        "p.cnf:14: mysql_users: admin is an administrator too: that login stops working",
+        "p.cnf:18: mysql_users: admin is an administrator too: that login stops working",
     ]
 
 

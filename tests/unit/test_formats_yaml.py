@@ -12,16 +12,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxyctl.catalog import REFERENCE, TABLES, Kind, Layout, Value, layout_of
+from proxyctl.catalog import Kind, Layout, Value
 from proxyctl.config.files import Sources
 from proxyctl.config.load import load_project
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.rows import default_row
 from proxyctl.config.yaml_reader import read_yaml
 from proxyctl.formats.yaml_writer import (
     Commented,
     EnvRef,
-    file_default,
     quoted,
     write_document,
 )
@@ -242,15 +240,6 @@ def test_json_columns(text: str, shown: str) -> None:
     assert f"attributes: {shown}}}" in found
     read = both_readers(found)["mysql_users"][0]["attributes"]
     assert read == text or read == json.loads(text)
-
-
-def test_defaults_are_those_of_the_files() -> None:
-    """The files' compiler has the same defaults; neither side may import the other."""
-    for table in TABLES.values():
-        of = layout_of(table, REFERENCE)
-        for column, value in zip(of.columns, default_row(of), strict=True):
-            if value is not KEEP:
-                assert file_default(of, column) == value, (of.name, column.name)
 
 
 # Rows through the whole reader ----------------------------------------------------------------

@@ -1,0 +1,161 @@
+"""Rows that come from elsewhere as a file that is accepted."""
+
+import pytest
+
+from proxyctl.catalog import REFERENCE, Column, Layout
+from proxyctl.config.load import mistakes_in
+from proxyctl.export import Exported
+from proxyctl.formats.exported import exported_text
+from proxyctl.formats.takeover import _is_plain, _limits
+from proxyctl.formats.yaml_writer import places_in
+from tests.build import layout, row
+
+RULES, USERS = "mysql_query_rules", "mysql_users"
+
+
+def written(exported: Exported) -> str:
+    return exported_text(
+        exported, "yaml", "clear", check=lambda text: mistakes_in(text, exported.version)
+    )
+
+
+def exported_rows(table, *given, of=None):
+    exported = Exported(REFERENCE)
+    exported.layouts[table] = of or layout(table)
+    exported.tables[table] = [row(table, **one) for one in given]
+    return exported
+
+
+def test_a_cell_is_written_as_it_is_read_and_said():
+    exported = exported_rows(RULES, {"rule_id": 1, "re_modifiers": "CASELESS;GLOBAL"})
+    assert "  - {rule_id: 1}\n" in written(exported)
+    assert exported.warnings == [
+        "mysql_query_rules 1: re_modifiers 'CASELESS;GLOBAL' is written as 'CASELESS', which is"
+        " what ProxySQL makes of it"
+    ]
+
+
+def test_a_long_text_is_not_repeated_as_a_whole():
+    exported = exported_rows(RULES, {"rule_id": 1, "digest": "x" * 1000})
+    written(exported)
+    assert len(exported.warnings[0]) < 200
+
+
+def test_a_refused_row_stands_in_the_file_as_a_comment_above_its_section():
+    exported = exported_rows(
+        RULES,
+        {"rule_id": 1, "match_digest": "(("},
+        {"rule_id": 2, "match_digest": "ok"},
+        {"rule_id": 3, "match_digest": "(("},
+    )
+    lines = written(exported).splitlines()
+    assert lines[-5:] == [
+        lines[-5],
+        "#   - {rule_id: 1, match_digest: '(('}",
+        "#   - {rule_id: 3, match_digest: '(('}",
+        "mysql_query_rules:",
+        "  - {rule_id: 2, match_digest: ok}",
+    ]
+    assert lines[-5].startswith("# left out: match_digest: not a regular expression for PCRE")
+    (warning,) = exported.warnings
+    assert warning.startswith("mysql_query_rules 1, 3: left out")
+    assert warning.endswith("a plan of this file deletes it")
+
+
+def test_a_section_of_which_nothing_is_left_is_only_a_comment():
+    exported = exported_rows(RULES, {"rule_id": 1, "match_digest": "(("})
+    text = written(exported)
+    assert "mysql_query_rules" not in text
+    assert text.endswith("#   - {rule_id: 1, match_digest: '(('}\n")
+    assert "deletes" not in exported.warnings[0]
+
+
+def test_only_one_of_two_rows_that_cannot_stand_together_is_left_out():
+    table = "mysql_galera_hostgroups"
+    hostgroups = ("writer", "backup_writer", "reader", "offline")
+    given = [
+        {f"{role}_hostgroup": first + n for n, role in enumerate(hostgroups)} for first in (1, 4)
+    ]
+    exported = exported_rows(table, *given)
+    assert "  - {writer_hostgroup: 1," in written(exported)
+    assert list(exported.left_out[table]) == [(4,)]
+
+
+def test_a_refused_variable_is_a_comment():
+    exported = Exported(REFERENCE, variables={"mysql-eventslog_filename": "x/"})
+    text = written(exported)
+    assert "  # mysql-eventslog_filename: x/   # left out: expected the name of a file" in text
+    assert exported.warnings[0].startswith("mysql-eventslog_filename: left out")
+
+
+def test_each_row_of_an_imported_file_is_said_at_its_place():
+    exported = exported_rows(
+        RULES,
+        {"rule_id": 1, "match_digest": "(("},
+        {"rule_id": 2, "match_digest": "(("},
+        {"rule_id": 3, "digest": "abc"},
+        {"rule_id": 4},
+    )
+    exported.places = {(RULES, (n,)): f"p.cnf:{n}" for n in range(1, 5)}
+    written(exported)
+    assert [warning.split(": ")[:2] for warning in exported.warnings] == [
+        ["p.cnf:3", "mysql_query_rules 3"],
+        ["p.cnf:1", "mysql_query_rules 1"],
+        ["p.cnf:2", "mysql_query_rules 2"],
+    ]
+
+
+def test_a_column_that_only_the_instance_knows_is_not_written():
+    of = layout(RULES)
+    newer = Layout(of.table, (*of.columns, Column("colour", "VARCHAR", default="red")))
+    exported = Exported(REFERENCE, {RULES: newer})
+    exported.tables[RULES] = [
+        (*row(RULES, rule_id=1), "red"),
+        (*row(RULES, rule_id=2), "blue"),
+    ]
+    assert "colour" not in written(exported)
+    assert exported.warnings == [
+        "mysql_query_rules 2: colour: proxyctl does not know this column; plans leave it alone"
+    ]
+
+
+def test_json_that_is_not_utf8_is_left_out():
+    exported = exported_rows(USERS, {"username": "u", "attributes": '["\udce9"]'})
+    assert "mysql_users" not in written(exported)
+    assert "JSON in a file is UTF-8" in exported.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_plain"),
+    [
+        ({}, True),
+        ({"password": None, "default_schema": None}, True),
+        ({"comment": "it's \\ 東京 \udce9"}, True),
+        ({"comment": "a\0b"}, False),
+        ({"default_hostgroup": -1}, False),
+        ({"default_hostgroup": 2**31}, False),
+        ({"default_hostgroup": "1"}, False),
+        ({"max_connections": 1.0}, False),
+        ({"frontend": 0}, False),
+        ({"use_ssl": 2}, False),
+        ({"attributes": "{}"}, False),
+    ],
+)
+def test_only_plain_rows_of_large_tables_are_not_checked(given, is_plain):
+    limits = [_limits(column) for column in layout(USERS).columns]
+    cells = row(USERS, username="u", **given)
+    assert all(map(_is_plain, cells, limits)) is is_plain
+    exported = exported_rows(USERS, {"username": "u", **given})
+    if is_plain:
+        assert mistakes_in(written(exported), REFERENCE) == []
+
+
+def test_the_lines_of_a_document_are_found_again():
+    text = (
+        "# x:\nversion: 1\n\nvariables:\n  # mysql-a: 1\n  mysql-b: 2\n\n"
+        "mysql_users:\n  - {username: a}\n  - {username: 'mysql_servers:'}\n\n"
+        "# left out\n#   - {id: 1}\nscheduler:\n  - {id: 2}\n"
+    )
+    found = places_in(text)
+    assert found[6] == ("variables", "mysql-b")
+    assert [found[n] for n in (9, 10, 15)] == [(USERS, 0), (USERS, 1), ("scheduler", 0)]
