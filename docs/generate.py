@@ -13,7 +13,7 @@ from typing import Any
 
 from docs import notes
 from proxyctl import errors
-from proxyctl.catalog import TABLES, Column, Layout, Table
+from proxyctl.catalog import MAX_INT, TABLES, Column, Layout, Table
 from proxyctl.catalog.variables import (
     CHOICES,
     READ_ONLY,
@@ -25,8 +25,7 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.cli.app import build
 from proxyctl.config.models import section_adapter
-from proxyctl.config.row_limits import MAX_INT
-from proxyctl.config.row_models import expected, is_required
+from proxyctl.config.row_models import expected
 from proxyctl.config.sections import SPECIAL
 from proxyctl.starters import starter_names
 
@@ -285,7 +284,7 @@ def _column(table: Table, column: Column) -> tuple[str, str, str]:
 
 
 def _column_default(column: Column) -> str:
-    if is_required(column):
+    if column.is_required:
         return "required"
     if column.name in notes.DEFAULT:
         return notes.DEFAULT[column.name]

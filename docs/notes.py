@@ -59,8 +59,9 @@ routing is skipped. `export` writes `false` for an instance that skips it.""",
 TABLE_SECTIONS = """\
 Each section below is a table of ProxySQL, as a list of rows. It may also be `{csv: FILE}` (the
 first line names the columns; an empty field is absent, `\\N` is NULL) or `{jsonl: FILE}` (a JSON
-object a line), relative to the YAML file. A section that is there makes the whole table managed: a
-row that is in no file is deleted."""
+object a line), relative to the YAML file: see [tables from CSV or JSON
+lines](../how-to/large-tables.md). A section that is there makes the whole table managed: a row that
+is in no file is deleted."""
 
 MODELS = {
     "Expectation": "expect",

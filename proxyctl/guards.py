@@ -84,14 +84,17 @@ def emptied_hostgroups(
 ) -> Iterator[str]:
     """Yield a message for each used hostgroup that has an ONLINE server now and would have none.
 
-    Afterwards is what the last LOAD brings. `module`: MYSQL SERVERS.
+    Afterwards is what the last LOAD brings. Outside families a SHUNNED server counts as ONLINE now:
+    ProxySQL tries it again. `module`: MYSQL SERVERS.
     """
     survey = module.surveys["mysql_servers"]
     layout = survey.layout
     if not survey.changes[Layer.RUNTIME]:
         return
     loaded = module.images[-1]["mysql_servers"] if module.images else survey.target
-    before = _served(layout, survey.runtime or {}, families)
+    in_families = {hostgroup for family in families for hostgroup in family.hostgroups}
+    shunned = _having(layout, survey.runtime or {}, "SHUNNED") - in_families
+    before = _served(layout, survey.runtime or {}, families) | shunned
     after = _served(layout, loaded, families)
 
     def shown(hostgroup: Value) -> str:
@@ -115,7 +118,7 @@ def _served(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset
     The monitor fills all hostgroups of a family from one healthy node. The offline hostgroup is
     where it keeps the others.
     """
-    online = _with_online(layout, rows)
+    online = _having(layout, rows, "ONLINE")
     for family in families:
         healthy = family.hostgroups - {family.offline}
         if online & healthy:
@@ -123,16 +126,19 @@ def _served(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset
     return frozenset(online)
 
 
-def _with_online(layout: Layout, rows: Rows) -> set[Value]:
-    hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
-    return {row[hostgroup] for row in rows.values() if str(row[status]).upper() == "ONLINE"}
+def _having(layout: Layout, rows: Rows, status: str) -> set[Value]:
+    """Return the hostgroups with a server whose status begins so."""
+    hostgroup, position = layout.index["hostgroup_id"], layout.index["status"]
+    return {
+        row[hostgroup] for row in rows.values() if str(row[position]).upper().startswith(status)
+    }
 
 
 def _families_of_waiting_nodes(
     layout: Layout, loaded: Rows, families: Iterable[Family]
 ) -> dict[Value, Family]:
     """Return, by hostgroup, the families with nodes that wait in the offline hostgroup."""
-    online = _with_online(layout, loaded)
+    online = _having(layout, loaded, "ONLINE")
     return {
         hostgroup: family
         for family in families

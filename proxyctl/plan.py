@@ -15,10 +15,11 @@ from functools import cached_property
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
 from proxyctl.compare import Difference
-from proxyctl.families import Family, placed_rows, with_successors
+from proxyctl.families import Family
+from proxyctl.placement import placed_rows, with_successors
 from proxyctl.sql import Statement, is_secret, transition
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Where
-from proxyctl.survey import Surroundings, TableSurvey, one_key_a_node, value_of
+from proxyctl.survey import Surroundings, TableSurvey, in_loads, one_key_a_node, value_of
 
 ADD, CHANGE, DELETE = "add", "change", "delete"
 
@@ -67,7 +68,7 @@ class Change:
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; of a new row those that are not ProxySQL's defaults."""
+        """The fields that differ; of a new row those that files name."""
         if self.shown.desired is None:
             return ()
         if self.shown.current is None:
@@ -94,9 +95,10 @@ class ModulePlan:
     """One admin module: its changes, and whether it is LOADed and SAVEd.
 
     Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
-    in the union step). `final` is what MEMORY holds before the SAVE. `surveys` has every table of
-    the module that was read. Rows that are the survey's `memory` object need no statement.
-    `included` are other people's edits in MEMORY that go along with the LOAD or SAVE.
+    in the union step, and for ADMIN VARIABLES where a checksum comes back on). `final` is what
+    MEMORY holds before the SAVE. `surveys` has every table of the module that was read. Rows that
+    are the survey's `memory` object need no statement. `included` are other people's edits in
+    MEMORY that go along with the LOAD or SAVE.
     """
 
     module: AdminModule
@@ -334,11 +336,10 @@ def _field(layout: Layout, position: int, current: Row | None, desired: DesiredR
 
 
 def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
-    """Yield the fields of a new row that are not ProxySQL's defaults."""
+    """Yield the fields of a new row that the files have to name to have them so."""
     for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
-        # A column without a default that must not be NULL holds '' where nothing is said.
-        default = "" if column.notnull and column.default is None else column.default
-        if position not in layout.key_index and cell is not KEEP and cell != default:
+        is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
+        if is_said and position not in layout.key_index:
             yield _field(layout, position, None, desired)
 
 
@@ -363,6 +364,10 @@ def complete_images(
         plan.final = {name: survey.target for name, survey in plan.surveys.items()}
         if plan.load and plan.name == "MYSQL SERVERS":
             plan.images = _server_images(plan, surroundings, used_hostgroups, reroutes)
+        elif plan.load and plan.name == "ADMIN VARIABLES":
+            survey = plan.surveys["admin_variables"]
+            loads = in_loads(survey.runtime or {}, survey.target)
+            plan.images = [{"admin_variables": rows} for rows in loads]
         elif plan.load:
             plan.images = [dict(plan.final)]
         if plan.name == "MYSQL VARIABLES" and plan.save:

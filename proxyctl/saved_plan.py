@@ -91,7 +91,7 @@ def _seal(plan: Plan, salt: str) -> str:
     return f"{salt}:{found.hex()}"
 
 
-_HINT = "make one with: proxyctl plan --out FILE"
+_HINT = "make one with: proxyctl plan --out FILE; files with a configuration are named with -f"
 
 
 def save(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import NoneType
+from typing import cast
 
 from proxyctl.catalog import Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
@@ -17,6 +19,9 @@ from proxyctl.state import Key, Layer, Row
 
 MAX_STATEMENT = 1_000_000
 """Longest statement in characters. Above 16 MB ProxySQL's answer is out of step; 1 MB is plenty."""
+
+BATCH_ROWS = 1000
+"""Rows whose literals are made together."""
 
 MASK = "***"
 NUL = "a NUL character cannot be stored in ProxySQL"
@@ -123,22 +128,35 @@ def inserts(layout: Layout, rows: Iterable[Row]) -> Iterator[Statement]:
 
         return text
 
-    parts = (_row_literal(row) for row in given)
-    for start, end, run in _chunks(parts, MAX_STATEMENT):
+    for start, end, run in _chunks(_row_literals(given), MAX_STATEMENT):
         yield Statement(head + ",".join(run), masked(start, end))
 
 
-def _row_literal(row: Row) -> str:
-    """Return the row as a parenthesis of literals; `literal` written out, since rows are many."""
-    text = ",".join(
-        [
-            "'" + cell.replace("'", "''") + "'" if cell.__class__ is str else literal(cell)
-            for cell in row
-        ]
-    )
-    if "\0" in text:
-        raise ValueError(NUL)
-    return "(" + text + ")"
+def _row_literals(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield each row as a parenthesis of literals.
+
+    They are made column by column: rows are many, and the cells of a column mostly of one kind.
+    """
+    for start in range(0, len(rows), BATCH_ROWS):
+        columns = zip(*rows[start : start + BATCH_ROWS], strict=True)
+        for cells in zip(*map(_literals, columns), strict=True):
+            yield "(" + ",".join(cells) + ")"
+
+
+def _literals(cells: tuple[Value, ...]) -> Sequence[str]:
+    """Return what `literal` returns for each of them. Raises like it."""
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        # A NUL cannot stand in a literal, so it may stand between them.
+        text = "\0".join(cast("tuple[str, ...]", cells))
+        if text.count("\0") >= len(cells):
+            raise ValueError(NUL)
+        return ("'" + text.replace("'", "''").replace("\0", "'\0'") + "'").split("\0")
+    if kinds == {int}:
+        return list(map(repr, cells))
+    if kinds == {NoneType}:
+        return ["NULL"] * len(cells)
+    return list(map(literal, cells))
 
 
 def _shown_row(layout: Layout, row: Row) -> str:
@@ -272,9 +290,10 @@ def _clashing(
         def value(row: Row, positions: list[int] = positions) -> tuple[Value, ...]:
             return tuple([row[position] for position in positions])
 
-        holders = {value(row): key for key, row in before.items() if key in after}
-        for key in changed:
-            taken = value(after[key])
-            if None not in taken and holders.get(taken, key) != key:
-                found[key] = None
+        taken = {key: value(after[key]) for key in changed}
+        moved = [key for key in changed if taken[key] != value(before[key])]
+        if moved:
+            held = {value(row) for key, row in before.items() if key in after}
+            clashing = (key for key in moved if None not in taken[key] and taken[key] in held)
+            found |= dict.fromkeys(clashing)
     return list(found)

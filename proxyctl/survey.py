@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import cast
 
 from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, Node, ServersVerdict, compare_servers, place_of
 from proxyctl.runtime_image import is_copied, runtime_image
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
+from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
 
 NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
 """Variables that are not compared between MEMORY and RUNTIME."""
@@ -29,9 +32,9 @@ class TableSurvey:
     halves); they are the same object where nothing is staged. `changes` lists per layer where it
     differs from the files. `unpublished` and `unsaved` list where RUNTIME and DISK differ from
     MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` and `disk` are
-    kept only where a restore or a placement needs them. `memory_count` and `runtime_count` count a
-    user and a node of a family once, however many rows they have; `place` tells by a row's key what
-    it counts as.
+    kept only where a restore, a placement or several LOADs need them. `memory_count` and
+    `runtime_count` count a user and a node of a family once, however many rows they have; `place`
+    tells by a row's key what it counts as.
     """
 
     layout: Layout
@@ -78,6 +81,9 @@ def survey_table(
     surroundings: Surroundings,
 ) -> TableSurvey:
     """Read the table layer by layer and compare it with the files and with MEMORY."""
+    if desired is not None and layout.name == "mysql_variables":
+        read = cache(read)
+        desired = _without_guess(desired, read)
     memory = read(Layer.MEMORY)
     survey = TableSurvey(layout, desired, memory, memory)
     folded = _folded(layout, memory)
@@ -89,6 +95,41 @@ def survey_table(
     _against_disk(survey, folded, read(Layer.DISK), surroundings)
     _against_runtime(survey, folded, read(Layer.RUNTIME), surroundings)
     return survey
+
+
+def _without_guess(desired: DesiredTable, read: Callable[[Layer], Rows]) -> DesiredTable:
+    """Return the desired variables without a default that nobody named and nobody needs.
+
+    Files that name only a character set, or only a collation, bring a default for the other along.
+    What stands at the instance and goes with the named one was somebody's choice, and ProxySQL
+    leaves it: then it is none of ours. Where a layer has another, all get the one at RUNTIME if
+    that will do, else the default.
+    """
+    for guessed, named in ((COLLATION, CHARSET), (CHARSET, COLLATION)):
+        key = (guessed,)
+        where = desired.where.get(key)
+        if where is None or where.origin != named:
+            continue
+        text = str(desired.rows[(named,)][1])
+        held = {layer: _text(read(layer), key) for layer in Layer}
+        fits = {layer: go_together({named: text, guessed: held[layer]}) for layer in Layer}
+        if all(fits.values()):
+            return _without(desired, key)
+        if fits[Layer.RUNTIME]:
+            rows = {**desired.rows, key: (guessed, held[Layer.RUNTIME])}
+            return replace(desired, rows=rows)
+    return desired
+
+
+def _text(rows: Rows, key: Key) -> str:
+    return str(rows[key][1]) if key in rows else ""
+
+
+def _without(desired: DesiredTable, key: Key) -> DesiredTable:
+    rows = {other: row for other, row in desired.rows.items() if other != key}
+    text = desired.scope.text if desired.scope else ""
+    scope = Scope(lambda other: other != key and desired.owns(other), text)
+    return replace(desired, rows=rows, scope=scope)
 
 
 def _count(survey: TableSurvey, folded: Rows) -> int:
@@ -258,15 +299,27 @@ def _against_runtime(
     survey.runtime_count = len(rows)
     memory_image = runtime_image(layout, folded)
     survey.unpublished = _both_ways(layout, rows, memory_image)
-    if survey.unpublished:
+    if survey.unpublished or layout.name == "admin_variables":
         survey.runtime = runtime
     if survey.desired is None or not (survey.unpublished or survey.changes[Layer.MEMORY]):
         # RUNTIME shows MEMORY, and MEMORY is what the files say.
         survey.changes[Layer.RUNTIME] = []
     else:
-        image = runtime_image(layout, dict(_wanted(survey.desired, Layer.RUNTIME)))
+        image = _wanted_image(survey, survey.desired)
         found = differences(layout, rows, image.items(), ignored=survey.desired.keep_on_update)
         survey.changes[Layer.RUNTIME] = [*found, *_removals(survey.desired, rows, image)]
+
+
+def _wanted_image(survey: TableSurvey, desired: DesiredTable) -> Mapping[Key, DesiredRow]:
+    """Return what RUNTIME shows once the desired rows are loaded.
+
+    What it shows of a variable depends on others, also on those that the files do not name.
+    """
+    wanted = _wanted(desired, Layer.RUNTIME)
+    if survey.layout.table.prefix is None:
+        return runtime_image(survey.layout, dict(wanted))
+    image = runtime_image(survey.layout, survey.target)
+    return {key: row for key, row in image.items() if key in wanted}
 
 
 def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surroundings) -> None:
@@ -308,3 +361,19 @@ def value_of(row: DesiredRow, position: int) -> Value:
     """Return a desired value as a plain one. A column that differs is never KEEP."""
     value = row[position]
     return None if value is KEEP else value
+
+
+def in_loads(runtime: Rows, wanted: Rows) -> list[Rows]:
+    """Return what MEMORY of admin variables has to hold, a LOAD at a time, to become `wanted`.
+
+    A checksum that comes back on frees its difference count only for the next LOAD.
+    """
+    late = freed_by_next_load(_texts(runtime), _texts(wanted))
+    if not late:
+        return [wanted]
+    first = {key: (key[0], "0") if key[0] in late else row for key, row in wanted.items()}
+    return [first, wanted]
+
+
+def _texts(rows: Rows) -> dict[str, str]:
+    return {str(name): str(text) for name, text in rows.values()}

@@ -137,7 +137,7 @@ def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake
     engine = engine_of(facts.regex_engine)
     if is_set or engine is engine_in_files(desired):
         return []
-    return check_patterns(desired, engine)
+    return check_patterns(desired, engine).active
 
 
 def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[str, DesiredTable]:

@@ -14,14 +14,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.prefetch import made_ahead
 from proxyctl.admin.read import TableReader
-from proxyctl.admin.verify import Shortfall, runtime_shortfalls, stored_shortfalls
+from proxyctl.admin.readback import ReadBack, in_key_order
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -30,12 +30,13 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
-from proxyctl.families import Family, placed_rows
+from proxyctl.families import Family
+from proxyctl.placement import placed_rows
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.result import NEW, OLD, UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.sql import Statement
 from proxyctl.state import Layer, Rows
-from proxyctl.survey import TableSurvey
+from proxyctl.survey import TableSurvey, in_loads
 
 RECONNECT_S = 15
 SETTLE_S = 2.0
@@ -48,10 +49,6 @@ class ApplyOptions:
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
-
-
-class ReadBackError(ProxyctlError):
-    """A layer does not hold what was written to it. Becomes an ApplyError or InstanceError."""
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
@@ -96,7 +93,7 @@ class _Run:
         """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
         self.is_gone = False
         """Whether the instance stayed away when we tried to reconnect."""
-        self._readers: dict[str, Callable[[Layer], Rows]] = {}
+        self.read_back = ReadBack(client)
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
@@ -137,32 +134,29 @@ class _Run:
             self.memory[module.name] = {**before, **wanted}
             return
         self.results[module.name].memory = UNKNOWN
-        statements = module.transition(before, {name: wanted[name] for name in changed})
-        for statement in made_ahead(statements):
-            self.lock.renew()
-            self.client.execute(statement)
-            self.result.statements += 1
+        statements = self._statements(module, {name: wanted[name] for name in changed})
+        with closing(made_ahead(statements)) as made:
+            for statement in made:
+                self.lock.renew()
+                self.client.execute(statement)
+                self.result.statements += 1
         for name in changed:
-            rows = self._read(module, name, Layer.MEMORY)
-            layout = module.surveys[name].layout
-            self._demand(stored_shortfalls(layout, rows, wanted[name]), Layer.MEMORY)
-            before = {**before, name: wanted[name]}
+            self.read_back.stored(module.surveys[name].layout, Layer.MEMORY, wanted[name])
         self.memory[module.name] = {**before, **wanted}
 
-    def _read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
-        """Read a table. DISK mostly has the text that MEMORY had, which is parsed once."""
-        if table not in self._readers:
-            reader = TableReader(self.client)
-            self._readers[table] = reader.layers_of(module.surveys[table].layout)
-        return self._readers[table](layer)
+    def _statements(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> Iterator[Statement]:
+        """Yield the statements that make MEMORY hold these rows.
 
-    def _demand(self, shortfalls: Iterable[Shortfall], layer: Layer) -> None:
-        found = [shortfall.text() for shortfall in shortfalls]
-        if found:
-            shown = found[:20] + ([f"... and {len(found) - 20} more"] if len(found) > 20 else [])
-            raise ReadBackError(
-                f"{layer.name} does not hold what was written:\n  " + "\n  ".join(shown)
-            )
+        The text that is expected of it then is made while the last of them run.
+        """
+        before = self.memory[module.name]
+        for name, rows in wanted.items():
+            ordered = in_key_order(rows)
+            yield from module.transition(before, {name: ordered})
+            self.read_back.expect(module.surveys[name].layout, rows, ordered)
+
+    def _read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
+        return self.read_back.read(module.surveys[table].layout, layer)
 
     # -- the steps --------------------------------------------------------------------------
 
@@ -185,10 +179,11 @@ class _Run:
         self._load_rest(later)
 
     def _load_rest(self, later: list[ModulePlan]) -> None:
-        """The second LOAD of servers: nothing routes to the rows that leave any more."""
+        """The second LOAD of servers, to which nothing routes any more, or of admin variables."""
         while later:
             module = later.pop()
-            self._say(f"{module.name}: write MEMORY without the servers that leave")
+            of_servers = " without the servers that leave" if module.name == "MYSQL SERVERS" else ""
+            self._say(f"{module.name}: write MEMORY{of_servers}")
             self._write(module, module.images[1])
             self._load(module, module.images[1])
 
@@ -209,14 +204,11 @@ class _Run:
         self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
     ) -> None:
         layouts = [survey.layout for survey in module.surveys.values()]
-        runtime = TableReader(self.client).read_together(layouts, Layer.RUNTIME)
-        for name, survey in module.surveys.items():
-            rows = runtime.pop(name)
-            expected = image.get(name, survey.memory)
-            found = runtime_shortfalls(survey.layout, rows, expected, families)
-            self._demand(found, Layer.RUNTIME)
-            if survey.layout.name == "mysql_servers":
-                self._look_again(survey, rows, expected)
+        loaded = {name: image.get(name, found.memory) for name, found in module.surveys.items()}
+        parsed = self.read_back.runtime(layouts, loaded, families)
+        if "mysql_servers" in parsed:
+            servers = module.surveys["mysql_servers"]
+            self._look_again(servers, parsed["mysql_servers"], loaded["mysql_servers"])
 
     def _look_again(self, survey: TableSurvey, runtime: Rows, loaded: Rows) -> None:
         """Report servers that RUNTIME shows SHUNNED although ONLINE was loaded, if it lasts."""
@@ -259,8 +251,7 @@ class _Run:
 
     def _verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         for name, survey in module.surveys.items():
-            rows = self._read(module, name, Layer.DISK)
-            self._demand(stored_shortfalls(survey.layout, rows, wanted[name]), Layer.DISK)
+            self.read_back.stored(survey.layout, Layer.DISK, wanted[name])
 
     def _command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
@@ -347,10 +338,10 @@ class _Run:
         result = self.results[module.name]
         if result.runtime != OLD:
             self._say(f"{module.name}: restore RUNTIME")
-            image = self._old_image(module)
-            self._write_back(module, image)
-            self._command(module.module.load)
-            self._verify_runtime(module, image, self.plan.families_before)
+            for image in self._old_images(module):
+                self._write_back(module, image)
+                self._command(module.module.load)
+                self._verify_runtime(module, image, self.plan.families_before)
             result.runtime = OLD
         if result.disk != OLD:
             self._say(f"{module.name}: restore DISK")
@@ -362,8 +353,8 @@ class _Run:
         self._write_back(module, _before(module))
         result.memory = OLD
 
-    def _old_image(self, module: ModulePlan) -> dict[str, Rows]:
-        """Return the MEMORY rows whose LOAD gives back the RUNTIME from before."""
+    def _old_images(self, module: ModulePlan) -> list[dict[str, Rows]]:
+        """Return the MEMORY rows whose LOADs give back the RUNTIME from before."""
         image: dict[str, Rows] = {}
         for name, survey in module.surveys.items():
             rows = survey.memory
@@ -373,7 +364,10 @@ class _Run:
                 now = self._read(module, name, Layer.RUNTIME)
                 rows = placed_rows(survey.layout, rows, now, self.plan.families_before)
             image[name] = rows
-        return image
+        if "admin_variables" not in image:
+            return [image]
+        now = self._read(module, "admin_variables", Layer.RUNTIME)
+        return [{"admin_variables": rows} for rows in in_loads(now, image["admin_variables"])]
 
     def _failure(self, error: BaseException, what: str) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError

@@ -27,6 +27,7 @@ READ_TIMEOUT_S = 60
 """Somebody's read of a large digest table holds the whole admin interface for seconds."""
 
 _LOST = (2006, 2013, 2014, 2055)
+_PORTS = "the admin port is 6032 by default; 6033 is for applications"
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,19 @@ class AdminClient:
             raise
 
     def _look_who_answers(self) -> None:
-        rows = self.query("SELECT @@version")
+        try:
+            rows = self.query("SELECT @@version")
+        except StatementError as error:
+            # The port for applications asks a server, which may be down.
+            answer = error.message.partition("\n")[0]
+            raise InstanceError(f"{answer}; no admin interface says that", hint=_PORTS) from error
         self.version_text = str(rows[0][0]) if rows else ""
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
         schema = self.query("SELECT DATABASE()")
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
             raise InstanceError(
                 f"{self.address} does not answer as ProxySQL does (version {self.version_text!r})",
-                hint="the admin port is 6032 by default; 6033 is for applications",
+                hint=_PORTS,
             )
         if schema == [("stats",)]:
             raise InstanceError(
@@ -303,6 +309,18 @@ def _tls(login: Login) -> ssl.SSLContext | None:
     return context
 
 
+def _denied_hint(login: Login, answer: str) -> str:
+    """Return what may be wrong. Both ports of ProxySQL refuse an account in the same words."""
+    if not answer.startswith("ProxySQL"):
+        return f"no ProxySQL answered, but a MySQL server; {_PORTS}"
+    if login.socket is None and login.port == 6033:
+        return _PORTS
+    return (
+        "accounts are in admin-admin_credentials of the instance; a mysql_users row with the same"
+        " name replaces such an account; the port for applications refuses all of them"
+    )
+
+
 def _refused(login: Login, error: Exception) -> InstanceError:
     code, text = _code_and_text(error)
     where = f"{login.user}@{login.address}"
@@ -315,9 +333,7 @@ def _refused(login: Login, error: Exception) -> InstanceError:
         )
     if code == 1045:
         return InstanceError(
-            f"{where}: access denied: wrong user or password",
-            hint="accounts are in admin-admin_credentials of the instance; a mysql_users row with"
-            " the same name replaces such an account",
+            f"{where}: access denied: wrong user or password", hint=_denied_hint(login, text)
         )
     if "SSL" in text or "TLS" in text or isinstance(error, ssl.SSLError):
         return InstanceError(

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.admin.read import RuntimeFacts, TableReader, read_facts, read_layouts
 from proxyctl.catalog import TABLES, Layout
 from proxyctl.compare import fold_users
 from proxyctl.errors import counted
-from proxyctl.export import Exported, export_variables, from_runtime, sorted_rows, with_secrets
+from proxyctl.export import (
+    Exported,
+    export_variables,
+    from_runtime,
+    passed_over,
+    sorted_rows,
+    warn_of_checksums,
+    with_secrets,
+)
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
-from proxyctl.state import Layer, Rows
+from proxyctl.state import Layer, Row, Rows
 from proxyctl.survey import Surroundings, survey_table
 
 
@@ -20,11 +30,13 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     """
     layouts = read_layouts(client)
     reader = TableReader(client)
-    families = _families(client, reader, layouts)
+    facts = read_facts(client)
+    families = _families(facts, reader, layouts)
     exported = Exported(client.version, layouts)
     for name in TABLES:
         if name in layouts:
             _export_table(exported, reader, layouts[name], families, layer=layer, secrets=secrets)
+    _leave_out_admins(exported, facts)
     return exported
 
 
@@ -53,8 +65,12 @@ def _export_table(
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:
         export_variables(exported, rows.values(), secrets)
+        warn_of_checksums(exported, layers.values())
     elif rows:
         exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
+        exported.leave_out(
+            layout.name, passed_over(layout, layer, layers[layer], memory), runs=False
+        )
     if found.unpublished:
         exported.warnings.append(
             f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(found.unpublished), 'row')}"
@@ -65,11 +81,24 @@ def _export_table(
         )
 
 
+def _leave_out_admins(exported: Exported, facts: RuntimeFacts) -> None:
+    """Leave out users that hold the login of an administrator: no plan accepts them.
+
+    Changes: exported.left_out.
+    """
+    layout = exported.layouts.get("mysql_users")
+    if layout is None:
+        return
+    reason = "its name is a login of the admin interface, and it takes the place of that"
+    rows = (cast("Row", row) for row in exported.tables.get(layout.name, ()))
+    found = {layout.key_of(row): reason for row in rows if row[0] in facts.admin_names}
+    exported.leave_out(layout.name, found, runs=True)
+
+
 def _families(
-    client: AdminClient, reader: TableReader, layouts: dict[str, Layout]
+    facts: RuntimeFacts, reader: TableReader, layouts: dict[str, Layout]
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""
-    facts = read_facts(client)
     if not facts.monitor_enabled:
         return ()
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
+import socket
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.prefetch import Prefetch, ReadChunks, Request
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.sql import literal, select_json, select_rows, table_name
@@ -74,12 +75,36 @@ def _unknown(row: tuple[str | None, ...]) -> Column:
     return Column(str(name), sql_type or "VARCHAR", notnull=notnull == "1", default=value)
 
 
-@dataclass
-class _Last:
-    """The text and rows of the layer read before, to notice that the next one is the same."""
+@dataclass(frozen=True)
+class Known:
+    """Rows, and the text that ProxySQL gives of them: a layer with this text needs no parsing.
 
-    text: bytes = b""
-    rows: Rows | None = None
+    `text` None: it is not known.
+    """
+
+    text: bytes | None
+    rows: Rows
+
+
+class TableLayers:
+    """Reads one table, layer by layer. Layers with the same text share one set of rows."""
+
+    def __init__(self, reader: TableReader, layout: Layout) -> None:
+        self._reader = reader
+        self._layout = layout
+        self._first: Known | None = None
+
+    def __call__(self, layer: Layer, expected: Known | None = None) -> Rows:
+        """Return the rows of a layer; those `expected` if it has their text."""
+        chunks = self._reader.chunks(self._layout, layer)
+        text = b",".join(chunks)
+        for known in (expected, self._first):
+            if known is not None and text == known.text:
+                return known.rows
+        rows = parse_rows(self._layout, chunks)
+        if self._first is None:
+            self._first = Known(text, rows)
+        return rows
 
 
 class TableReader:
@@ -108,33 +133,18 @@ class TableReader:
         if self._prefetch is not None or not requests:
             yield
             return
-        with Prefetch(self._second_reader, requests) as self._prefetch:
+        with (
+            quick_switching(),
+            Prefetch(lambda: _SecondReader(self._client.login), requests) as self._prefetch,
+        ):
             try:
                 yield
             finally:
                 self._prefetch = None
 
-    def _second_reader(self) -> tuple[ReadChunks, Callable[[], None]]:
-        client = AdminClient(self._client.login)
-        return TableReader(client)._chunks, client.close
-
-    def layers_of(self, layout: Layout) -> Callable[[Layer], Rows]:
+    def layers_of(self, layout: Layout) -> TableLayers:
         """Return a function that reads this table in a given layer."""
-        last = _Last()
-
-        def read(layer: Layer) -> Rows:
-            chunks = self._chunks(layout, layer)
-            if self._tee:
-                self._tee(layout, layer, chunks)
-            text = b",".join(chunks)
-            if last.rows is not None and text == last.text:
-                return last.rows
-            rows = parse_rows(layout, chunks)
-            if last.rows is None:
-                last.text, last.rows = text, rows
-            return rows
-
-        return read
+        return TableLayers(self, layout)
 
     def read(self, layout: Layout, layer: Layer) -> Rows:
         """Return the rows of a table in one layer."""
@@ -142,19 +152,25 @@ class TableReader:
 
     def read_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
         """Return the rows of several tables in one layer, by table, read at one moment."""
+        texts = self.chunks_together(layouts, layer)
+        return {layout.name: parse_rows(layout, texts[layout.name]) for layout in layouts}
+
+    def chunks_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, list[bytes]]:
+        """Return the texts of several tables in one layer, by table, read at one moment."""
         found = self._json_chunks(layouts, layer) if len(layouts) > 1 else None
         if found is None:
-            return {layout.name: self.read(layout, layer) for layout in layouts}
-        return {
-            layout.name: parse_rows(layout, chunks)
-            for layout, chunks in zip(layouts, found, strict=True)
-        }
+            found = [self.chunks(layout, layer) for layout in layouts]
+        return {layout.name: texts for layout, texts in zip(layouts, found, strict=True)}
 
-    def _chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
-        """Return the rows as JSON texts without the outer brackets."""
+    def chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
+        """Return the rows of a table as JSON texts without the outer brackets."""
         ahead = self._prefetch.take(layout, layer) if self._prefetch else None
-        if ahead is not None:
-            return ahead
+        chunks = self._read_chunks(layout, layer) if ahead is None else ahead
+        if self._tee:
+            self._tee(layout, layer, chunks)
+        return chunks
+
+    def _read_chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
         found = self._json_chunks([layout], layer)
         if found is not None:
             return found[0]
@@ -190,6 +206,30 @@ class TableReader:
             return None
 
 
+class _SecondReader:
+    """The connection that reads ahead. Only `cut` may be called while it reads."""
+
+    def __init__(self, login: Login) -> None:
+        self._client = _CutClient(login)
+        self.chunks = TableReader(self._client).chunks
+        self.close = self._client.close
+        self.cut = self._client.cut
+
+
+class _CutClient(AdminClient):
+    """A connection that another thread may end while an answer is awaited."""
+
+    def cut(self) -> None:
+        """End the connection; whoever waits for an answer meets a lost connection.
+
+        Closing the socket would not wake him up.
+        """
+        opened: socket.socket | None = getattr(self._connection, "_sock", None)
+        if opened is not None:
+            with suppress(OSError):
+                opened.shutdown(socket.SHUT_RDWR)
+
+
 def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
     """Return whether an answer to `select_json` has its end, and all the rows that this counts."""
     *parts, (number, _, total) = answer or [(b"", b"", b"")]
@@ -218,6 +258,21 @@ def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
     import json
 
     return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")
+
+
+def rows_text(rows: Iterable[Row]) -> bytes | None:
+    """Return the text that ProxySQL gives of these rows, if it lists them in this order.
+
+    None where that is not known: text that is not UTF-8. What has this text holds these rows, since
+    a text stands for one set of rows only. Another text proves nothing: it has to be parsed.
+    Source: SQLite 3.43 and orjson escape the same characters, in the same way.
+    """
+    import orjson
+
+    try:
+        return orjson.dumps(list(rows))[1:-1]
+    except orjson.JSONEncodeError:
+        return None
 
 
 def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:

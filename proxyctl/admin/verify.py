@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from proxyctl.catalog import Layout
 from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, compare_servers
+from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.sql import MASK, is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
@@ -44,7 +46,7 @@ class Shortfall:
 
 def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[Shortfall]:
     """Yield the rows of MEMORY or DISK that are not exactly what was written."""
-    if found == expected:
+    if found is expected or found == expected:
         return
     # Restart-only variables count here: DISK is where they are set.
     yield from _both_ways(layout, found, expected, unchecked=READ_ONLY)
@@ -69,6 +71,32 @@ def runtime_shortfalls(
         return
     rows = fold_users(layout, found) if "frontend" in layout.index else found
     yield from _both_ways(layout, rows, image, unchecked=NOT_PUBLISHED)
+
+
+def runtime_rows(layout: Layout, loaded: Rows) -> list[Row] | None:
+    """Return the rows of rules or users that RUNTIME lists after a LOAD of these, in its order.
+
+    None for other tables. All frontends come before all backends; that each of them follow the
+    keys holds for a first LOAD of users that stood in that order. A user who is loaded in two
+    rows that do not go together is not settled here.
+    """
+    name = layout.name
+    image = cast("Rows", runtime_image(layout, loaded))  # rows of MEMORY hold no KEEP
+    if name.endswith("_query_rules"):
+        return [image[key] for key in sorted_keys(image)]
+    if name.endswith("_users") and "frontend" in layout.index:
+        return _halves(layout, [image[key] for key in sorted_keys(image)])
+    return None
+
+
+def _halves(layout: Layout, rows: list[Row]) -> list[Row] | None:
+    backend, frontend = layout.index["backend"], layout.index["frontend"]
+    if frontend != backend + 1:
+        return None
+    return [
+        *[(*row[:backend], 0, 1, *row[frontend + 1 :]) for row in rows if row[frontend] == 1],
+        *[(*row[:backend], 1, 0, *row[frontend + 1 :]) for row in rows if row[backend] == 1],
+    ]
 
 
 def _both_ways(

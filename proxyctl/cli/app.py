@@ -20,6 +20,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
         name="proxyctl",
         help="ProxySQL configuration as code: describe it in YAML, plan, apply, read it back.",
         no_args_is_help=True,
+        suggest_commands=False,  # `wrong_command_line` does
         add_completion=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": _HELP, "max_content_width": 100},

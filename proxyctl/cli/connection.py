@@ -32,7 +32,7 @@ def opened(
     connection = settled(connection)
     chosen = choose_instance(connection, parsed.instances())
     if chosen is not None and chosen.vars:
-        parsed = ParsedFiles(replace(given, variables={**chosen.vars, **given.variables}))
+        parsed = ParsedFiles(replace(given, instance_vars=chosen.vars))
     with connect(connection, chosen) as client:
         yield client, parsed
 

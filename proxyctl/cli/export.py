@@ -37,7 +37,9 @@ def export(
 ) -> int:
     """Write the configuration that an instance holds as our files."""
     from proxyctl.admin.export import export_layer
+    from proxyctl.catalog import REFERENCE
     from proxyctl.cli.connection import connected
+    from proxyctl.config.load import mistakes_in
     from proxyctl.formats.exported import exported_text
     from proxyctl.state import Layer
 
@@ -45,6 +47,14 @@ def export(
     with connected(files, connection) as client:
         exported = export_layer(client, Layer(layer.value), secrets.value)
         header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
-    text = exported_text(exported, format.value, secrets.value, header=header)
+    if exported.version[:2] != REFERENCE[:2]:
+        header.append(f"check it with: proxyctl validate --proxysql-version {exported.version}")
+    text = exported_text(
+        exported,
+        format.value,
+        secrets.value,
+        header=header,
+        check=lambda text: mistakes_in(text, exported.version),
+    )
     emit(exported, text, secrets, out)
     return ExitCode.DONE

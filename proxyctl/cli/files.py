@@ -173,9 +173,11 @@ def import_(
     out: OutOption = None,
 ) -> int:
     """Turn a proxysql.cnf into our files, and say what could not be carried over."""
+    from proxyctl.config.load import mistakes_in
     from proxyctl.export import Exported, export_variables, with_secrets
     from proxyctl.formats.cnf_reader import read_cnf
     from proxyctl.formats.exported import exported_text
+    from proxyctl.runtime_image import ignored_rows
 
     check_secrets(secrets, out)
     path = Path(cnf)
@@ -185,12 +187,21 @@ def import_(
         return _text_of(path.parent / name)
 
     found = read_cnf(_text_of(path), cnf, version=version, include=included)
-    exported = Exported(version, warnings=[str(note) for note in found.notes])
+    exported = Exported(
+        version,
+        warnings=[str(note) for note in found.notes],
+        places={row: f"{place[0]}:{place[1]}" for row, place in found.places.items()},
+    )
     for name, (layout, rows) in found.tables.items():
         exported.layouts[name] = layout
         exported.tables[name] = with_secrets(exported, layout, rows, secrets.value)
+        passed_over = ignored_rows(layout, {layout.key_of(row): row for row in rows})
+        exported.leave_out(name, passed_over, runs=False)
     export_variables(exported, found.variables.items(), secrets.value)
-    emit(exported, exported_text(exported, "yaml", secrets.value), secrets, out)
+    text = exported_text(
+        exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, version)
+    )
+    emit(exported, text, secrets, out)
     return ExitCode.DONE
 
 

@@ -8,11 +8,9 @@ from itertools import pairwise
 
 import typer
 
-from proxyctl.cli.output import report_error, say, write_error
-from proxyctl.errors import ExitCode, InternalError, ProxyctlError, UsageError
-
-_WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
-"""Typer's UsageError, which has another path in every version of Typer."""
+from proxyctl.cli.output import report_error, say
+from proxyctl.cli.wrong_command_line import WrongCommandLine, usage_error
+from proxyctl.errors import ExitCode, InternalError, ProxyctlError
 
 _HELP = frozenset({"-h", "--help"})
 
@@ -24,15 +22,18 @@ def run(arguments: Sequence[str]) -> int:
     # A command builds large tables that form no cycles, and then ends: collecting costs time only.
     gc.disable()
     as_json = _asks_for_json(arguments)
+    if list(arguments[:1]) == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     try:
         code = build()(list(arguments), standalone_mode=False, prog_name="proxyctl")
     except ProxyctlError as error:
         report_error(error, as_json=as_json)
         return error.exit_code
-    except _WrongCommandLine as error:
-        error.show()  # type: ignore[attr-defined]
-        if as_json:
-            write_error(UsageError(error.format_message()))  # type: ignore[attr-defined]
+    except WrongCommandLine as error:
+        if not arguments:
+            error.show()  # type: ignore[attr-defined]  # the help
+        else:
+            report_error(usage_error(error, arguments), as_json=as_json)
         return ExitCode.USAGE
     except typer.Exit as error:
         return error.exit_code

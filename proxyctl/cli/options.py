@@ -65,7 +65,12 @@ class FileOptions:
     ] = False
 
     def paths(self) -> list[str]:
-        """Return what -f named, or the default."""
+        """Return what -f named, or the default.
+
+        Raises: UsageError for an empty path: with an unset shell variable it would be `.`.
+        """
+        if self.file and not all(self.file):
+            raise UsageError("--file: an empty path")
         return self.file or ["./proxyctl.yaml"]
 
     def variable_names(self) -> list[str]:
@@ -75,7 +80,7 @@ class FileOptions:
     def sources(self) -> Sources:
         """Return what the options say about the self.
 
-        Raises: UsageError for a --var without `=`.
+        Raises: UsageError for a --var without `=`, or given twice.
         """
         from proxyctl.config.load import Sources
 
@@ -83,7 +88,9 @@ class FileOptions:
         for item in self.var or ():
             name, separator, value = item.partition("=")
             if not separator or not name.isidentifier():
-                raise UsageError(f"--var {name}: expected NAME=VALUE")
+                raise UsageError(f"--var {name}: expected NAME=VALUE, a NAME without - or blanks")
+            if name in variables:
+                raise UsageError(f"--var {name}: given twice")
             variables[name] = value
         return Sources(
             paths=tuple(self.paths()),

@@ -32,14 +32,15 @@ def sandbox(
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
     from proxyctl.cli.files import chosen_version
     from proxyctl.sandbox import Sandbox
+    from proxyctl.sandbox.starting import address
 
     chosen_version(proxysql_version)
     gc.enable()  # it lives long, unlike other commands
 
     def ready(found: int) -> None:
-        say(f"ProxySQL {proxysql_version} sandbox on {host}:{found}; ctrl-c ends it")
+        say(f"ProxySQL {proxysql_version} sandbox on {address(host, found)}; ctrl-c ends it")
 
-    served = Sandbox(proxysql_version, path=Path(disk) if disk else None)
+    served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
     try:
         served.serve_forever(host, port, ready)
     except KeyboardInterrupt:

@@ -24,6 +24,8 @@ MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
 WIDEST_SUBJECT = 40
 """Subjects of one table stand in a column of at most this many characters."""
+NOTES_FROM = 72
+"""Characters of a row, without its indent, after which a note stands in a column."""
 
 
 def plan_text(plan: Plan, style: Style = PLAIN, *, is_done: bool = False) -> str:
@@ -125,9 +127,12 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
 
 def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:
     names = plan.hostgroup_names
-    line = "  " + style(change.action, f"{MARKS[change.action]} {headline(change, names, width)}")
+    row = f"{MARKS[change.action]} {headline(change, names, width)}"
+    line = f"  {style(change.action, row)}"
     beside = note(change)
-    yield f"{line:<72}  {style('dim', beside)}" if beside else line
+    # Padded by the text alone: codes of colours take no room.
+    gap = " " * max(NOTES_FROM - len(row), 2)
+    yield f"{line}{gap}{style('dim', beside)}" if beside else line
     fields = listed_fields(change)
     if change.action != ADD:
         for field in fields:

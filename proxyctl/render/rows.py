@@ -127,6 +127,8 @@ def listed_fields(change: Change) -> list[FieldChange]:
         return list(change.fields)
     row = change.row
     hidden = {"frontend", "backend"} if _half(row) else set()
+    if row.get("default_schema") == "":
+        hidden.add("default_schema")  # what RUNTIME makes of NULL, the default
     if "destination_hostgroup" in row:
         hidden.add("destination_hostgroup")
         is_generated = change.where is not None and bool(change.where.origin)

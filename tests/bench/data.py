@@ -46,10 +46,21 @@ def rule_line(number: int, *, comment: str = "") -> str:
     )
 
 
+_BEFORE, _AFTER = rule_line(5000), rule_line(5000, comment=" changed")
+
+
 def change_one_rule(folder: Path) -> None:
     """Change the comment of one rule."""
+    _replace(folder, _BEFORE, _AFTER)
+
+
+def change_back(folder: Path) -> None:
+    """Undo `change_one_rule`."""
+    _replace(folder, _AFTER, _BEFORE)
+
+
+def _replace(folder: Path, before: str, after: str) -> None:
     path = folder / "proxyctl.yaml"
-    before, after = rule_line(5000), rule_line(5000, comment=" changed")
     text = path.read_text()
     assert before in text
     path.write_text(text.replace(before, after))

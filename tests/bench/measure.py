@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -47,3 +47,12 @@ def run(
 def best(times: int, measured: Callable[[], Run]) -> Run:
     """Return the fastest of several runs: noise only ever adds time."""
     return min((measured() for _ in range(times)), key=lambda found: found.seconds)
+
+
+class Fastest(dict[str, Run]):
+    """The fastest run of each thing that is measured, with the most memory that a run took."""
+
+    def add(self, name: str, found: Run) -> None:
+        before = self.get(name, found)
+        faster = min(before, found, key=lambda one: one.seconds)
+        self[name] = replace(faster, megabytes=max(before.megabytes, found.megabytes))

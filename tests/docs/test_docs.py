@@ -118,6 +118,21 @@ def test_the_drawing_matches_the_import_contract() -> None:
         assert max(upper) < min(lower)
 
 
+def test_the_import_contract_knows_every_module() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    listed = set(re.findall(r"proxyctl\.(\w+)", " ".join(contract)))
+    modules = [*(ROOT / "proxyctl").glob("*.py"), *(ROOT / "proxyctl").glob("*/__init__.py")]
+    names = {(m.parent if m.name == "__init__.py" else m).stem for m in modules}
+    assert listed == names - {"proxyctl", "__main__"}
+
+
+def test_the_architecture_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:proxyctl|docs|tests)/[^`*]*)`", page):
+        assert (ROOT / path).exists(), path
+
+
 def _line_of(name: str, lines: list[str]) -> int:
     """Return the line where a package is drawn: the first that begins with it, or lists it."""
     return next(n for n, line in enumerate(lines) if re.search(rf"(^|\s){name}(\s\s|$)", line))

@@ -108,4 +108,6 @@ def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
     with mysql:
         found = plan("--host", "127.0.1.9", "--port", str(mysql.port), "-u", "app")
+        refused = plan("--host", "127.0.1.9", "--port", str(mysql.port), "-u", "admin")
     said(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")
+    said(refused, 1, "access denied", "no ProxySQL answered, but a MySQL server")

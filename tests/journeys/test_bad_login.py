@@ -124,3 +124,18 @@ def test_tls(fresh_proxysql: ProxySQL, offline: Project) -> None:
     fresh_proxysql.instance.execute("SET mysql-have_ssl='false'")
     fresh_proxysql.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
     said(plan("--tls-required"), 1, "TLS failed", "mysql-have_ssl")
+
+
+def test_the_port_for_applications(fresh_proxysql: ProxySQL, offline: Project) -> None:
+    """It refuses an admin account in the words of the admin port, and gives others a server."""
+    admin = fresh_proxysql.instance
+    admin.execute("INSERT INTO mysql_users (username,password) VALUES ('app','app')")
+    admin.execute("LOAD MYSQL USERS TO RUNTIME")
+    admin.execute("SET mysql-connect_timeout_server_max=100")
+    admin.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    port = f"--port={fresh_proxysql.traffic_port}"
+    offline.write(FILES)
+    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    said(plan(port), 1, "access denied", "the port for applications refuses all of them")
+    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
+    said(plan(port, "-u", "app"), 1, "no admin interface says that", "6033 is for applications")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,17 @@ def cluster() -> Iterator[GaleraCluster]:
 
 @pytest.fixture
 def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
+    with monitored_proxysql(tmp_path / "proxysql") as server:
+        yield server
+
+
+@contextmanager
+def monitored_proxysql(folder: Path) -> Iterator[ProxySQL]:
+    """Start a ProxySQL whose monitor checks the nodes every CHECK_MS."""
     binary = proxysql_binary()
     if binary is None:
         pytest.skip(NO_BINARY)
-    server = ProxySQL(binary, tmp_path / "proxysql", monitor=True)
+    server = ProxySQL(binary, folder, monitor=True)
     with server:
         for name, value in {
             "mysql-monitor_galera_healthcheck_interval": str(CHECK_MS),

@@ -2,14 +2,9 @@
 
 import pytest
 
-from proxyctl.families import (
-    Family,
-    compare_servers,
-    families_in,
-    placed_rows,
-    with_successors,
-)
+from proxyctl.families import Family, compare_servers, families_in
 from proxyctl.guards import guard_refusals
+from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import changes_of
 from proxyctl.state import GuardLimits, Layer, Rows
 from proxyctl.survey import Surroundings
@@ -259,3 +254,14 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
     placed = rows("mysql_servers", node(40, "n1"), node(50, "n2"))
     files = wanted(node(10, "n1"), node(10, "n2")).rows
     assert compare_servers(SERVERS, placed, files, [found]).differences == []
+
+
+@pytest.mark.parametrize(
+    ("status", "codes"), [("SHUNNED", ["empty_hostgroup"]), ("OFFLINE_SOFT", [])]
+)
+def test_a_hostgroup_whose_servers_are_only_shunned_is_not_emptied_either(status, codes):
+    runtime = rows("mysql_servers", node(20, "n1", status), node(30, "n2"))
+    memory = rows("mysql_servers", node(20, "n1"), node(30, "n2"))
+    found = survey(wanted(node(30, "n2")), memory, runtime=runtime)
+    refused = guard_refusals([module_plan(found)], GuardLimits(), [], frozenset({20}), {})
+    assert [refusal.code for refusal in refused] == codes

@@ -16,6 +16,7 @@ from tests.servers import Instance
 
 USERS = layout("mysql_users")
 SERVERS = layout("mysql_servers")
+VARIABLES = layout("mysql_variables")
 SHA2 = b"$A$005$" + bytes(range(65, 85)) + b"a" * 43
 
 
@@ -55,6 +56,22 @@ def test_a_blob_in_a_number_column_is_the_number_that_proxysql_makes_of_it(
     reader = TableReader(client)
     for layer in (Layer.MEMORY, Layer.RUNTIME):
         assert list(reader.read(SERVERS, layer)) == [(7, "a", 3306)]
+
+
+@pytest.mark.parametrize("layer", list(Layer))
+def test_a_blob_in_a_variable_is_read_as_its_bytes_and_hides_no_other(
+    instance: Instance, client: AdminClient, layer: Layer
+) -> None:
+    count = len(TableReader(client).read(VARIABLES, layer))
+    instance.run(
+        "UPDATE global_variables SET variable_value=X'6DC3A9'"
+        " WHERE variable_name='mysql-monitor_username'"
+    )
+    for command in ("LOAD MYSQL VARIABLES TO RUNTIME", "SAVE MYSQL VARIABLES TO DISK"):
+        instance.run(command)
+    found = TableReader(client).read(VARIABLES, layer)
+    assert len(found) == count
+    assert found["mysql-monitor_username",][1] == "mé"
 
 
 def test_tables_that_are_read_together_show_blobs_too(

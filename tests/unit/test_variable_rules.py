@@ -1,10 +1,8 @@
 import pytest
 
-from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation, fits
-from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM, TEXT_RULES, atoi, canonical, taken
+from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, canonical, same, taken
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.runtime_image import runtime_image
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,7 @@ def test_a_refused_text_stands_for_itself_alone():
 
 
 def test_rules_are_for_variables_that_exist():
-    assert {*TEXT_RULES, *DIFFS_BY_CHECKSUM, *DIFFS_BY_CHECKSUM.values()} <= set(VARIABLES)
+    assert set(TEXT_RULES) <= set(VARIABLES)
 
 
 def test_character_sets_know_their_collations():
@@ -70,11 +68,10 @@ def test_character_sets_know_their_collations():
     assert not fits("nope", "nope")
 
 
-def test_the_image_of_a_checksum_that_is_off():
-    layout = layout_of(TABLES["admin_variables"], REFERENCE)
-    diffs = "admin-cluster_mysql_users_diffs_before_sync"
-    checksum = "admin-checksum_mysql_users"
-    rows = {(diffs,): (diffs, "3"), (checksum,): (checksum, "0")}
-    image = runtime_image(layout, rows)
-    assert image == {(diffs,): (diffs, "0"), (checksum,): (checksum, "false")}
-    assert runtime_image(layout, {(diffs,): (diffs, "3")}) == {(diffs,): (diffs, "3")}
+def test_the_name_of_a_key_log_is_completed_by_proxysql():
+    name = "admin-ssl_keylog_file"
+    assert same(name, "/data/keys", "keys")
+    assert not same(name, "keys", "/data/keys")
+    assert not same(name, "/data/otherkeys", "keys")
+    assert not same(name, "/data/keys", "")
+    assert not same("mysql-eventslog_filename", "/data/keys", "keys")

@@ -1,0 +1,157 @@
+"""Which rows a LOAD of MYSQL SERVERS takes, so that the monitor's placement stays as it is.
+
+Publishing the configured rows would make every node of a Galera family a writer at once, empty its
+reader hostgroup and cut its connections until the monitor's next check. Pure.
+Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.families import Family, Node, ServerColumns, is_drained, main_hostgroup
+from proxyctl.state import Row, Rows
+
+
+def placed_rows(
+    layout: Layout, configured: Rows, runtime: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return the MEMORY rows whose LOAD leaves every node of a family where it stands.
+
+    Shape: rows outside families as configured; nodes of a family with the hostgroups they have at
+    RUNTIME and the configured attributes; a new node of a placed Galera family enters through the
+    offline hostgroup; discovered nodes stay.
+    """
+    columns = ServerColumns.of(layout)
+    result: Rows = dict(configured)
+    for family in families:
+        mine = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
+        standing: dict[Node, list[Row]] = {}
+        for row in runtime.values():
+            if row[columns.hostgroup] in family.hostgroups:
+                standing.setdefault(columns.node(row), []).append(row)
+        nodes = {columns.node(row) for row in mine}
+        for row in mine:
+            _place_configured(layout, family, row, mine, standing, result)
+        if family.discovers:
+            for node, rows in standing.items():
+                if node not in nodes:
+                    result.update((layout.key_of(row), _online(columns, row)) for row in rows)
+    return result
+
+
+def with_successors(
+    layout: Layout, placed: Rows, runtime: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return the placed rows with a new writer for every one of a Galera family that leaves.
+
+    Left alone, the writer hostgroup would have no ONLINE node until the monitor's next check, and
+    then the reader hostgroup none. The node it will choose takes the place of the one that leaves.
+    """
+    result = dict(placed)
+    for family in families:
+        if family.is_galera:
+            _succeed(layout, family, runtime, result)
+    return result
+
+
+def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> None:
+    """Let heirs take the places of writers that leave the family. Changes: result."""
+    columns = ServerColumns.of(layout)
+
+    def nodes_of(rows: Rows) -> dict[Node, dict[Value, Row]]:
+        found: dict[Node, dict[Value, Row]] = {}
+        for row in rows.values():
+            if row[columns.hostgroup] in family.hostgroups:
+                found.setdefault(columns.node(row), {})[row[columns.hostgroup]] = row
+        return found
+
+    def is_writer(rows: dict[Value, Row]) -> bool:
+        return family.writer in rows and rows[family.writer][columns.status] == "ONLINE"
+
+    before, staying = nodes_of(runtime), nodes_of(result)
+    leaving = [rows for node, rows in before.items() if node not in staying and is_writer(rows)]
+    heirs = [rows for rows in staying.values() if _may_write(columns, family, rows)]
+    heirs.sort(key=lambda rows: _election(columns, rows[family.writer]), reverse=True)
+    for old, heir in zip(leaving, heirs, strict=False):
+        row = heir[family.writer]
+        result[layout.key_of(row)] = _with(row, {columns.status: "ONLINE"})
+        for hostgroup in heir.keys() - old.keys():
+            if sum(key[0] == hostgroup for key in result) > 1:
+                del result[layout.key_of(heir[hostgroup])]
+
+
+def _may_write(columns: ServerColumns, family: Family, rows: Mapping[Value, Row]) -> bool:
+    """Whether a node waits to be a writer: SHUNNED there, serving elsewhere and not drained."""
+    row = rows.get(family.writer)
+    if row is None or row[columns.status] != "SHUNNED" or row[columns.max_connections] == 0:
+        return False
+    return any(
+        other[columns.status] == "ONLINE"
+        for hostgroup, other in rows.items()
+        if hostgroup != family.offline
+    )
+
+
+def _election(columns: ServerColumns, row: Row) -> tuple[Value, ...]:
+    """What the monitor chooses by: the highest weight, then the highest name and port."""
+    return (row[columns.weight], row[columns.hostname], row[columns.port])
+
+
+def _place_configured(
+    layout: Layout,
+    family: Family,
+    row: Row,
+    mine: list[Row],
+    standing: dict[Node, list[Row]],
+    result: Rows,
+) -> None:
+    columns = ServerColumns.of(layout)
+    node = columns.node(row)
+    if str(row[columns.status]).upper() == "OFFLINE_HARD":
+        return
+    rows = standing.get(node)
+    own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
+    main = own[main_hostgroup(family, own)]
+    if rows is None:
+        if family.is_galera and standing and family.offline is not None:
+            result.pop(layout.key_of(row), None)
+            source = own.get(family.offline, main)
+            entering = _with(source, {columns.hostgroup: family.offline, columns.status: "ONLINE"})
+            result[layout.key_of(entering)] = entering
+        return
+    result.pop(layout.key_of(row), None)
+    for current in rows:
+        source = own.get(current[columns.hostgroup], main)
+        changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
+        if family.is_galera:
+            changes[columns.status] = _galera_status(columns, current, rows)
+        if is_drained(family, columns, current, source):
+            changes[columns.max_connections] = 0
+        placed = _with(source, changes)
+        result[layout.key_of(placed)] = placed
+
+
+def _galera_status(columns: ServerColumns, row: Row, rows: list[Row]) -> Value:
+    """SHUNNED is loaded as such only while the node serves elsewhere: the monitor mends that.
+
+    A loaded SHUNNED of a node without another row would stay for ever.
+    """
+    status = str(row[columns.status]).upper()
+    if status != "SHUNNED":
+        return status
+    serves = any(str(other[columns.status]).upper() == "ONLINE" for other in rows)
+    return "SHUNNED" if serves else "ONLINE"
+
+
+def _online(columns: ServerColumns, row: Row) -> Row:
+    status = str(row[columns.status]).upper()
+    return _with(row, {columns.status: "ONLINE"}) if status.startswith("SHUNNED") else row
+
+
+def _with(row: Row, changes: dict[int, Value]) -> Row:
+    cells = list(row)
+    for position, value in changes.items():
+        cells[position] = value
+    return tuple(cells)

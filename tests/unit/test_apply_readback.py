@@ -1,0 +1,193 @@
+"""Reading back: a text that is the expected one proves what its rows would, and nothing less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.read import TableReader, rows_text
+from proxyctl.admin.readback import ReadBack, ReadBackError, in_key_order
+from proxyctl.admin.verify import runtime_rows, runtime_shortfalls
+from proxyctl.catalog import Layout, Value
+from proxyctl.sql import inserts
+from proxyctl.state import Layer, Rows
+from tests.build import layout, row, rows
+from tests.servers import Instance
+
+USERS = layout("mysql_users")
+RULES = layout("mysql_query_rules")
+ROUTES = layout("mysql_query_rules_fast_routing")
+SERVERS = layout("mysql_servers")
+
+AWKWARD = [
+    "", "'", '"', "\\", "/", "],[", "null", "\n\t\r\b\f", "\x01\x1f", "\x7f", "é €", "\U0001f40b",
+    "\u2028", "<>&",
+]  # fmt: skip
+
+
+@pytest.fixture
+def client(instance: Instance) -> Iterator[AdminClient]:
+    login = Login(instance.host, instance.port, instance.user, instance.password)
+    with AdminClient(login) as opened:
+        yield opened
+
+
+def routes(*usernames: str) -> Rows:
+    common = {"schemaname": "s", "flagIN": 0, "destination_hostgroup": 1}
+    return rows(ROUTES.name, *({**common, "username": n, "comment": n} for n in usernames))
+
+
+def write(client: AdminClient, of: Layout, wanted: Rows) -> None:
+    for statement in inserts(of, wanted.values()):
+        client.execute(statement)
+
+
+def text_of(client: AdminClient, of: Layout) -> bytes:
+    return b",".join(TableReader(client).chunks(of, Layer.MEMORY))
+
+
+def test_the_text_of_rows_is_the_one_that_proxysql_gives(client: AdminClient) -> None:
+    wanted = routes(*AWKWARD)
+    write(client, ROUTES, wanted)
+    assert text_of(client, ROUTES) == rows_text(wanted.values())
+
+
+def test_numbers_and_null_have_the_text_that_proxysql_gives(client: AdminClient) -> None:
+    wanted = rows(RULES.name, *({"rule_id": n, "log": None, "delay": 2**63 - 1} for n in (1, 7)))
+    write(client, RULES, wanted)
+    assert text_of(client, RULES) == rows_text(wanted.values())
+
+
+def test_text_that_is_not_utf8_is_not_known() -> None:
+    assert rows_text([row(USERS.name, username="\udcc3")]) is None
+
+
+@pytest.mark.parametrize("names", ["abc", "cba", "bac"])
+@pytest.mark.parametrize("layer", [Layer.MEMORY, Layer.DISK])
+def test_stored_rows_may_stand_in_any_order(
+    instance: Instance, client: AdminClient, names: str, layer: Layer
+) -> None:
+    write(client, ROUTES, routes(*names))
+    instance.run("SAVE MYSQL QUERY RULES TO DISK")
+    ReadBack(client).stored(ROUTES, layer, routes("c", "a", "b"))
+
+
+@pytest.mark.parametrize("layer", [Layer.MEMORY, Layer.DISK])
+def test_a_row_that_a_layer_lacks_is_told(
+    instance: Instance, client: AdminClient, layer: Layer
+) -> None:
+    write(client, ROUTES, routes("a", "b"))
+    instance.run("SAVE MYSQL QUERY RULES TO DISK")
+    with pytest.raises(ReadBackError, match=f"{layer.name} does not hold .*\n.* c:s:0: the row is"):
+        ReadBack(client).stored(ROUTES, layer, routes("a", "b", "c"))
+
+
+def test_rows_that_change_after_the_first_look_are_told(
+    instance: Instance, client: AdminClient
+) -> None:
+    """The expected text belongs to the rows that were asked for, not to the table."""
+    write(client, ROUTES, routes("a"))
+    read_back = ReadBack(client)
+    read_back.stored(ROUTES, Layer.MEMORY, routes("a"))
+    with pytest.raises(ReadBackError, match="MEMORY does not hold"):
+        read_back.stored(ROUTES, Layer.MEMORY, routes("b"))
+    instance.run("DELETE FROM mysql_query_rules_fast_routing")
+    with pytest.raises(ReadBackError, match="MEMORY does not hold"):
+        read_back.stored(ROUTES, Layer.MEMORY, routes("a"))
+
+
+FIRST_LOAD: dict[str, tuple[Layout, Rows]] = {
+    "MYSQL USERS": (
+        USERS,
+        rows(
+            USERS.name,
+            {"username": "c", "password": "x"},
+            {"username": "a", "default_hostgroup": 3, "comment": "é"},
+            {"username": "d", "active": 0},
+            {"username": "b", "frontend": 0},
+            {"username": "e", "backend": 0},
+        ),
+    ),
+    "MYSQL QUERY RULES": (
+        RULES,
+        rows(
+            RULES.name,
+            {"rule_id": 5, "match_digest": "^x", "re_modifiers": "caseless"},
+            {"rule_id": 2, "digest": "0x1a"},
+            {"rule_id": 3, "active": 0},
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("module", list(FIRST_LOAD))
+def test_what_a_first_load_made_needs_no_parsing(
+    instance: Instance, client: AdminClient, module: str
+) -> None:
+    of, wanted = FIRST_LOAD[module]
+    write(client, of, in_key_order(wanted))
+    instance.run(f"LOAD {module} TO RUNTIME")
+    parsed = ReadBack(client).runtime([of], {of.name: wanted}, ())
+    assert instance.kind == "sandbox" or not parsed
+
+
+def test_routes_at_runtime_need_no_parsing_in_whatever_order_they_came(
+    instance: Instance, client: AdminClient
+) -> None:
+    wanted = routes("b", "a", "c")
+    write(client, ROUTES, wanted)
+    instance.run("LOAD MYSQL QUERY RULES TO RUNTIME")
+    parsed = ReadBack(client).runtime([RULES, ROUTES], {RULES.name: {}, ROUTES.name: wanted}, ())
+    assert instance.kind == "sandbox" or not parsed
+
+
+@pytest.mark.parametrize("module", list(FIRST_LOAD))
+def test_a_row_that_runtime_lacks_is_told(
+    instance: Instance, client: AdminClient, module: str
+) -> None:
+    of, wanted = FIRST_LOAD[module]
+    write(client, of, dict(list(wanted.items())[1:]))
+    instance.run(f"LOAD {module} TO RUNTIME")
+    with pytest.raises(ReadBackError, match=r"RUNTIME does not hold .*\n.*: the row is missing$"):
+        ReadBack(client).runtime([of], {of.name: wanted}, ())
+
+
+def test_servers_are_always_compared_row_by_row(instance: Instance, client: AdminClient) -> None:
+    wanted = rows(SERVERS.name, {"hostgroup_id": 1, "hostname": "a"})
+    write(client, SERVERS, wanted)
+    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
+    parsed = ReadBack(client).runtime([SERVERS], {SERVERS.name: wanted}, ())
+    assert parsed == {SERVERS.name: wanted}
+
+
+FLAGS = st.sampled_from([0, 1])
+ANY_USERS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "username": st.sampled_from("abc"),
+            "backend": FLAGS,
+            "frontend": FLAGS,
+            "active": FLAGS,
+            "default_hostgroup": st.sampled_from([-1, 0, 1]),
+            "password": st.sampled_from([None, "", "x"]),
+        }
+    ),
+    max_size=5,
+)
+
+
+@given(ANY_USERS)
+def test_the_rows_that_runtime_should_list_have_no_shortfall(
+    made: list[dict[str, Value]],
+) -> None:
+    """What is accepted by its text would be accepted row by row."""
+    loaded = rows(USERS.name, *made)
+    listed = runtime_rows(USERS, loaded)
+    assert listed is not None
+    found = {USERS.key_of(one): one for one in listed}
+    if len(found) == len(listed):
+        assert list(runtime_shortfalls(USERS, found, loaded, ())) == []

@@ -1,0 +1,93 @@
+"""What a plan says beside its changes."""
+
+from __future__ import annotations
+
+from proxyctl import remarks
+from proxyctl.families import Family
+from proxyctl.plan import complete_images
+from proxyctl.state import Scope
+from proxyctl.survey import Surroundings
+from tests.build import desired, module_plan, rows, survey
+
+SERVERS, RULES, VARIABLES = "mysql_servers", "mysql_query_rules", "mysql_variables"
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+DB1 = {"hostgroup_id": 10, "hostname": "db1"}
+DB2 = {"hostgroup_id": 20, "hostname": "db2"}
+
+
+def servers(wanted, current, *families):
+    around = Surroundings(families=families, memory_families=families)
+    found = survey(
+        desired(SERVERS, *wanted), rows(SERVERS, *wanted), runtime=current, surroundings=around
+    )
+    module = module_plan(found)
+    complete_images([module], around, frozenset())
+    return module
+
+
+def test_rows_outside_the_scope_are_counted():
+    scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
+    there = rows(RULES, {"rule_id": 200}, {"rule_id": 201})
+    found = survey(desired(RULES, scope=scope), there)
+    assert [*remarks.left_alone(found)] == ["mysql_query_rules: 2 rows outside rule_id 0-99"]
+
+
+def test_a_server_that_was_taken_out_is_named_where_the_files_say_nothing_of_its_status():
+    offline = rows(SERVERS, {**DB1, "status": "OFFLINE_SOFT"})
+    silent = survey(desired(SERVERS, DB1), offline)
+    assert [*remarks.left_alone(silent)] == [
+        "db1:3306 in hostgroup 10 OFFLINE_SOFT, set by an operator"
+    ]
+    said = survey(desired(SERVERS, {**DB1, "status": "OFFLINE_SOFT"}), offline)
+    assert [*remarks.left_alone(said)] == []
+
+
+def test_nodes_that_a_monitor_drained_or_found_are_named():
+    found = survey(desired(SERVERS), {})
+    found.drained, found.discovered, found.draining = [("n1", 3306)], [("n2", 3306)], 2
+    assert [*remarks.left_alone(found)] == [
+        "n1:3306 drained (max_connections 0 at RUNTIME)",
+        "n2:3306 discovered by the monitor",
+        "mysql_servers: 2 rows OFFLINE_HARD, draining",
+    ]
+
+
+def test_connections_are_cut_only_where_a_server_leaves():
+    module = servers([DB1], rows(SERVERS, DB1, DB2))
+    leaving = remarks.leaving_servers(module)
+    assert leaving == {(20, "db2", 3306)}
+    used = {(10, "db1", 3306): 5, (20, "db2", 3306): 1}
+    assert [*remarks.cut_connections(leaving, used)] == [
+        "db2:3306 leaves hostgroup 20: 1 connection in use will be cut"
+    ]
+
+
+def test_a_load_that_ends_a_shunning_is_announced():
+    shunned = rows(SERVERS, {**DB1, "status": "SHUNNED_REPLICATION_LAG"}, DB2)
+    module = servers([DB1], shunned)
+    assert [*remarks.unshunned(module, [])] == [
+        "db1:3306 in hostgroup 10 is SHUNNED; the LOAD sets it ONLINE"
+    ]
+    assert [*remarks.unshunned(servers([DB1, DB2], shunned), [])] == []  # nothing to LOAD
+
+
+def test_a_new_node_of_a_placed_cluster_enters_through_the_offline_hostgroup():
+    nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
+    module = servers(nodes, rows(SERVERS, nodes[0]), GALERA)
+    assert remarks.entering_servers(module, [GALERA]) == {(10, "n2", 3306): 40}
+    replication = Family("replication", 10, frozenset({10, 20}))
+    assert remarks.entering_servers(servers(nodes, rows(SERVERS, nodes[0])), [replication]) == {}
+
+
+def test_hostgroups_of_two_monitors_are_named():
+    both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
+    (text,) = remarks.fought_over([GALERA, both])
+    assert text.startswith("hostgroups 10, 30 belong to rows of several monitors (galera, replic")
+
+
+def test_variables_that_need_a_restart():
+    names = ("mysql-threads", "mysql-stacksize", "mysql-max_connections")
+    there = rows(VARIABLES, *({"variable_name": n, "variable_value": "1"} for n in names))
+    wanted = ({"variable_name": n, "variable_value": "2"} for n in names)
+    module = module_plan(survey(desired(VARIABLES, *wanted), there))
+    assert [*remarks.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]

@@ -1,0 +1,64 @@
+"""What an apply writes at its end, for people and as JSON; and the plan as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from proxyctl.plan import Plan
+from proxyctl.render.apply_text import apply_json, apply_text
+from proxyctl.render.plan_machine import plan_json
+from proxyctl.result import NEW, ApplyResult, ModuleResult
+from proxyctl.state import Where
+from tests.build import desired, module_plan, survey
+
+USERS = "mysql_users"
+
+
+def plan_of(**more):
+    wanted = desired(USERS, {"username": "app", "password": "s3cret", "default_hostgroup": 10})
+    wanted.where.update(dict.fromkeys(wanted.rows, Where("a.yaml", 3, 5)))
+    return Plan("h:6032", "h:6032", "2.7.1", [module_plan(survey(wanted, {}))], **more)
+
+
+def result(**more):
+    modules = [ModuleResult("MYSQL USERS", NEW, NEW, NEW)]
+    return ApplyResult(modules, statements=1, loads=1, saves=1, **more)
+
+
+def test_nothing_is_reported_where_nothing_was_done():
+    assert apply_text(plan_of(), None) == ""
+    document = json.loads(apply_json(plan_of(), None))
+    assert (document["applied"], document["modules"], document["snapshot"]) == (False, [], None)
+
+
+def test_the_report_counts_what_was_done():
+    text = apply_text(plan_of(), result(snapshot="/s.json"))
+    assert text.splitlines() == [
+        "Applied to h:6032: 1 added, 0 changed, 0 deleted at RUNTIME."
+        " 1 statement, 1 LOAD, 1 SAVE; every layer was read back.",
+        "The state before, with its passwords, is kept in /s.json",
+    ]
+
+
+def test_the_report_says_what_is_left_to_do():
+    done = result(notes=["look at db1"])
+    done.saves = 0
+    text = apply_text(plan_of(restart_required=["mysql-threads"]), done)
+    assert "DISK was left alone: a restart of ProxySQL takes the change back.\n" in text
+    assert text.endswith("note: look at db1\nrestart required: mysql-threads\n")
+
+
+def test_the_layers_of_every_module_are_in_the_json():
+    (module,) = json.loads(apply_json(plan_of(), result()))["modules"]
+    assert module == {"module": "MYSQL USERS", "memory": NEW, "runtime": NEW, "disk": NEW}
+
+
+def test_a_plan_as_json_has_places_and_no_secrets():
+    text = plan_json([plan_of()])
+    assert "s3cret" not in text
+    (change,) = json.loads(text)["instances"][0]["modules"][0]["changes"]
+    assert (change["table"], change["key"], change["action"]) == (USERS, ["app", 1], "add")
+    assert change["where"] == "a.yaml:3:5"
+    assert change["fields"]["default_hostgroup"] == {"current": None, "desired": 10}
+    password = {"current": None, "desired": None, "sensitive": True}
+    assert change["fields"]["password"] == password

@@ -1,0 +1,74 @@
+"""The plan for a terminal: which rows are listed, and what its last line says."""
+
+from __future__ import annotations
+
+from proxyctl.plan import Plan, Refusal, complete_images
+from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
+from proxyctl.render.style import Style
+from proxyctl.survey import Surroundings
+from tests.build import desired, module_plan, rows, survey
+
+RULES = "mysql_query_rules"
+
+
+def plan_of(count=1, current=(), **more):
+    wanted = desired(RULES, *({"rule_id": n} for n in range(1, count + 1)))
+    module = module_plan(survey(wanted, rows(RULES, *({"rule_id": n} for n in current))))
+    complete_images([module], Surroundings(), frozenset())
+    return Plan("h:6032", "h:6032", "2.7.1", [module], **more)
+
+
+def last(plan, **how):
+    return plan_text(plan, **how).splitlines()[-1]
+
+
+def test_the_last_line_is_the_verdict():
+    assert last(plan_of(1, [1])) == "No changes: MEMORY, RUNTIME and DISK hold what the files say."
+    counted = "Plan: 1 to add, 0 to change, 0 to delete at RUNTIME. 1 LOAD, 1 SAVE."
+    assert last(plan_of()) == f"{counted} Nothing has been changed yet."
+    assert last(plan_of(), is_done=True) == counted
+    refused = plan_of(refusals=[Refusal("x", "why", "--force")])
+    assert last(refused) == f"{counted} apply would refuse: 1 reason above."
+
+
+def test_an_apply_that_does_not_save_says_so():
+    assert summary(plan_of(saves=False)).endswith("1 LOAD, 0 SAVE.")
+
+
+def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():
+    gone = range(10_000, 10_000 + MOST_ADDED + 50)
+    text = plan_text(plan_of(MOST_ADDED + 5, gone))
+    assert text.count("\n  + rule ") == MOST_ADDED
+    assert "  + ... and 5 more new rows of mysql_query_rules (--format json lists all)\n" in text
+    assert text.count("\n  - rule ") == len(gone)
+
+
+def test_remarks_stand_between_the_rows_and_the_verdict():
+    plan = plan_of(
+        left_alone=["a", "b"],
+        warnings=["c"],
+        restart_required=["d"],
+        refusals=[Refusal("x", "e", "--force"), Refusal("x", "f")],
+    )
+    remarks = plan_text(plan).split("\n\n")[2]
+    assert remarks.splitlines() == [
+        "left alone   a; b",
+        "warning      c",
+        "restart      d takes effect when ProxySQL is restarted",
+        "refused      e   allow with --force",
+        "refused      f",
+    ]
+
+
+def test_without_colour_it_reads_the_same():
+    plan = plan_of(2, [2, 3])
+    coloured = plan_text(plan, Style(is_coloured=True))
+    for code in ("0", "1", "2", "31", "32", "33"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plan_text(plan)
+
+
+def test_an_instance_with_a_name_shows_its_address_too():
+    plan = plan_of()
+    plan.name = "px1"
+    assert plan_text(plan).startswith("px1  h:6032  ProxySQL 2.7.1\n")

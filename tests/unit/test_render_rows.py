@@ -1,0 +1,96 @@
+"""How one changed row reads: its subject, what stands beside it, and what is not repeated."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.plan import Change
+from proxyctl.render.rows import (
+    LONGEST_MATCHER,
+    detail,
+    field_text,
+    headline,
+    listed_fields,
+    note,
+    subject,
+)
+from proxyctl.state import Layer, Where
+from tests.build import desired, module_plan, rows, survey
+
+NAMES = {10: "writer", 30: "reader"}
+RULES, USERS = "mysql_query_rules", "mysql_users"
+
+
+def added(table, where=None, **values):
+    wanted = desired(table, values)
+    if where:
+        wanted.where.update(dict.fromkeys(wanted.rows, where))
+    (change,) = module_plan(survey(wanted, {})).changes
+    return change
+
+
+def columns(change: Change) -> list[str]:
+    return [field.column for field in listed_fields(change)]
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "text"),
+    [
+        ("mysql_servers", {"hostgroup_id": 10, "hostname": "db1"}, "server 10 (writer) db1:3306"),
+        ("mysql_servers", {"hostgroup_id": 7, "hostname": "db1"}, "server 7 db1:3306"),
+        (USERS, {"username": "app", "password": "x"}, "user app"),
+        (USERS, {"username": "app", "password": "x", "backend": 0}, "user app (frontend)"),
+        (RULES, {"rule_id": 5}, "rule 5"),
+        (
+            "mysql_query_rules_fast_routing",
+            {"username": "", "schemaname": "s", "flagIN": 3, "destination_hostgroup": 1},
+            "route ''@s flagIN 3",
+        ),
+        (
+            "mysql_replication_hostgroups",
+            {"writer_hostgroup": 10, "reader_hostgroup": 30},
+            "replication hostgroups 10 (writer)",
+        ),
+        ("proxysql_servers", {"hostname": "px2", "port": 6032}, "proxysql server px2:6032"),
+        ("scheduler", {"id": 1, "interval_ms": 1000, "filename": "/x"}, "scheduler 1"),
+    ],
+)
+def test_the_subject_is_what_people_call_the_row(table, values, text):
+    assert subject(added(table, **values), NAMES) == text
+
+
+def test_what_the_headline_shows_is_not_listed_again():
+    change = added(RULES, rule_id=5, match_digest="^SELECT", destination_hostgroup=30, apply=1)
+    assert headline(change, NAMES) == "rule 5  ^SELECT -> 30 (reader)"
+    assert columns(change) == ["apply"]
+
+
+def test_a_long_pattern_is_cut_in_the_headline_and_listed_whole():
+    change = added(RULES, rule_id=5, match_digest="x" * (LONGEST_MATCHER + 1))
+    assert detail(change, NAMES).endswith("x...")
+    assert columns(change) == ["match_digest"]
+
+
+def test_a_generated_rule_is_told_by_its_comment():
+    where = Where("a.yaml", 1, 1, origin="sharding t")
+    comment = "sharding t: t1, t2"
+    change = added(RULES, where, rule_id=5, match_digest="x", comment=comment)
+    assert (detail(change, NAMES), columns(change), note(change)) == ("t1, t2", [], "sharding t")
+
+
+def test_a_schema_that_nobody_named_is_not_listed():
+    assert columns(added(USERS, username="app", password="x")) == ["password"]
+    schema = added(USERS, username="app", password="x", default_schema="shop")
+    assert columns(schema) == ["password", "default_schema"]
+
+
+def test_a_secret_says_only_that_it_is_one():
+    change = added(USERS, username="app", password="secret")
+    assert field_text(change, change.fields[0], NAMES) == "(sensitive)"
+
+
+def test_a_note_tells_the_layers_where_not_all_of_them_differ():
+    there = rows(RULES, {"rule_id": 5})
+    (change,) = module_plan(survey(desired(RULES), {}, runtime={}, disk=there)).changes
+    assert change.layers == (Layer.DISK,)
+    assert note(change) == "DISK only; in no file"

@@ -1,0 +1,68 @@
+"""A wrong command line: one message and a way out, whatever Typer would have said."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli import proxyctl
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("plna", "no such command: plna", "did you mean plan?"),
+        ("Plan", "no such command: Plan", "did you mean plan?"),
+        ("lint", "no such command: lint", "commands: init, validate, "),
+        ("help lint", "no such command: lint", "commands: init, validate, "),
+        ("version", "no such command: version", "did you mean --version?"),
+        ("--file a.yaml plan", "no such option: --file", "options stand after the command"),
+        ("apply --yes", "no such option: --yes", "proxyctl apply --help shows"),
+        ("plan --detailed-exit", "no such option: --detailed-exit", "mean --detailed-exitcode?"),
+        ("unlock --force", "no such option: --force", "proxyctl unlock --help shows"),
+        ("init", "DIR is missing", "proxyctl init --help shows"),
+        ("import", "FILE.cnf is missing", "proxyctl import --help shows"),
+        ("demo now", "unexpected argument: now", "proxyctl demo --help shows"),
+        ("plan a.yaml", "unexpected argument: a.yaml", "named with -f: proxyctl plan -f a.yaml"),
+        ("plan --format", "option '--format' requires an argument", "proxyctl plan --help shows"),
+    ],
+)
+def test_one_message_and_a_way_out(line: str, message: str, hint: str) -> None:
+    done = proxyctl(*line.split())
+    assert (done.code, done.out) == (64, "")
+    said, way_out = done.err.splitlines()
+    assert said == f"error: {message}"
+    assert way_out.startswith("hint: ")
+    assert hint in way_out
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [
+        ("plan --format xml", "--format: 'xml' is not one of 'text', 'json', 'markdown', 'sql'"),
+        ("export --layer runtim", "--layer: 'runtim' is not one of 'runtime', 'memory', 'disk'"),
+        ("plan --port abc", "--port: "),
+        ("plan --port 70000", "--port: "),
+        ("apply --lock-timeout -1", "--lock-timeout: "),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_option(line: str, start: str) -> None:
+    done = proxyctl(*line.split())
+    assert (done.code, done.out) == (64, "")
+    assert done.err.startswith(f"error: {start}")
+    assert done.err.count("\n") == 1
+
+
+def test_a_wrong_value_of_the_environment_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXYCTL_PORT", "abc")
+    assert proxyctl("plan").err.startswith("error: PROXYCTL_PORT: ")
+
+
+def test_help_is_a_command_too() -> None:
+    assert proxyctl("help").out == proxyctl("--help").out
+    assert proxyctl("help", "plan").out == proxyctl("plan", "--help").out
+
+
+def test_it_is_json_where_json_was_asked_for() -> None:
+    error = proxyctl("plan", "--format", "json", "--colour").json["error"]
+    assert (error["type"], error["exit_code"]) == ("UsageError", 64)
+    assert error["message"] == "no such option: --colour"
