@@ -72,6 +72,9 @@ def bounds(variable: Variable) -> tuple[int, int]:
 
 
 _LOGIN_CAPABILITY = 0x8000
+_SIGNED_BYTES = frozenset(
+    {"mysql-query_digests_grouping_limit", "mysql-query_digests_groups_grouping_limit"}
+)
 
 
 def number_complaint(name: str, number: int) -> Complaint | None:
@@ -81,6 +84,13 @@ def number_complaint(name: str, number: int) -> Complaint | None:
         return Complaint(
             "without the capability 32768 logins fail, those of administrators too",
             "add 32768; the default is 569867",
+        )
+    if name in _SIGNED_BYTES and number & 0x80:
+        # Measured: with 200, `SELECT f(1,a)` ends the process.
+        return Complaint(
+            f"ProxySQL keeps it in one signed byte and reads {number} as a negative number: a query"
+            " with a list can end the process",
+            "take at most 127",
         )
     shown = taken(name, str(number))
     if shown != str(number):

@@ -9,20 +9,20 @@ from proxyctl.sandbox import packets
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Proof, Role, Session
 from proxyctl.sandbox.options import Options
-from proxyctl.sandbox.packets import CLEAR, NATIVE, SHA2, Command
+from proxyctl.sandbox.packets import CLEAR, NATIVE, SHA2, Commands
 from proxyctl.sandbox.replies import AdminError, CutConnectionError, Result, not_modelled, refusal
 from proxyctl.sandbox.wire import LARGEST_TEXT, Wire
 
 _NONCE_LENGTH = 20
 _ALPHABET = string.ascii_letters + string.digits
 
-_OK = frozenset({Command.INIT_DB, Command.PING, Command.STMT_RESET})
-_UNANSWERED = frozenset({Command.STMT_SEND_LONG_DATA, Command.STMT_CLOSE})
+_OK = frozenset({Commands.COM_INIT_DB, Commands.COM_PING, Commands.COM_STMT_RESET})
+_UNANSWERED = frozenset({Commands.COM_STMT_SEND_LONG_DATA, Commands.COM_STMT_CLOSE})
 _NOT_SUPPORTED = {
-    Command.FIELD_LIST: 1045,
-    Command.STMT_PREPARE: 1045,
-    Command.STMT_EXECUTE: 1045,
-    Command.PROCESS_KILL: 9003,
+    Commands.COM_FIELD_LIST: 1045,
+    Commands.COM_STMT_PREPARE: 1045,
+    Commands.COM_STMT_EXECUTE: 1045,
+    Commands.COM_PROCESS_KILL: 9003,
 }
 
 
@@ -90,22 +90,22 @@ class Client:
 
     async def _obey(self, command: int, text: bytes, session: Session) -> bool:
         """Carry out one command and return whether the connection goes on."""
-        if command == Command.QUERY:
+        if command == Commands.COM_QUERY:
             return await self._query(text, session)
         if command in _OK:
             await self._wire.write(packets.ok())
         elif command in _NOT_SUPPORTED:
-            code = _NOT_SUPPORTED[Command(command)]
+            code = _NOT_SUPPORTED[Commands(command)]
             await self._wire.write(packets.error(AdminError("Command not supported", code=code)))
-        elif command == Command.STATISTICS:
+        elif command == Commands.COM_STATISTICS:
             uptime = f"Uptime: {self._engine.uptime_s} Threads: 0  Questions: 0  Slow queries: 0"
             await self._wire.write(uptime.encode())
-        elif command == Command.SET_OPTION:
+        elif command == Commands.COM_SET_OPTION:
             await self._wire.write(packets.EOF)
-        elif command == Command.RESET_CONNECTION:
+        elif command == Commands.COM_RESET_CONNECTION:
             self._wire.skip_number()
             await self._wire.write(packets.error(_no_reset(session.role)))
-        elif command == Command.CHANGE_USER:
+        elif command == Commands.COM_CHANGE_USER:
             await self._wire.write(
                 packets.error(not_modelled("COM_CHANGE_USER, to which ProxySQL gives no answer"))
             )

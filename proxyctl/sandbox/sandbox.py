@@ -10,19 +10,21 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from proxyctl.catalog import known_version
-from proxyctl.errors import InternalError
+from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.monitor import Monitor
 from proxyctl.sandbox.options import Options
 from proxyctl.sandbox.replies import Cell, Result
 from proxyctl.sandbox.runtime import Server as Backend
-from proxyctl.sandbox.server import Server
 from proxyctl.sandbox.starting import check_host, disk_error, listen_error
 from proxyctl.sandbox.store import RuntimeRows
+
+if TYPE_CHECKING:
+    from proxyctl.sandbox.server import Server
 
 _INSIDE = Session("admin", Role.ADMIN)
 
@@ -77,12 +79,13 @@ class Sandbox:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Serve from a background thread and return the port; 0 picks a free one.
 
-        Raises: ProxyctlError when the address is taken or is none of this machine.
+        Raises: ProxyctlError when the address is taken or is none of this machine, or when the
+        library for the protocol is missing.
         """
         if self._thread is not None:
             raise InternalError("the sandbox is already serving")
         check_host(host)
-        server = Server(self._engine, self.options)
+        server = self._server()
         started: Future[int] = Future()
         self._ended.clear()
         self._thread = threading.Thread(
@@ -151,6 +154,16 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _server(self) -> Server:
+        try:
+            from proxyctl.sandbox.server import Server
+        except ModuleNotFoundError as error:
+            raise ProxyctlError(
+                f"the sandbox needs the package {error.name}",
+                hint="in the checkout of proxyctl: pip install '.[sandbox]'",
+            ) from error
+        return Server(self._engine, self.options)
 
     async def _serve(self, server: Server, host: str, port: int, started: Future[int]) -> None:
         self._loop = asyncio.get_running_loop()
