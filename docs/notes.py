@@ -169,7 +169,8 @@ EXIT_CODE = {
     "DONE": "Done, or in sync.",
     "ERROR": "An error: in the files, or while connecting or reading.",
     "DIFFERENCES": "There are differences: `drift`, or `plan --detailed-exitcode`.",
-    "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, or by the person asked.",
+    "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
+    " already, or by the person asked.",
     "INCOMPLETE": "An `apply` did not finish. The message says what each layer of each admin module"
     " holds now.",
     "USAGE": "A wrong command line.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import time
 import uuid
@@ -198,10 +199,22 @@ def read_holder(client: AdminClient) -> Holder | None:
     if not rows:
         return None
     owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
-    named = tuple(json.loads(modules or "[]"))
     return Holder(
-        owner, host, int(pid or 0), int(expires or 0), int(left or 0), purpose, stage, named
+        owner, host, _number(pid), _number(expires), _number(left), purpose, stage, _names(modules)
     )
+
+
+def _names(modules: str) -> tuple[str, ...]:
+    """Return the admin modules of a row. Others may write rows too: what is no list names none."""
+    try:
+        found = json.loads(modules)
+    except ValueError:
+        return ()
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _number(text: str) -> int:
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else 0
 
 
 def read_leftovers(client: AdminClient) -> frozenset[str]:

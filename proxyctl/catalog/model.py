@@ -40,7 +40,7 @@ def parse_version(text: str) -> Version:
     """
     match = re.match(r"\D{0,2}(\d+)\.(\d+)\.(\d+)", text)
     if match is None:
-        raise ValueError(f"not a ProxySQL version such as 2.7.1: {text!r}")
+        raise ValueError(f"not a ProxySQL version: {text!r}; write it like 2.7.1")
     return Version(int(match[1]), int(match[2]), int(match[3]))
 
 

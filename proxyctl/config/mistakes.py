@@ -71,6 +71,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return _nearest(word[:100], tuple(known))
 
 
+_NEAR = 0.65
+"""Names of variables share a prefix, and that alone makes them no suggestion."""
+
+
 @lru_cache(maxsize=1024)
 def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     # Cached, since one wrong key often stands in thousands of rows.
@@ -79,7 +83,7 @@ def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)
-    near = get_close_matches(word.lower(), by_lower, n=1)
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=_NEAR)
     return f"did you mean {by_lower[near[0]]!r}?" if near else None
 
 

@@ -191,3 +191,14 @@ def test_a_second_run_after_a_killed_one_finishes(
     assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2902",)]
     assert plan().code == 0
     drop_lock(instance)
+
+
+@pytest.mark.parametrize("modules", ["MYSQL USERS", "{}", "7", ""])
+def test_a_row_of_the_lock_that_somebody_wrote_by_hand(
+    project: Project, instance: Instance, modules: str
+) -> None:
+    project.write(FILES)
+    hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=3600)
+    instance.execute("UPDATE proxyctl_lock SET pid='me', expires='tomorrow'")
+    assert proxyctl("unlock").code == 0
+    applied()
