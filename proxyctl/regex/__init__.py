@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from proxyctl.regex.bad_pattern import BadPattern
 from proxyctl.regex.spans import Span, Spans
 from proxyctl.regex.verdict import Verdict
-from proxyctl.regex.wider import Wider
+
+if TYPE_CHECKING:
+    from proxyctl.regex.wider import Wider
 
 __all__ = [
     "BadPattern",

@@ -10,7 +10,7 @@ import re
 import pcre2
 
 from proxyctl.regex.bad_pattern import BadPattern
-from proxyctl.regex.pcre1_limits import LimitedPattern
+from proxyctl.regex.pcre1_limits import Found, LimitedPattern
 from proxyctl.regex.pcre1_syntax import Translation
 from proxyctl.regex.rewriting import rewritten
 from proxyctl.regex.spans import Spans
@@ -113,14 +113,12 @@ class Pcre1Pattern:
         at = 0
         try:
             for found in self._compiled.every(subject):
-                spans = tuple(map(found.span, range(self.groups + 1)))
-                known = max(number for number, span in enumerate(spans) if span != (-1, -1)) + 1
-                if known > _MAX_KNOWN:
-                    known = _ALL_KNOWN
-                text, is_valid = rewritten(template, subject, spans, known)
+                start, end = found.span()
+                text, is_valid = template, True
+                if b"\\" in template:
+                    text, is_valid = self._rewritten(template, subject, found)
                 if not every and not is_valid:
                     return subject
-                start, end = spans[0]
                 out += [subject[at:start], text]
                 at = end
                 if not every:
@@ -128,3 +126,9 @@ class Pcre1Pattern:
         except Stopped:
             pass  # ProxySQL's PCRE gives up as well, and keeps what was replaced before
         return b"".join(out) + subject[at:]
+
+    def _rewritten(self, template: bytes, subject: bytes, found: Found) -> tuple[bytes, bool]:
+        """Return the text for one match, and whether the template had no mistake."""
+        spans = tuple(map(found.span, range(self.groups + 1)))
+        known = max(number for number, span in enumerate(spans) if span != (-1, -1)) + 1
+        return rewritten(template, subject, spans, known if known <= _MAX_KNOWN else _ALL_KNOWN)

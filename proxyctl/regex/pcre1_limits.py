@@ -23,8 +23,11 @@ STEPS = 10_000_000
 NESTED_STEPS = 2_304
 """How deep PCRE1 can recurse in 1 MiB of stack."""
 
+_QUICK_BUDGET = 30_000_000
+"""Steps that a match may take at first, at all places together: a second."""
+
 _BUDGET = 100_000_000
-"""Steps that are spent on one match in all: about three seconds."""
+"""Steps that are spent on one match where that was not enough: three seconds at most."""
 
 _SHORT = 1_000
 """Up to this length PCRE1 looks first whether a byte that a match needs is there at all.
@@ -49,6 +52,7 @@ class LimitedPattern:
         self._text = text
         self._flags = flags
         self._variants: dict[tuple[int, bytes], Any] = {}
+        """Compiled, by limit and further settings."""
         self.repeats_a_group = _REPEATED_GROUP.search(text) is not None
         """Whether the stack that a match takes grows with the text."""
         self._usual = self._variant(_quick_limit(_SHORT))
@@ -111,34 +115,36 @@ class LimitedPattern:
         Raises: Stopped.
         """
         usual = self._settings(len(subject))
+        limit = _quick_limit(len(subject))
         spent = 0
         for place in range(start, len(subject) + 1):
-            limit = _quick_limit(len(subject))
-            while True:
-                chosen = usual + (settings if place == start else b"")
-                try:
-                    found = self._variant(limit, chosen).match(subject, place)
-                except pcre2.LibraryError as error:
-                    _continue_if_out_of_steps(error)
-                else:
-                    break
-                if limit >= STEPS:
-                    raise Stopped(Verdict.GAVE_UP)
-                limit *= 10
-                spent += limit
-                if spent > _BUDGET:
-                    raise Stopped(Verdict.ENDLESS)
+            found, limit = self._at_place(subject, place, usual + settings, limit)
             if found is not None:
                 return found
+            settings = b""
+            spent += limit
+            if spent > _BUDGET:
+                raise Stopped(Verdict.ENDLESS)
         return None
+
+    def _at_place(
+        self, subject: bytes, place: int, settings: bytes, limit: int
+    ) -> tuple[Found | None, int]:
+        """Return the match at one place, and the limit that was enough. Raises: Stopped."""
+        while True:
+            try:
+                return self._variant(limit, settings).match(subject, place), limit
+            except pcre2.LibraryError as error:
+                _continue_if_out_of_steps(error)
+            if limit >= STEPS:
+                raise Stopped(Verdict.GAVE_UP)
+            limit = min(2 * limit, STEPS)
 
 
 def _quick_limit(size: int) -> int:
     """Return so few steps that all places of a text together stay within the budget."""
-    limit = STEPS
-    while limit > 10 and limit * max(size, _SHORT) > _BUDGET:
-        limit //= 10
-    return limit
+    most = max(_QUICK_BUDGET // max(size, _SHORT), 16)
+    return 1 << (most.bit_length() - 1)  # a power of two, so that there are few variants
 
 
 def _behind(found: Found) -> tuple[int, bytes]:

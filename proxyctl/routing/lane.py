@@ -38,15 +38,15 @@ class Lane:
         for rule in rules:
             patterns = [(rule.match_digest, by_digest_text)] if with_digests else []
             asked = [(p, by) for p, by in (*patterns, (rule.match_pattern, by_query)) if p]
-            for pattern, by_pattern in asked:
-                by_pattern.setdefault(pattern, [])
             if with_digests and rule.digest is not None:
                 self._by_digest.setdefault(rule.digest, []).append(rule)
             elif asked and not rule.negated:
                 pattern, by_pattern = asked[0]
-                by_pattern[pattern].append(rule)
+                by_pattern.setdefault(pattern, []).append(rule)
             else:
                 self._always(rule)
+                for pattern, by_pattern in asked:
+                    by_pattern.setdefault(pattern, [])
         self._digest_texts = _Finder(by_digest_text, engine, self)
         self._queries = _Finder(by_query, engine, self)
         self._asks_everybody = set(self._by_who) <= {(None, None)}

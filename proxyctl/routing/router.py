@@ -15,7 +15,7 @@ from proxyctl.routing.patterns import Patterns
 from proxyctl.routing.request import Digested, DigestOf, Request
 from proxyctl.routing.route import Route, Settings, Source
 from proxyctl.routing.rule import Rule, compile_rules
-from proxyctl.routing.special import Special, before_rules, behind_rules, is_never_cached
+from proxyctl.routing.special import LAST_INSERT_ID, Special, before_rules, behind_rules
 from proxyctl.routing.tables import FastKey, FastRouting, Users
 from proxyctl.routing.variables import RoutingVariables
 from proxyctl.routing.walk import Walk, not_reached
@@ -223,8 +223,9 @@ class Router:
         if walk.text is not None:
             special = behind_rules(walk.text, None if final is None else final.text)
         settings = end.settings
-        if "cache_ttl" in settings:
-            settings = _without_hopeless_cache(settings, final)
+        if special is LAST_INSERT_ID and _ANSWERS.isdisjoint(settings):
+            # ProxySQL forgets it on the way to a backend.
+            settings = {name: settings[name] for name in settings if name != "cache_ttl"}
         return Route(
             destination_hostgroup=end.destination,
             source=end.source,
@@ -241,13 +242,6 @@ class Router:
             drawn=tuple(walk.drawn),
             loop=walk.loop,
         )
-
-
-def _without_hopeless_cache(settings: Settings, digest: Digested | None) -> Settings:
-    """Return settings without cache_ttl where ProxySQL forgets it on the way to a backend."""
-    if digest is None or not is_never_cached(digest.text) or not _ANSWERS.isdisjoint(settings):
-        return settings
-    return {name: value for name, value in settings.items() if name != "cache_ttl"}
 
 
 def _with_hints(settings: Settings, hinted: Mapping[str, int | str]) -> Settings:

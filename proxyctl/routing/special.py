@@ -50,7 +50,7 @@ _WARNINGS = Special(
     Stage.AFTER_MESSAGES,
 )
 _ANSWERED_LATE = Special("ProxySQL answers it by itself", Stage.AFTER_MESSAGES)
-_LAST_INSERT = Special(
+LAST_INSERT_ID = Special(
     "it goes to the hostgroup of the session's last write, if its connection is still there, and is"
     " never cached",
     Stage.AFTER_MESSAGES,
@@ -117,12 +117,6 @@ def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
     return _REFUSED if _LOAD_DATA.match(query) else None
 
 
-def is_never_cached(digest_text: bytes) -> bool:
-    """Return whether ProxySQL forgets cache_ttl: what a query gives belongs to its session."""
-    text = digest_text.upper()
-    return b"LAST_INSERT_ID" in text or b"@@IDENTITY" in text
-
-
 def behind_rules(query: bytes, digest_text: bytes | None) -> Special | None:
     """Return what ProxySQL does with a statement once the rules were evaluated.
 
@@ -139,6 +133,7 @@ def behind_rules(query: bytes, digest_text: bytes | None) -> Special | None:
         if found["warnings"]:
             return _WARNINGS
         return _KILL if _KILL_STATEMENT.fullmatch(_COMMENTS.sub(b"", query).strip()) else None
-    if is_never_cached(digest_text):
-        return _OWN_LAST_INSERT if query.upper() in _LAST_INSERT_EXACT else _LAST_INSERT
+    text = digest_text.upper()
+    if b"LAST_INSERT_ID" in text or b"@@IDENTITY" in text:
+        return _OWN_LAST_INSERT if query.upper() in _LAST_INSERT_EXACT else LAST_INSERT_ID
     return _ANSWERED_LATE if query.upper() == b"SELECT CONNECTION_ID()" else None

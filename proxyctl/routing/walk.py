@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from proxyctl.routing.lane import Lane
 
 MAX_TEXT = 64 << 20
-"""A rewritten query beyond mysql-max_allowed_packet's default is not rewritten any further."""
+"""A query beyond mysql-max_allowed_packet's default is not rewritten any further."""
+
+MAX_GLOBAL_TEXT = 2 << 20
+"""Nor is one beyond this by a rule with GLOBAL, which may match at each byte."""
 
 MAX_TURNS = 1_000
 """So often rules are evaluated again as long as that goes on to change the query."""
@@ -153,7 +156,7 @@ class Walk:
 
     def _rewrite(self, rule: Rule) -> None:
         text = self.text or b""
-        if len(text) > MAX_TEXT:
+        if len(text) > (MAX_GLOBAL_TEXT if rule.is_global else MAX_TEXT):
             self.note_trouble(rule, "replace_pattern", Verdict.ENDLESS)
             return
         self.text = rule.rewritten(text)

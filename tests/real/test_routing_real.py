@@ -1,0 +1,162 @@
+"""The evaluator against a real ProxySQL: random rule sets, and what cannot be recorded.
+
+PROXYCTL_TEST_ROUTING_PAIRS says how many queries are sent to random rule sets (the full count is
+10,000), PROXYCTL_TEST_ROUTING_SEED which ones. A case that disagrees is named `seed:number`; record
+it with `python -m tests.routing_recorded seed:number` once it is mended.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random, SystemRandom
+
+import pymysql
+import pytest
+
+from proxyctl.regex import Verdict
+from proxyctl.routing import Request
+from tests.routing_backend import EXECUTED, Arrival
+from tests.routing_cases import random_case
+from tests.routing_made import LARGE, MADE
+from tests.routing_recorded import observed
+from tests.routing_rig import Case, Client, Rig, Sent, differences, predict, router_of
+from tests.servers import NO_BINARY, proxysql_binary
+
+pytestmark = pytest.mark.real
+
+PAIRS = int(os.environ.get("PROXYCTL_TEST_ROUTING_PAIRS", "400"))
+QUERIES = 50
+APP = Client("app")
+
+
+def binary() -> str:
+    found = proxysql_binary()
+    if found is None:
+        pytest.skip(NO_BINARY)
+    return found
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with Rig(binary(), tmp_path_factory.mktemp("routing")) as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", [*MADE, *LARGE])
+def test_cases_made_by_hand(rig: Rig, name: str) -> None:
+    case = (MADE | LARGE)[name]
+    assert differences(predict(case, rig.ports), observed(rig, case)) == []
+
+
+def test_random_cases_agree(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = os.environ.get("PROXYCTL_TEST_ROUTING_SEED")
+    seed = chosen or str(SystemRandom().randrange(10**6))
+    with capsys.disabled():
+        sys.stdout.write(f"\nPROXYCTL_TEST_ROUTING_SEED={seed} for {PAIRS} queries\n")
+    different = {}
+    for number in range(-(-PAIRS // QUERIES)):
+        name = f"{seed}:{number}"
+        case = random_case(Random(name), rig.ports, queries=QUERIES)
+        found = differences(predict(case, rig.ports), observed(rig, case))
+        if found:
+            different[name] = found
+    assert different == {}
+
+
+def test_draws_by_weight(rig: Rig) -> None:
+    flags = '{"flagOUTs":[{"id":1,"weight":1},{"id":2,"weight":3},{"id":3,"weight":0}]}'
+    rules = [{"rule_id": 1, "attributes": flags}]
+    rules += [
+        {"rule_id": 1 + flag, "flagIN": flag, "destination_hostgroup": 3 + flag}
+        for flag in (1, 2, 3)
+    ]
+    case = Case(rules, [Sent(APP, b"SELECT 1")] * 400)
+    expected = {
+        outcome.route.destination_hostgroup: outcome.probability
+        for outcome in router_of(case).outcomes(Request(b"SELECT 1"))
+    }
+    found = Counter(seen.hostgroup for seen in rig.observe(case).seen)
+    assert found.keys() == expected.keys()
+    # A quarter of 400 is 100; 40 off is five standard deviations, once in a million runs.
+    assert all(abs(found[one] - 400 * share) < 40 for one, share in expected.items())
+
+
+def test_a_mirror_gets_the_rewritten_query(rig: Rig) -> None:
+    rules = [
+        {
+            "rule_id": 1,
+            "match_pattern": "a",
+            "replace_pattern": "b",
+            "destination_hostgroup": 4,
+            "mirror_hostgroup": 5,
+        }
+    ]
+    rig.observe(Case(rules, []))
+    arrived: list[Arrival] = []
+    with closing(rig.connect(APP)) as session, closing(session.cursor()) as cursor:
+        cursor.execute("SELECT a")
+        deadline = time.monotonic() + 10
+        while len(arrived) < 2 and time.monotonic() < deadline:
+            arrived += [one for one in rig.backends.take() if not one.text.startswith(b"SET ")]
+            time.sleep(0.01)
+    assert sorted(arrived) == [Arrival(4, b"SELECT b"), Arrival(5, b"SELECT b")]
+    route = router_of(Case(rules, [])).evaluate(Request(b"SELECT a"))
+    assert route.settings == {"mirror_hostgroup": 5}
+
+
+def test_a_prepared_statement_is_evaluated_at_both_steps(rig: Rig) -> None:
+    rules = [
+        {"rule_id": 1, "match_pattern": "abc", "replace_pattern": "xyz"},
+        {"rule_id": 2, "match_digest": "abc", "destination_hostgroup": 5},
+        {"rule_id": 3, "match_digest": "xyz", "destination_hostgroup": 7},
+        {"rule_id": 4, "flagIN": 9, "match_pattern": "xyz", "replace_pattern": "never"},
+        {"rule_id": 5, "match_digest": "xyz", "flagOUT": 9},
+        {"rule_id": 6, "flagIN": 9, "match_pattern": "xyz", "replace_pattern": "only counted"},
+    ]
+    case = Case(rules, [])
+    rig.observe(case)
+    router = router_of(case)
+    prepared = router.evaluate(Request(b"SELECT abc"))
+    executed = router.evaluate(Request(prepared.rewritten_query, rewrites=False))
+    with closing(rig.connect(APP)) as session:
+        session._execute_command(0x16, b"SELECT abc")
+        number = struct.unpack("<I", session._read_packet()._data[1:5])[0]
+        first = rig.backends.take()
+        session._execute_command(0x17, struct.pack("<IBI", number, 0, 1))
+        session._read_packet()
+        second = rig.backends.take()
+    assert first[-1] == Arrival(prepared.destination_hostgroup or 0, b"SELECT xyz")
+    assert second[-1] == Arrival(executed.destination_hostgroup or 0, EXECUTED)
+    hits = dict(Counter(prepared.matched_rules + executed.matched_rules))
+    assert rig.hits(hits) == hits
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unit", "survives", "ends"),
+    [("(a|b)+c", b"a", 800, 2_300), ("(?:[a-z],)*;", b"a,", 1_600, 4_600)],
+)
+def test_a_repeated_group_ends_the_process(
+    tmp_path: Path, pattern: str, unit: bytes, survives: int, ends: int
+) -> None:
+    """How much stack a step takes depends on the compiler, so both are far from the limit."""
+    case = Case([{"rule_id": 1, "match_pattern": pattern}], [])
+    router = router_of(case)
+    with Rig(binary(), tmp_path) as rig:
+        rig.observe(case)
+        for turns, harm in ((survives, set()), (ends, {Verdict.CRASH})):
+            query = unit * turns
+            route = router.evaluate(Request(query))
+            assert {trouble.verdict for trouble in route.troubles} == harm
+            with closing(rig.connect(APP)) as session, closing(session.cursor()) as cursor:
+                if harm:
+                    with pytest.raises(pymysql.err.OperationalError, match="Lost connection"):
+                        cursor.execute(query)
+                else:
+                    cursor.execute(query)

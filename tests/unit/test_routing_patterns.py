@@ -1,0 +1,130 @@
+"""Patterns at speed: what RE2 rules out PCRE does not match, and no match takes for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxyctl.regex import BadPattern, Engine, Verdict, compile_pattern
+from proxyctl.regex.pattern_set import PatternSet
+
+RECORDED = Path(__file__).with_name("data") / "patterns_pcre.jsonl"
+
+
+def compiled(pattern, **options):
+    return compile_pattern(pattern, Engine.PCRE, **options)
+
+
+def agrees(pattern, subjects):
+    """Assert that RE2 rules out nothing that matches, and is right where it says it is."""
+    found = PatternSet([pattern], latin1=True)
+    for subject in subjects:
+        matches = pattern.matches(subject)
+        may_match = bool(found.unfiltered) or bool(list(found.may_match(subject)))
+        assert may_match >= matches, subject
+        if len(subject) < found.exact_below[0] and b"\n" not in subject:
+            assert may_match == matches, subject
+
+
+def test_recorded_patterns():
+    for line in RECORDED.read_text(encoding="ascii").splitlines():
+        pattern, caseless, expected = json.loads(line)
+        if expected is not None:
+            subjects = [subject.encode("latin-1") for subject, _ in expected]
+            agrees(compiled(pattern.encode("latin-1"), caseless=caseless), subjects)
+
+
+ATOMS = (
+    *("a", "b", "B", "1", r"\.", ".", "^", "$", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\h"),
+    *(r"\H", r"\v", r"\V", r"\N", r"\R", r"\b", r"\B", r"\A", r"\z", r"\Z", r"\G", r"\K"),
+    *("[ab]", "[^ab]", r"[\w.]", r"[^\s1]", "[a-z]", "[]a]", "[[:alpha:]]", "[^[:space:]]"),
+    *(r"\x41", "\xe9", "[^\xe9]", "[\xe0-\xef]", r"\x{e9}", r"[^\V]", r"\Qa.\E", r"\1", "{"),
+    *("(?i)", "(?s)", "(?-i)", "(?m)", "(?U)", "a{2}", "a{,2}", "(?=a)", "(?!b)", "(?<=a)"),
+    *("(?<!b)", "(?x) a b", "(?#c)", "\n", " "),
+)
+GROUPS = ("({})", "(?:{})", "(?>{})", "(?i:{})", "(?|{})", "(?<n>{})", "(?={})", "{}|{}", "({}|{})")
+COUNTS = ("", "", "*", "+", "?", "*?", "++", "{2}", "{1,3}", "{0,2000}")
+PATTERNS = st.recursive(
+    st.tuples(st.sampled_from(ATOMS), st.sampled_from(COUNTS)).map("".join),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=4).map("".join),
+        st.builds(
+            lambda group, one, other: group.format(one, other),
+            st.sampled_from(GROUPS),
+            inner,
+            inner,
+        ),
+    ),
+    max_leaves=6,
+)
+SUBJECTS = st.text("abAB1 _.\n\r\t\v\x85\xe9\xc9x-", max_size=9).map(lambda t: t.encode("latin-1"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(PATTERNS, st.booleans(), st.lists(SUBJECTS, min_size=4, max_size=8))
+def test_generated_patterns(pattern, caseless, subjects):
+    try:
+        made = compiled(pattern.encode("latin-1"), caseless=caseless)
+    except BadPattern:
+        return
+    agrees(made, subjects)
+
+
+def test_a_set_finds_each_pattern_by_its_place():
+    patterns = [compiled(b"FROM t%d " % number) for number in range(2_500)]
+    patterns[7] = compiled(rb"(*LIMIT_MATCH=1)a")
+    found = PatternSet(patterns, latin1=True)
+    assert found.unfiltered == [7]
+    assert list(found.may_match(b"select 1 from t2345 x")) == [2345]
+    assert list(found.may_match(b"select 1 from T0 x\0from t1 ")) == [0]
+
+
+def test_re2_reads_a_set_as_it_reads_one_pattern():
+    patterns = [compile_pattern(p, Engine.RE2) for p in (b"^.$", b"(?-i)A", rb"\pL\z", b"a|b$")]
+    patterns.append(compile_pattern(b"X", Engine.RE2, caseless=False))
+    found = PatternSet(patterns, latin1=False)
+    for subject in (b"a", b"A", "ö".encode(), b"x", b"X", b"bc", b"\xff"):
+        expected = [n for n, pattern in enumerate(patterns) if pattern.matches(subject)]
+        assert sorted(found.may_match(subject)) == expected
+
+
+def test_a_long_text_is_left_to_pcre_where_it_can_overflow_the_stack():
+    found = PatternSet([compiled(b"(a|b)+c"), compiled(b"abc")], latin1=True)
+    assert list(found.may_match(b"a" * 200)) == []
+    assert list(found.may_match(b"a" * 2_000)) == [0]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "verdict"),
+    [
+        (rb"(?:a|b)+c", b"a" * 1_000, Verdict.NO_MATCH),
+        (rb"(?:a|b)+c", b"a" * 1_200, Verdict.CRASH),
+        (rb"(?:a|b)+c", b"a" * 1_100 + b"c", Verdict.MATCH),
+        (rb"(?:[ab],)+c", b"a," * 2_200, Verdict.NO_MATCH),
+        (rb"(?:[ab],)+c", b"a," * 2_400, Verdict.CRASH),
+        (rb"(a+)+$", b"a" * 40 + b"!", Verdict.GAVE_UP),
+        (rb"a.*a.*a.*b", b"a" * 3_000 + b"\nb", Verdict.GAVE_UP),
+        (rb"a.*a.*b", b"a" * 3_000 + b"\nb", Verdict.ENDLESS),
+        (rb"a.*b.*c", b"a" * 1_000_000 + b"\nbc", Verdict.ENDLESS),
+        (rb"a.*a.*b", b"a" * 350 + b"\n" + b"aab", Verdict.MATCH),
+    ],
+)
+def test_verdicts(pattern, subject, verdict):
+    assert compiled(pattern).judge(subject) is verdict
+
+
+def test_what_takes_many_steps_is_found_all_the_same():
+    """Far more steps than are taken at first, from places that are not the first."""
+    subject = b"b" * 5 + b"a" * 17 + b"!" + b"ac"
+    assert compiled(rb"(?:a+)+c").search(subject) == ((23, 25),)
+    replaced = compiled(rb"(?:a+)+c|b*").replace(b"-", subject, every=True)
+    assert replaced == b"--" + b"a-" * 17 + b"!--"
+
+
+def test_a_replacement_that_gives_up_keeps_what_it_did():
+    subject = b"xy" + b"a" * 40 + b"!x"
+    assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=True) == b"-y" + subject[2:]
