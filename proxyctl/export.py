@@ -26,7 +26,7 @@ from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import hashed_password
 from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import as_configured, ignored_rows, runtime_image
-from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows
+from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret
 
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
@@ -184,6 +184,8 @@ def with_secrets(
     log in at a backend with a hash depends on how the backend stores it, which nobody knows here.
     Changes: exported.warnings.
     """
+    if secrets != "clear":
+        rows = [_without_references(exported, layout, row) for row in rows]
     position = layout.index.get("password")
     if position is None or secrets != "hash":
         return list(rows)
@@ -202,6 +204,22 @@ def with_secrets(
         kept = KEEP if hashed is None else hashed
         result.append((*row[:position], kept, *row[position + 1 :]))
     return result
+
+
+def _without_references(exported: Exported, layout: Layout, row: DesiredRow) -> DesiredRow:
+    """Leave out what the files took from the environment or a file, but for keys and passwords.
+
+    Changes: exported.warnings.
+    """
+    cells = list(row)
+    for position, (column, cell) in enumerate(zip(layout.columns, row, strict=True)):
+        if isinstance(cell, Secret) and position not in layout.key_index and not column.secret:
+            cells[position] = KEEP
+            exported.warnings.append(
+                f"{layout.name}: {column.name} is left out of a row: it came by a reference;"
+                " --secrets clear writes it"
+            )
+    return tuple(cells)
 
 
 def export_variables(
@@ -229,7 +247,7 @@ def export_variables(
             and value == canonical_variable(name, default)
         ):
             continue
-        elif is_secret_variable(name) and secrets != "clear":
+        elif (is_secret_variable(name) or isinstance(value_cell, Secret)) and secrets != "clear":
             exported.commented[name] = f"{{env: {environment_name(name)}}}"
         else:
             exported.variables[name] = value

@@ -84,24 +84,24 @@ def emptied_hostgroups(
 ) -> Iterator[str]:
     """Yield a message for each used hostgroup that has an ONLINE server now and would have none.
 
-    Afterwards is what the last LOAD brings. Outside families a SHUNNED server counts as ONLINE now:
-    ProxySQL tries it again. `module`: MYSQL SERVERS.
+    Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE: ProxySQL tries it
+    again. `module`: MYSQL SERVERS.
     """
     survey = module.surveys["mysql_servers"]
     layout = survey.layout
     if not survey.changes[Layer.RUNTIME]:
         return
     loaded = module.images[-1]["mysql_servers"] if module.images else survey.target
-    in_families = {hostgroup for family in families for hostgroup in family.hostgroups}
-    shunned = _having(layout, survey.runtime or {}, "SHUNNED") - in_families
-    before = _served(layout, survey.runtime or {}, families) | shunned
-    after = _served(layout, loaded, families)
+    runtime = survey.runtime or {}
+    before = _serving(layout, runtime)
+    after = _with_families(_serving(layout, loaded), families)
 
     def shown(hostgroup: Value) -> str:
         name = names.get(hostgroup) if isinstance(hostgroup, int) else None
         return f"{hostgroup} ({name})" if name else str(hostgroup)
 
-    waiting = _families_of_waiting_nodes(layout, loaded, families)
+    new = {key: row for key, row in loaded.items() if key not in runtime}
+    waiting = _families_of_waiting_nodes(layout, new, families)
     for hostgroup in sorted((before - after) & used, key=str):
         message = f"hostgroup {shown(hostgroup)} is used by rules or users and would have no ONLINE"
         message += " server"
@@ -112,36 +112,36 @@ def emptied_hostgroups(
         yield message
 
 
-def _served(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset[Value]:
-    """Return the hostgroups with an ONLINE server.
+def _serving(layout: Layout, rows: Rows) -> frozenset[Value]:
+    """Return the hostgroups with a server that is ONLINE, or SHUNNED for the time being."""
+    hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
+    return frozenset(
+        row[hostgroup]
+        for row in rows.values()
+        if str(row[status]).upper().startswith(("ONLINE", "SHUNNED"))
+    )
 
-    The monitor fills all hostgroups of a family from one healthy node. The offline hostgroup is
-    where it keeps the others.
+
+def _with_families(serving: frozenset[Value], families: Iterable[Family]) -> frozenset[Value]:
+    """Return the hostgroups that will serve: the monitor fills a family's from one healthy node.
+
+    The offline hostgroup is where it keeps the others.
     """
-    online = _having(layout, rows, "ONLINE")
     for family in families:
         healthy = family.hostgroups - {family.offline}
-        if online & healthy:
-            online |= healthy
-    return frozenset(online)
-
-
-def _having(layout: Layout, rows: Rows, status: str) -> set[Value]:
-    """Return the hostgroups with a server whose status begins so."""
-    hostgroup, position = layout.index["hostgroup_id"], layout.index["status"]
-    return {
-        row[hostgroup] for row in rows.values() if str(row[position]).upper().startswith(status)
-    }
+        if serving & healthy:
+            serving |= healthy
+    return serving
 
 
 def _families_of_waiting_nodes(
-    layout: Layout, loaded: Rows, families: Iterable[Family]
+    layout: Layout, new: Rows, families: Iterable[Family]
 ) -> dict[Value, Family]:
-    """Return, by hostgroup, the families with nodes that wait in the offline hostgroup."""
-    online = _having(layout, loaded, "ONLINE")
+    """Return, by hostgroup, the families with new nodes that wait in the offline hostgroup."""
+    entered = _serving(layout, new)
     return {
         hostgroup: family
         for family in families
-        if family.offline in online
+        if family.offline in entered
         for hostgroup in family.hostgroups
     }

@@ -19,7 +19,7 @@ from proxyctl.catalog.variable_effects import (
 )
 from proxyctl.cells import normal_digest, normal_modifiers, number
 from proxyctl.compare import canonical_variable, fold_users
-from proxyctl.state import KEEP, DesiredRow, Key
+from proxyctl.state import KEEP, DesiredRow, Key, Secret
 
 MAX_CLIENT_ADDR = 45
 """INET6_ADDRSTRLEN - 1: ProxySQL skips a rule whose client_addr is longer."""
@@ -72,7 +72,7 @@ def runtime_image(
 def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     name = layout.name
     if layout.table.prefix is not None:
-        yield from _variables(rows)
+        yield from _still_secret(_variables(rows), rows)
     elif name.endswith("_servers"):
         yield from _servers(layout, rows)
     elif name.endswith("_users"):
@@ -80,11 +80,24 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
     elif name.endswith("_query_rules"):
         yield from _rules(layout, rows)
     elif name == "scheduler":
-        yield from _pasted(layout, {k: _schedule(layout, row) for k, row in rows.items()})
+        read = {key: _schedule(layout, row) for key, row in rows.items()}
+        yield from _still_secret(_pasted(layout, read), rows)
     elif name in PASTED:
-        yield from _pasted(layout, rows)
+        yield from _still_secret(_pasted(layout, rows), rows)
     else:
         yield from _hostgroups(layout, rows)
+
+
+def _still_secret(
+    image: Iterable[tuple[Key, DesiredRow]], rows: Mapping[Key, DesiredRow]
+) -> Iterator[tuple[Key, DesiredRow]]:
+    """Yield the rows; what came of a secret is one, also where ProxySQL takes another text."""
+    for key, row in image:
+        cells = (
+            Secret(new) if isinstance(old, Secret) and isinstance(new, str) else new
+            for old, new in zip(rows[key], row, strict=True)
+        )
+        yield key, tuple(cells)
 
 
 def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:

@@ -91,7 +91,26 @@ def _seal(plan: Plan, salt: str) -> str:
     return f"{salt}:{found.hex()}"
 
 
+_BEGINS = b'{\n  "kind": "proxyctl plan"'
 _HINT = "make one with: proxyctl plan --out FILE; files with a configuration are named with -f"
+
+
+def check_target(path: Path) -> None:
+    """Refuse to replace a file that is no saved plan, such as the configuration itself.
+
+    Raises: RefusedError.
+    """
+    try:
+        if not path.is_file():
+            return
+        with path.open("rb") as found:
+            begins = found.read(len(_BEGINS))
+    except OSError:
+        return  # Whoever writes it says what is wrong.
+    if begins not in (_BEGINS, b""):
+        raise RefusedError(
+            f"{path}: the file is there, and is no saved plan", hint="choose another name for it"
+        )
 
 
 def save(

@@ -15,7 +15,7 @@ from typing import cast
 
 from proxyctl.catalog import Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.state import Key, Layer, Row
+from proxyctl.state import Key, Layer, Row, Secret
 
 MAX_STATEMENT = 1_000_000
 """Longest statement in characters. Above 16 MB ProxySQL's answer is out of step; 1 MB is plenty."""
@@ -87,7 +87,12 @@ def _shown(layout: Layout, position: int, row: Row) -> str:
 
 
 def is_secret(layout: Layout, position: int, row: Row) -> bool:
-    """Return whether the field must never be shown. For variables it depends on the name."""
+    """Return whether the field must never be shown. For variables it depends on the name.
+
+    What came by a reference is a secret in every column but those of the key: they name the row.
+    """
+    if isinstance(row[position], Secret) and position not in layout.key_index:
+        return True
     if layout.table.prefix:
         return position == 1 and row[1] is not None and is_secret_variable(str(row[0]))
     return layout.columns[position].secret and row[position] not in (None, "")

@@ -15,6 +15,16 @@ from proxyctl.catalog import Layout, Value, Version
 Row = tuple[Value, ...]
 """One row in the column order of its layout."""
 
+
+class Secret(str):
+    """A text that came by a reference to the environment or a file: it is nowhere shown.
+
+    Only the type tells it apart; it is compared, hashed and sent as the text it is.
+    """
+
+    __slots__ = ()
+
+
 Key = tuple[Value, ...]
 """The primary key of a row, in the order of the table's key columns."""
 

@@ -301,10 +301,15 @@ class _Run:
 
     def _revive(self, error: BaseException) -> None:
         """Open the connection again unless it surely is in step: an answer may be half read."""
-        if isinstance(error, ConnectionLostError):
-            self._reconnect(error)
-        elif not isinstance(error, ProxyctlError):
+        if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
+            return
+        try:
             self._reconnect(ConnectionLostError(_message(error)))
+        except ConnectionLostError:
+            raise InstanceError(
+                "ProxySQL does not answer any more. When it is started again, MEMORY and RUNTIME"
+                " come from DISK"
+            ) from None
 
     def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         """Turn MEMORY into these rows, whatever it holds now."""

@@ -43,9 +43,11 @@ def plan(
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.cli.connection import opened
-    from proxyctl.saved_plan import save
+    from proxyctl.saved_plan import check_target, save
     from proxyctl.workflow import plan_files
 
+    if out:
+        check_target(Path(out))
     with opened(files, connection) as (client, parsed):
         found = plan_files(client, parsed, allowances.options())
     write(_plan_output(found, format))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from proxyctl.config.files import Fence, UnreadableError, read_bytes
 from proxyctl.config.mistakes import did_you_mean, named
+from proxyctl.state import Secret
 
 MAX_SECRET = 1024 * 1024
 """Largest file that `{file:}` reads. Units: bytes."""
@@ -63,7 +64,7 @@ class References:
             raise UnresolvedError(
                 f"{what} {named(argument)} is empty", "fill it, or write '' where none is meant"
             )
-        return text
+        return text if kind == "hex" else Secret(text)
 
     def _file(self, name: str) -> str:
         try:

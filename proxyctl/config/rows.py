@@ -254,14 +254,15 @@ class RowCompiler:
         if isinstance(value, Unusable):
             self._is_spoilt = True
             return None
+        text: str | None = value
         if isinstance(value, dict):
             where = self._source.field(self._position, name)
             is_secret = self._layout.column(name).secret
-            value = self._context.text(value, where, self._label(name), is_secret=is_secret)
-            self._is_spoilt |= value is None
-        if value is not None and "\0" in value:
+            text = self._context.text(value, where, self._label(name), is_secret=is_secret)
+            self._is_spoilt |= text is None
+        if text is not None and "\0" in text:
             self._add(name, NUL)
-        return None if value is None else str(value)
+        return text
 
     def _choice(self, name: str, value: str | None) -> str | None:
         return None if value is None else self._spelled[name][value.upper()]

@@ -31,7 +31,7 @@ from proxyctl.config.sections import Part
 from proxyctl.config.tables import missing_table
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.sql import NUL
-from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Where
+from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 
 _HINTS = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
 _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
@@ -262,7 +262,8 @@ class _Compiler:
             return None
         found = complaint(self._name, text)
         if found is None:
-            return canonical(self._name, text)
+            same = canonical(self._name, text)
+            return Secret(same) if isinstance(text, Secret) else same
         if found.choices and self._is_newer_than_catalogue():
             where = self._part.where(self._name)
             warning = f"{where}: {self._name}: {found.message}; this one may know more than we do"

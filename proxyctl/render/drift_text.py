@@ -29,11 +29,11 @@ _CAUSES = {
     frozenset({Layer.MEMORY}): "MEMORY only: edited there, not loaded",
     frozenset({Layer.RUNTIME}): "RUNTIME only: loaded by {who}; or MEMORY was written and not"
     " loaded",
-    frozenset({Layer.DISK}): "DISK only: not saved since; a restart brings this to RUNTIME",
+    frozenset({Layer.DISK}): "DISK only: not saved since; a restart makes RUNTIME like it",
     frozenset({Layer.MEMORY, Layer.RUNTIME}): "MEMORY and RUNTIME: loaded by {who}, not saved;"
     " a restart takes it back",
     frozenset({Layer.MEMORY, Layer.DISK}): "MEMORY and DISK: saved, not loaded;"
-    " a restart brings it to RUNTIME",
+    " a restart makes RUNTIME like them",
     frozenset({Layer.RUNTIME, Layer.DISK}): "RUNTIME and DISK: MEMORY holds what the files say,"
     " neither loaded nor saved",
     frozenset(Layer): "all layers: the files are newer, or this was loaded and saved since",

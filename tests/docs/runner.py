@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks
-from tests.servers import free_port
+from tests.servers import ProxySQL, free_port
 
 _PORT = re.compile(r"\b6032\b")
 _BASH = shutil.which("bash") or "bash"
@@ -47,6 +47,9 @@ exec {python} -m tests.docs.client "$@"
 _VARYING = (
     (re.compile(r"\d{8}T\d{6}\.\d{6}Z"), "<time>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
+    (re.compile(r"\b2\.7\.1-[\w-]+"), "<ProxySQL>"),
+    # A real ProxySQL that a test started has ports and logins of its own.
+    (re.compile(r"^ *# (admin-admin_credentials|\w+-(mysql_if|interf)aces): .*\n", re.M), ""),
     (re.compile(r'("proxyctl": "|^proxyctl )\d+\.\d+\.\d+', re.MULTILINE), r"\1<version>"),
 )
 
@@ -67,8 +70,11 @@ class Ran:
         )
 
 
-def run_page(page: Path, folder: Path) -> list[Ran]:
-    """Run every command of a page in a new folder; return them in order."""
+def run_page(page: Path, folder: Path, server: ProxySQL | None = None) -> list[Ran]:
+    """Run every command of a page in a new folder; return them in order.
+
+    `server` is a real ProxySQL to run them on, and else the page has a sandbox.
+    """
     found = blocks(page)
     if not any(block.commands() for block in found):
         return []
@@ -76,8 +82,8 @@ def run_page(page: Path, folder: Path) -> list[Ran]:
     _furnish(page, work)
     home.mkdir()
     starts_own = NO_SANDBOX in page.read_text(encoding="utf-8")
-    with nullcontext() if starts_own else Sandbox() as sandbox:
-        port = str(sandbox.port if sandbox else free_port())
+    with nullcontext(server) if starts_own or server else Sandbox() as instance:
+        port = str(instance.port if instance else free_port())
         script, commands = _script(found, folder, port)
         subprocess.run(
             [_BASH, "-c", script],

@@ -5,7 +5,7 @@ import pytest
 from proxyctl.families import Family, compare_servers, families_in
 from proxyctl.guards import guard_refusals
 from proxyctl.placement import placed_rows, with_successors
-from proxyctl.plan import changes_of
+from proxyctl.plan import changes_of, complete_images
 from proxyctl.state import GuardLimits, Layer, Rows
 from proxyctl.survey import Surroundings
 from tests.build import desired, layout, module_plan, rows, survey
@@ -265,3 +265,23 @@ def test_a_hostgroup_whose_servers_are_only_shunned_is_not_emptied_either(status
     found = survey(wanted(node(30, "n2")), memory, runtime=runtime)
     refused = guard_refusals([module_plan(found)], GuardLimits(), [], frozenset({20}), {})
     assert [refusal.code for refusal in refused] == codes
+
+
+def refused_hostgroups(runtime, files):
+    around = Surroundings((GALERA,), (GALERA,))
+    memory = rows("mysql_servers", *(node(10, f"n{n}") for n in (1, 2, 3)))
+    found = survey(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
+    module = module_plan(found)
+    complete_images([module], around, frozenset({10, 30}))
+    refused = guard_refusals([module], GuardLimits(), [GALERA], frozenset({10, 30}), {})
+    return [refusal.message.split(" is used")[0] for refusal in refused]
+
+
+def test_the_last_node_that_serves_is_not_removed_unasked():
+    offline = [node(40, "n2"), node(40, "n3")]
+    files = wanted(node(10, "n2"), node(10, "n3"))
+    for status in ("ONLINE", "SHUNNED"):
+        assert refused_hostgroups([node(10, "n1", status), *offline], files) == ["hostgroup 10"]
+    unwell = [node(10, "n1", "SHUNNED"), node(40, "n1"), *offline]
+    kept = wanted(node(10, "n1", weight=5), node(10, "n2"), node(10, "n3"))
+    assert refused_hostgroups(unwell, kept) == []
