@@ -48,7 +48,9 @@ _VARYING = (
     (re.compile(r"\d{8}T\d{6}\.\d{6}Z"), "<time>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
     (re.compile(r"\b2\.7\.1-[\w-]+"), "<ProxySQL>"),
-    # A real ProxySQL that a test started has ports and logins of its own.
+    # A real ProxySQL that a test started has ports and logins of its own, and no monitor.
+    (re.compile(r"^ *mysql-monitor_enabled: false\n", re.M), ""),
+    (re.compile(r"^# variables:$", re.M), "variables:"),
     (re.compile(r"^ *# (admin-admin_credentials|\w+-(mysql_if|interf)aces): .*\n", re.M), ""),
     (re.compile(r'("proxyctl": "|^proxyctl )\d+\.\d+\.\d+', re.MULTILINE), r"\1<version>"),
 )

@@ -46,7 +46,7 @@ def test_commands_do_it_on_a_real_proxysql_too(page: Path, tmp_path: Path) -> No
     binary = proxysql_binary()
     if binary is None:
         pytest.skip(NO_BINARY)
-    with ProxySQL(binary, tmp_path / "proxysql", monitor=True) as server:
+    with ProxySQL(binary, tmp_path / "proxysql") as server:
         _check(page, run_page(page, tmp_path, server))
 
 
