@@ -22,7 +22,9 @@ does.
 
 - Several files are joined: lists are appended, and the same key twice is an error.
 - **text** is also `{env: NAME}` (an environment variable), `{file: PATH}` (a file without its last
-  line break, relative to the YAML file) or `{hex: DIGITS}` (bytes).
+  line break, relative to the YAML file) or `{hex: DIGITS}` (bytes). What comes from the environment
+  or a file is a secret: no plan, drift or rendered file shows it, except as part of the key of its
+  row.
 - A **hostgroup** is its number, or a name from [`hostgroups`](#hostgroups).
 - Text that looks like a number or a boolean has to be quoted: `"8.10"`, `"on"`.
 - A column that is not given has ProxySQL's default. `null` is SQL NULL."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from proxyctl.admin.apply import ApplyOptions, apply_plan, raise_refusals
+from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import SnapshotWriter
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import InstanceError, RefusedError
-from proxyctl.plan import Plan
+from proxyctl.plan import Plan, raise_refusals
 from proxyctl.result import ApplyResult
 from proxyctl.workflow import PlanOptions, plan_files
 

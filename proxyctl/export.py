@@ -184,8 +184,6 @@ def with_secrets(
     log in at a backend with a hash depends on how the backend stores it, which nobody knows here.
     Changes: exported.warnings.
     """
-    if secrets != "clear":
-        rows = [_without_references(exported, layout, row) for row in rows]
     position = layout.index.get("password")
     if position is None or secrets != "hash":
         return list(rows)
@@ -206,20 +204,25 @@ def with_secrets(
     return result
 
 
-def _without_references(exported: Exported, layout: Layout, row: DesiredRow) -> DesiredRow:
-    """Leave out what the files took from the environment or a file, but for keys and passwords.
+def without_references(
+    exported: Exported, layout: Layout, rows: Iterable[DesiredRow]
+) -> list[DesiredRow]:
+    """Return rows of files without what came by a reference, but for keys and passwords.
 
     Changes: exported.warnings.
     """
-    cells = list(row)
-    for position, (column, cell) in enumerate(zip(layout.columns, row, strict=True)):
-        if isinstance(cell, Secret) and position not in layout.key_index and not column.secret:
-            cells[position] = KEEP
-            exported.warnings.append(
-                f"{layout.name}: {column.name} is left out of a row: it came by a reference;"
-                " --secrets clear writes it"
-            )
-    return tuple(cells)
+    result: list[DesiredRow] = []
+    for row in rows:
+        cells = list(row)
+        for position, (column, cell) in enumerate(zip(layout.columns, row, strict=True)):
+            if isinstance(cell, Secret) and position not in layout.key_index and not column.secret:
+                cells[position] = KEEP
+                exported.warnings.append(
+                    f"{layout.name}: {column.name} is left out of a row: it came by a reference;"
+                    " --secrets clear writes it"
+                )
+        result.append(tuple(cells))
+    return result
 
 
 def export_variables(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import read_leftovers
 from proxyctl.admin.read import (
+    DESTINATIONS,
     RuntimeFacts,
     TableReader,
     read_facts,
@@ -140,13 +141,6 @@ class HostgroupsInUse:
     after: frozenset[Value] = frozenset()
 
 
-_ROUTING_TABLES = {
-    "mysql_query_rules": "destination_hostgroup",
-    "mysql_query_rules_fast_routing": "destination_hostgroup",
-    "mysql_users": "default_hostgroup",
-}
-
-
 def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
     """Return the hostgroups in use; asked only when servers change at RUNTIME."""
     servers = survey.done.get("mysql_servers")
@@ -154,13 +148,13 @@ def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
         return HostgroupsInUse()
     after: set[Value] = set()
     unmanaged = dict(survey.layouts)
-    for name, column in _ROUTING_TABLES.items():
+    for name, column in DESTINATIONS.items():
         if name in survey.tables:
             del unmanaged[name]
             rows = runtime_image(survey.layouts[name], dict(survey.table(name).target)).values()
             position = survey.layouts[name].index[column]
             # The rows of MEMORY, which hold no KEEP.
             after |= {row[position] for row in rows if isinstance(row[position], int)}  # type: ignore[misc]
-    if unmanaged.keys() & _ROUTING_TABLES.keys():
+    if unmanaged.keys() & DESTINATIONS.keys():
         after |= used_hostgroups(survey.client, unmanaged)
     return HostgroupsInUse(used_hostgroups(survey.client, survey.layouts), frozenset(after))

@@ -19,6 +19,7 @@ from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
 from proxyctl.errors import ConfigError, Mistake, UsageError
+from proxyctl.images import complete_images
 from proxyctl.instance_survey import (
     LARGE,
     InstanceLook,
@@ -30,7 +31,7 @@ from proxyctl.instance_survey import (
     survey_managed,
 )
 from proxyctl.leftovers import with_status_again
-from proxyctl.plan import ModulePlan, Plan, complete_images, plan_module
+from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.state import KEEP, Desired, DesiredTable, Layer
 
 

@@ -32,7 +32,7 @@ from proxyctl.errors import (
 )
 from proxyctl.families import Family
 from proxyctl.placement import placed_rows
-from proxyctl.plan import ModulePlan, Plan
+from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import NEW, OLD, UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.sql import Statement
 from proxyctl.state import Layer, Rows
@@ -59,21 +59,6 @@ def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOption
     """
     raise_refusals(plan)
     return _Run(client, plan, lock, options).go()
-
-
-def raise_refusals(plan: Plan) -> None:
-    """Raise every reason not to apply as one error.
-
-    Raises: RefusedError.
-    """
-    if plan.refusals:
-        raise RefusedError(
-            f"{plan.name}: not applied",
-            reasons=[
-                refusal.message + (f"   allow with {refusal.allow}" if refusal.allow else "")
-                for refusal in plan.refusals
-            ],
-        )
 
 
 class _Run:

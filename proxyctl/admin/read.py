@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
+from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.sql import literal, select_json, select_rows, table_name
 from proxyctl.state import Key, Layer, Row, Rows
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB a row are left."""
-
-
-@contextmanager
-def paused_gc() -> Iterator[None]:
-    """Keep the cyclic collector still while many rows, which form no cycles, are built."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def read_layouts(client: AdminClient) -> dict[str, Layout]:
@@ -283,7 +271,7 @@ def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
     rows: Rows = {}
     count = 0
     keys_of = _keys_function(layout)
-    with paused_gc():
+    with collector_paused():
         for chunk in chunks:
             made: list[Row] = list(map(tuple, _loads(b"[" + chunk + b"]")))
             rows.update(zip(keys_of(made), made, strict=True))
@@ -360,15 +348,19 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
     )
 
 
+DESTINATIONS = {
+    "mysql_query_rules": "destination_hostgroup",
+    "mysql_query_rules_fast_routing": "destination_hostgroup",
+    "mysql_users": "default_hostgroup",
+}
+"""Tables that send traffic to a hostgroup, and the column that names it."""
+
+
 def used_hostgroups(client: AdminClient, layouts: dict[str, Layout]) -> frozenset[Value]:
     """Return the hostgroups that rules, fast routing and users at RUNTIME send traffic to."""
     parts = [
         f"SELECT DISTINCT {column} FROM runtime_{table} WHERE {column} IS NOT NULL"
-        for table, column in (
-            ("mysql_query_rules", "destination_hostgroup"),
-            ("mysql_query_rules_fast_routing", "destination_hostgroup"),
-            ("mysql_users", "default_hostgroup"),
-        )
+        for table, column in DESTINATIONS.items()
         if table in layouts
     ]
     return frozenset(int(row[0]) for row in client.query(" UNION ".join(parts)) if row[0])

@@ -110,7 +110,7 @@ def _approval(
     tell: Callable[[str], None],
 ) -> Callable[[Plan], bool]:
     """Return what tells whether a plan is the one that was approved; ask where nobody did yet."""
-    from proxyctl.admin.apply import raise_refusals
+    from proxyctl.plan import raise_refusals
     from proxyctl.render.plan_text import plan_text
 
     if saved is not None:

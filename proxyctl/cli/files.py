@@ -140,7 +140,13 @@ def render(
 
 def _compiled(project: Project, secrets: Secrets) -> Exported:
     """Return the desired rows as an export."""
-    from proxyctl.export import Exported, export_variables, sorted_rows, with_secrets
+    from proxyctl.export import (
+        Exported,
+        export_variables,
+        sorted_rows,
+        with_secrets,
+        without_references,
+    )
 
     desired = project.desired
     exported = Exported(desired.version)
@@ -150,6 +156,8 @@ def _compiled(project: Project, secrets: Secrets) -> Exported:
             export_variables(exported, table.rows.values(), secrets.value, keeps_defaults=True)
         else:
             rows = sorted_rows(dict(table.rows))
+            if secrets != Secrets.CLEAR:
+                rows = without_references(exported, table.layout, rows)
             exported.tables[name] = with_secrets(exported, table.layout, rows, secrets.value)
     return exported
 

@@ -13,7 +13,7 @@ from proxyctl.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import RowPlaces
 from proxyctl.runtime_image import PASTED, client_addr_problem, columns_with_lone_quote
-from proxyctl.state import DesiredTable, Key, Where
+from proxyctl.state import DesiredTable, Key, Secret, Where
 
 _LARGEST = {
     "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),
@@ -111,6 +111,8 @@ def _modifiers(text: str) -> tuple[str, str | None] | None:
             near = did_you_mean(word.strip(), MODIFIERS)
             hint = "CASELESS, GLOBAL, or both with a comma and no blank between them"
             message = f"ProxySQL ignores {shown(word)}" if word else "an empty word"
+            if isinstance(text, Secret):
+                message = "a word that ProxySQL ignores"
             return message, near if near and " " not in word else f"known are {hint}"
     return None
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import REFERENCE, Version
+from proxyctl.collector import collector_paused
 from proxyctl.compare import fold_users
 from proxyctl.config import drops
 from proxyctl.config.constraints import check_constraints
@@ -75,10 +74,10 @@ class ParsedFiles:
     def __init__(self, sources: Sources) -> None:
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
-        with _collector_paused():
+        with collector_paused():
             documents = read_documents(sources, self._mistakes)
             self._parts = split(documents, self._mistakes)
-        self._projects: dict[Version, Project] = {}
+        self._projects: dict[tuple[Version, bool], Project] = {}
 
     @property
     def sections(self) -> frozenset[str]:
@@ -98,52 +97,44 @@ class ParsedFiles:
         context.mistakes.raise_if_any()
         return instances
 
-    def project(self, version: Version = REFERENCE) -> Project:
+    def project(self, version: Version = REFERENCE, *, takes_dead_rules: bool = False) -> Project:
         """Return what the files say, in the layouts of `version`; compiled once.
+
+        `takes_dead_rules`: a rule that ProxySQL takes, but that cannot do what it says, is no
+        mistake: a pattern that does not compile, a client_addr or a digest that it cannot read.
 
         Raises: ConfigError with all mistakes.
         """
-        if version in self._projects:
-            return self._projects[version]
+        known = self._projects.get((version, takes_dead_rules))
+        if known is not None:
+            return known
         context = Context(version, self._fence, self._mistakes.copy())
-        with _collector_paused():
-            project = _Compiler(self._parts, context).project()
+        with collector_paused():
+            compiler = _Compiler(self._parts, context, takes_dead_rules=takes_dead_rules)
+            project = compiler.project()
         context.mistakes.raise_if_any()
-        self._projects[version] = project
+        self._projects[version, takes_dead_rules] = project
         return project
 
 
-def load_project(sources: Sources, *, version: Version = REFERENCE) -> Project:
-    """Return what the files say, in the layouts of `version`.
+def load_project(
+    sources: Sources, *, version: Version = REFERENCE, takes_dead_rules: bool = False
+) -> Project:
+    """Return what the files say, in the layouts of `version`. As `ParsedFiles.project`.
 
     Raises: ConfigError with all mistakes.
     """
-    return ParsedFiles(sources).project(version)
+    return ParsedFiles(sources).project(version, takes_dead_rules=takes_dead_rules)
 
 
 def mistakes_in(text: str, version: Version) -> list[Mistake]:
     """Return what is wrong with a file of this text, for a ProxySQL of this version."""
     context = Context(version)
-    with _collector_paused():
+    with collector_paused():
         document = read_yaml(text, "", context.mistakes)
         parts = split([] if document is None else [document], context.mistakes)
         _Compiler(parts, context).project()
     return context.mistakes.all()
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the cycle collector: it would walk every row again and again, half of the time.
-
-    Rows hold no cycles; what else is made meanwhile is collected afterwards.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def rendered_texts(sources: Sources) -> list[Text]:
@@ -160,8 +151,11 @@ def rendered_texts(sources: Sources) -> list[Text]:
 class _Compiler:
     """One run over the sections. Each step leaves its mistakes and the next goes on."""
 
-    def __init__(self, parts: dict[str, list[Part]], context: Context) -> None:
+    def __init__(
+        self, parts: dict[str, list[Part]], context: Context, *, takes_dead_rules: bool = False
+    ) -> None:
         self._parts = parts
+        self._takes_dead_rules = takes_dead_rules
         self._context = context
         self._mistakes = context.mistakes
         self._rest: dict[str, DesiredTable] = {}
@@ -186,13 +180,17 @@ class _Compiler:
             hostgroup_names=self._hostgroups.names,
             guards=self._guards(),
         )
+        if not self._takes_dead_rules:
+            self._check_patterns(desired)
+        desired = replace(desired, warnings=tuple(context.warnings))
+        return Project(desired, instances, tests)
+
+    def _check_patterns(self, desired: Desired) -> None:
         engine = engine_in_files(desired)
         for tables in (desired.tables, self._rest):
             found = check_patterns(replace(desired, tables=tables), engine)
             self._mistakes.add_all(found.active)
-            context.warnings += [f"{one.text()}, were it active" for one in found.idle]
-        desired = replace(desired, warnings=tuple(context.warnings))
-        return Project(desired, instances, tests)
+            self._context.warnings += [f"{one.text()}, were it active" for one in found.idle]
 
     def _tables(self) -> dict[str, DesiredTable]:
         """Return all managed tables, checked."""
@@ -270,8 +268,9 @@ class _Compiler:
         for name, table in tables.items():
             # A hostgroup that is taken is said by check_families, in whichever column it is.
             check_constraints(table, mistakes, with_unique=name not in _FAMILY_TABLES)
-        for table in (*_present(tables, RULE_TABLES), *_present(self._rest, RULE_TABLES)):
-            drops.check_rules(table, mistakes, self._context.warnings)
+        if not self._takes_dead_rules:
+            for table in (*_present(tables, RULE_TABLES), *_present(self._rest, RULE_TABLES)):
+                drops.check_rules(table, mistakes, self._context.warnings)
         for table in tables.values():
             drops.check_numbers(table, mistakes)
         for table in (*_present(tables, PASTED), *_present(self._rest, PASTED)):

@@ -16,8 +16,9 @@ from proxyctl.compare import fold_users
 from proxyctl.export import Exported
 from proxyctl.families import Family
 from proxyctl.formats.exported import exported_text
+from proxyctl.images import complete_images
 from proxyctl.passwords import native_hash
-from proxyctl.plan import DELETE, Plan, complete_images
+from proxyctl.plan import DELETE, Plan
 from proxyctl.runtime_image import runtime_image
 from proxyctl.sandbox import AdminError, Sandbox
 from proxyctl.state import Rows

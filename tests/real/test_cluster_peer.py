@@ -84,6 +84,8 @@ def test_rows_that_a_peer_placed_are_no_difference(
     assert plan(second, changed).is_in_sync
     assert plan(first, changed).is_in_sync
 
+    # What the peer sent was the state of a moment; the second monitor places the nodes anew.
+    settle(second.instance, HOSTS)
     before = placement(second.instance)
     apply(second, files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 88}}))
     assert online(placement(second.instance)[10]) == online(before[10])

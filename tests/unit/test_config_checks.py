@@ -322,3 +322,11 @@ def test_postgresql_rules_are_kept_alive_as_well(tmp_path):
     text = (ROUTED % ("true", "true")).replace("mysql_", "pgsql_").replace("schemaname", "database")
     rules = load(tmp_path, text, version=Version(3, 0, 0)).desired.tables["pgsql_query_rules"]
     assert (10,) in rules.rows
+
+
+def test_what_came_by_a_reference_is_not_repeated(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_SECRET", "hunter2")
+    text = "mysql_query_rules: [{rule_id: 1, re_modifiers: {env: SOME_SECRET}}]"
+    (found,) = mistakes(tmp_path, text)
+    assert "hunter2" not in found
+    assert "a word that ProxySQL ignores" in found

@@ -4,8 +4,9 @@ import pytest
 
 from proxyctl.families import Family, compare_servers, families_in
 from proxyctl.guards import guard_refusals
+from proxyctl.images import complete_images
 from proxyctl.placement import placed_rows, with_successors
-from proxyctl.plan import changes_of, complete_images
+from proxyctl.plan import changes_of
 from proxyctl.state import GuardLimits, Layer, Rows
 from proxyctl.survey import Surroundings
 from tests.build import desired, layout, module_plan, rows, survey

@@ -2,8 +2,9 @@
 
 from proxyctl.families import Family
 from proxyctl.guards import guard_refusals
+from proxyctl.images import complete_images
 from proxyctl.pending import pending_edits, refusals
-from proxyctl.plan import ADD, CHANGE, DELETE, Plan, complete_images
+from proxyctl.plan import ADD, CHANGE, DELETE, Plan
 from proxyctl.state import GuardLimits, Layer, Scope
 from proxyctl.survey import Surroundings
 from tests.build import desired, module_plan, rows, survey

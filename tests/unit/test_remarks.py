@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl import remarks
 from proxyctl.families import Family
-from proxyctl.plan import complete_images
+from proxyctl.images import complete_images
 from proxyctl.state import Scope
 from proxyctl.survey import Surroundings
 from tests.build import desired, module_plan, rows, survey

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from proxyctl.plan import Plan, Refusal, complete_images
+from proxyctl.images import complete_images
+from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
 from proxyctl.render.style import Style
 from proxyctl.survey import Surroundings

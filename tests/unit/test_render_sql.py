@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from proxyctl.plan import Plan, Refusal, complete_images
+from proxyctl.images import complete_images
+from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_sql import plan_sql
 from proxyctl.survey import Surroundings
 from tests.build import desired, module_plan, rows, survey

@@ -1,0 +1,75 @@
+"""What every LOAD of an apply takes from MEMORY, and what MEMORY holds before the SAVE. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from proxyctl.catalog import Value
+from proxyctl.placement import placed_rows, with_successors
+from proxyctl.plan import ModulePlan
+from proxyctl.state import Rows
+from proxyctl.survey import Surroundings, in_loads, value_of
+
+
+def complete_images(
+    modules: Iterable[ModulePlan], surroundings: Surroundings, used_hostgroups: frozenset[Value]
+) -> None:
+    """Fill in what every module loads and what MEMORY holds before its SAVE.
+
+    MYSQL SERVERS loads placed rows. If servers leave a hostgroup that traffic still uses while
+    rules or users change in the same apply, a first LOAD holds old and new rows: a query routed
+    into an emptied hostgroup would wait the whole connect timeout.
+    """
+    plans = list(modules)
+    reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
+    for plan in plans:
+        plan.final = {name: survey.target for name, survey in plan.surveys.items()}
+        if plan.load and plan.name == "MYSQL SERVERS":
+            plan.images = _server_images(plan, surroundings, used_hostgroups, reroutes)
+        elif plan.load and plan.name == "ADMIN VARIABLES":
+            survey = plan.surveys["admin_variables"]
+            loads = in_loads(survey.runtime or {}, survey.target)
+            plan.images = [{"admin_variables": rows} for rows in loads]
+        elif plan.load:
+            plan.images = [dict(plan.final)]
+        if plan.name == "MYSQL VARIABLES" and plan.save:
+            _add_restart_only(plan)
+
+
+def _server_images(
+    plan: ModulePlan,
+    surroundings: Surroundings,
+    used_hostgroups: frozenset[Value],
+    reroutes: bool,
+) -> list[dict[str, Rows]]:
+    survey = plan.surveys["mysql_servers"]
+    layout, runtime = survey.layout, survey.runtime or {}
+    placed = placed_rows(layout, survey.target, runtime, surroundings.families)
+    loaded = with_successors(layout, placed, runtime, surroundings.families)
+    image = {**plan.final, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
+    hostgroup = layout.index["hostgroup_id"]
+    leaving = {
+        key: row
+        for key, row in runtime.items()
+        if key not in placed and row[hostgroup] in used_hostgroups
+    }
+    if not (reroutes and leaving):
+        return [image]
+    return [{**image, "mysql_servers": {**leaving, **placed}}, image]
+
+
+def _add_restart_only(plan: ModulePlan) -> None:
+    """MEMORY gets the file's threads and interfaces, else DISK's, before a SAVE.
+
+    A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
+    """
+    survey = plan.surveys["mysql_variables"]
+    rows = dict(survey.target)
+    for key, row in survey.disk_restart_only.items():
+        rows[key] = row
+    if survey.desired is not None:
+        for key, wanted in survey.desired.rows.items():
+            if key in survey.disk_restart_only:
+                rows[key] = (key[0], value_of(wanted, 1))
+    if rows != survey.memory:
+        plan.final["mysql_variables"] = rows
