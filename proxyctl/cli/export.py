@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from proxyctl.cli.exported import OutOption, RowFormat, Secrets, SecretsOption, check_secrets, emit
-from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.options import ConnectionOptions, FileOptions, LayerName, command
 from proxyctl.errors import ExitCode
 
 
@@ -17,20 +16,10 @@ def register(app: typer.Typer) -> None:
     command(app, "export")(export)
 
 
-class ExportLayer(StrEnum):
-    """The layer to export."""
-
-    RUNTIME = "runtime"
-    MEMORY = "memory"
-    DISK = "disk"
-
-
 def export(
     files: FileOptions,
     connection: ConnectionOptions,
-    layer: Annotated[
-        ExportLayer, typer.Option("--layer", help="Which layer.")
-    ] = ExportLayer.RUNTIME,
+    layer: Annotated[LayerName, typer.Option("--layer", help="Which layer.")] = LayerName.RUNTIME,
     format: Annotated[RowFormat, typer.Option("--format", help="How to write.")] = RowFormat.YAML,
     secrets: SecretsOption = Secrets.HASH,
     out: OutOption = None,

@@ -199,6 +199,14 @@ class PlanFormat(StrEnum):
     SQL = "sql"
 
 
+class LayerName(StrEnum):
+    """A layer, in the order in which people ask for one."""
+
+    RUNTIME = "runtime"
+    MEMORY = "memory"
+    DISK = "disk"
+
+
 class TextFormat(StrEnum):
     """For people or for machines."""
 

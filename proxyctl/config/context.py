@@ -11,7 +11,10 @@ from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.yaml_reader import Unusable
-from proxyctl.state import Where
+from proxyctl.state import Secret, Where
+
+UNKNOWN_SECRET = Secret("unknown:unknown")
+"""Stands for a secret where nothing depends on it. It is a password and a list of logins alike."""
 
 
 @dataclass
@@ -20,10 +23,12 @@ class Context:
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
     number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
+    `needs_secrets` False: a secret that is not at hand is UNKNOWN_SECRET.
     """
 
     version: Version
     fence: Fence = field(default_factory=Fence)
+    needs_secrets: bool = True
     mistakes: Mistakes = field(default_factory=Mistakes)
     warnings: list[str] = field(default_factory=list)
     hostgroups: dict[str, int] = field(default_factory=dict)
@@ -45,6 +50,8 @@ class Context:
         try:
             return references.resolve(reference, is_secret=is_secret)
         except UnresolvedError as error:
+            if is_secret and not self.needs_secrets:
+                return UNKNOWN_SECRET
             self.mistakes.add(where, label, error.message, error.hint)
             return None
 

@@ -19,7 +19,7 @@ from proxyctl.config.instances import Instance, compile_instances
 from proxyctl.config.mistakes import Mistakes, described
 from proxyctl.config.patterns import RULE_TABLES, check_patterns, engine_in_files
 from proxyctl.config.pxc import Clusters, check_nodes, compile_clusters
-from proxyctl.config.routing_tests import RoutingTest, compile_routing_tests
+from proxyctl.config.routing_tests import compile_routing_tests
 from proxyctl.config.rows import Batch
 from proxyctl.config.scopes import apply_manage, compile_manage
 from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
@@ -30,6 +30,7 @@ from proxyctl.config.variables import compile_variables
 from proxyctl.config.yaml_reader import read_yaml
 from proxyctl.errors import Mistake
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
+from proxyctl.routing_tests import RoutingTest
 from proxyctl.runtime_image import PASTED
 from proxyctl.state import Desired, DesiredTable, GuardLimits, Rows
 
@@ -77,7 +78,7 @@ class ParsedFiles:
         with collector_paused():
             documents = read_documents(sources, self._mistakes)
             self._parts = split(documents, self._mistakes)
-        self._projects: dict[tuple[Version, bool], Project] = {}
+        self._projects: dict[tuple[Version, bool, bool], Project] = {}
 
     @property
     def sections(self) -> frozenset[str]:
@@ -97,34 +98,48 @@ class ParsedFiles:
         context.mistakes.raise_if_any()
         return instances
 
-    def project(self, version: Version = REFERENCE, *, takes_dead_rules: bool = False) -> Project:
+    def project(
+        self,
+        version: Version = REFERENCE,
+        *,
+        takes_dead_rules: bool = False,
+        needs_secrets: bool = True,
+    ) -> Project:
         """Return what the files say, in the layouts of `version`; compiled once.
 
         `takes_dead_rules`: a rule that ProxySQL takes, but that cannot do what it says, is no
         mistake: a pattern that does not compile, a client_addr or a digest that it cannot read.
+        `needs_secrets` False: nor is a secret that is not at hand, as where a pull request is
+        looked at.
 
         Raises: ConfigError with all mistakes.
         """
-        known = self._projects.get((version, takes_dead_rules))
-        if known is not None:
-            return known
-        context = Context(version, self._fence, self._mistakes.copy())
+        asked = (version, takes_dead_rules, needs_secrets)
+        if asked in self._projects:
+            return self._projects[asked]
+        context = Context(version, self._fence, needs_secrets, self._mistakes.copy())
         with collector_paused():
             compiler = _Compiler(self._parts, context, takes_dead_rules=takes_dead_rules)
             project = compiler.project()
         context.mistakes.raise_if_any()
-        self._projects[version, takes_dead_rules] = project
+        self._projects[asked] = project
         return project
 
 
 def load_project(
-    sources: Sources, *, version: Version = REFERENCE, takes_dead_rules: bool = False
+    sources: Sources,
+    *,
+    version: Version = REFERENCE,
+    takes_dead_rules: bool = False,
+    needs_secrets: bool = True,
 ) -> Project:
     """Return what the files say, in the layouts of `version`. As `ParsedFiles.project`.
 
     Raises: ConfigError with all mistakes.
     """
-    return ParsedFiles(sources).project(version, takes_dead_rules=takes_dead_rules)
+    return ParsedFiles(sources).project(
+        version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
+    )
 
 
 def mistakes_in(text: str, version: Version) -> list[Mistake]:

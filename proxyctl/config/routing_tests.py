@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from proxyctl.cells import normal_digest
 from proxyctl.config.context import Context
 from proxyctl.config.sections import Part, check_items
-from proxyctl.state import Where
+from proxyctl.routing_tests import RoutingTest
 
 if TYPE_CHECKING:
     from proxyctl.config.models import RoutingTestModel
-
-
-@dataclass(frozen=True)
-class RoutingTest:
-    """One query of one session, and what has to become of it.
-
-    Shape: `expect` holds only the keys that the file names, hostgroups as numbers; None there means
-    that nothing is expected (`rewritten: null`: the query is not rewritten).
-    """
-
-    query: str
-    expect: Mapping[str, Any]
-    where: Where
-    name: str | None = None
-    username: str | None = None
-    schemaname: str | None = None
-    client_addr: str | None = None
-    proxy_addr: str | None = None
-    proxy_port: int | None = None
-    flagIN: int = 0  # noqa: N815 - the column's own name
 
 
 def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingTest, ...]:
@@ -52,6 +31,11 @@ def _test(part: Part, position: int, model: RoutingTestModel, context: Context) 
     if hostgroup is not None:
         where = part.where(position, "expect", "hostgroup")
         expect["hostgroup"] = context.hostgroup(hostgroup, where, f"{label}.hostgroup")
+    digest = expect.get("digest")
+    if digest is not None and normal_digest(digest) is None:
+        where = part.where(position, "expect", "digest")
+        hint = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
+        context.mistakes.add(where, f"{label}.digest", "not a digest", hint)
     return RoutingTest(
         query=model.query,
         expect=expect,

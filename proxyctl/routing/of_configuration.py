@@ -5,6 +5,7 @@ from __future__ import annotations
 from proxyctl.catalog import TABLES, layout_of
 from proxyctl.configuration import Configuration
 from proxyctl.digest import Digester, DigestOptions
+from proxyctl.errors import ProxyctlError
 from proxyctl.routing.router import Router
 from proxyctl.routing.tables import FastRouting, frontends
 from proxyctl.routing.variables import RoutingVariables
@@ -17,9 +18,12 @@ ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
 def digester_of(configuration: Configuration) -> Digester:
     """Return what makes digests under the variables in force.
 
-    Raises: ValueError for variables under which ProxySQL itself ends.
+    Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
-    return Digester(DigestOptions.from_variables(configuration.all_variables()))
+    try:
+        return Digester(DigestOptions.from_variables(configuration.all_variables()))
+    except ValueError as error:
+        raise ProxyctlError(str(error)) from error
 
 
 def router_of(configuration: Configuration) -> Router:

@@ -61,3 +61,19 @@ def _plan(text: str) -> dict[str, object]:
     (plan,) = json.loads(text)["instances"]
     assert isinstance(plan, dict)
     return plan
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=page_id)
+def test_the_routing_tests_of_an_example_pass(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [file.read_text("utf-8") for file in folder.iterdir() if file.is_file()]
+    has_tests = any("routing_tests:" in text for text in texts)
+    arguments = ["test", "-f", str(folder), "--coverage", "--format", "json"]
+    variables = ["--var", "shards=3"] if folder.name == "any-number" else []
+    code = run([*arguments, *variables])
+    gc.enable()
+    out = capsys.readouterr().out
+    assert code == (0 if has_tests else 1), out
+    if has_tests:
+        assert json.loads(out)["unreached_rules"] == []

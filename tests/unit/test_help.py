@@ -32,6 +32,7 @@ def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> No
         assert choices in (
             *("text|json", "yaml|sql|cnf", "hash|omit|clear", "runtime|memory|disk"),
             "text|json|markdown|sql",
+            "text|json|jsonl",
         )
 
 

@@ -1,0 +1,79 @@
+"""A query, a configuration, and everything that is known of what becomes of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from proxyctl.catalog import Value
+from proxyctl.configuration import Configuration
+from proxyctl.destination import Destination, Destinations
+from proxyctl.families import FAMILY_TABLES
+from proxyctl.routing import Explanation, Outcome, Request
+from proxyctl.routing.of_configuration import ROUTING_TABLES, digester_of, router_of
+
+TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
+"""What to read of an instance for an answer."""
+
+_FAST_ROUTING = "mysql_query_rules_fast_routing"
+
+Cells = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What becomes of one query.
+
+    Shape: `outcomes` are all ways that chance can take, empty where nothing is drawn.
+    `destination` None: no server, or it is not known which hostgroup.
+    """
+
+    request: Request
+    explanation: Explanation
+    outcomes: tuple[Outcome, ...]
+    destination: Destination | None
+
+
+class Explainer:
+    """Answers for queries under one configuration.
+
+    `is_placed`: its servers are those of RUNTIME, where the monitor has placed them.
+    """
+
+    def __init__(self, configuration: Configuration, *, is_placed: bool = False) -> None:
+        self.configuration = configuration
+        self.names = configuration.hostgroup_names
+        self.router = router_of(configuration)
+        self.max_digest_length = digester_of(configuration).options.max_digest_length
+        self.has_fast_routing = any(True for _ in configuration.rows(_FAST_ROUTING))
+        self._is_placed = is_placed
+
+    @cached_property
+    def _destinations(self) -> Destinations:
+        return Destinations(self.configuration, is_placed=self._is_placed)
+
+    @cached_property
+    def rules(self) -> dict[int, Cells]:
+        """The rules as rows, by rule_id and name of the column."""
+        held = self.configuration.tables.get("mysql_query_rules")
+        if held is None:
+            return {}
+        names = [column.name for column in held.layout.columns]
+        position = held.layout.index["rule_id"]
+        return {
+            int(row[position] or 0): dict(zip(names, row, strict=True))
+            for row in held.rows.values()
+        }
+
+    def answer(self, request: Request) -> Answer:
+        """Return what becomes of a query."""
+        found = self.router.explain(request)
+        route = found.route
+        hostgroup = None if route.is_answered else route.destination_hostgroup
+        return Answer(
+            request,
+            found,
+            tuple(self.router.outcomes(request)) if route.drawn else (),
+            None if hostgroup is None else self._destinations.of(hostgroup),
+        )

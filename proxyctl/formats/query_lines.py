@@ -1,0 +1,59 @@
+"""Queries to be explained, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from proxyctl.errors import ConfigError, Mistake
+from proxyctl.routing import Request
+
+_TEXTS = ("username", "schemaname", "client_addr", "proxy_addr")
+_NUMBERS = ("proxy_port", "flagIN")
+_KEYS = ("query", *_TEXTS, *_NUMBERS)
+
+
+def read_requests(lines: Iterable[bytes], path: str) -> Iterator[Request]:
+    """Yield a request for each line that is not blank. Each is a session of its own.
+
+    Shape: `{"query": ..., "username": ..., "schemaname": ..., "client_addr": ..., "proxy_addr":
+    ..., "proxy_port": ..., "flagIN": 0}`; only `query` is required, null is as absent.
+
+    Raises: ConfigError at the first line that is none.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        found = _request(line)
+        if isinstance(found, str):
+            raise ConfigError([Mistake(path, number, 1, "", found)])
+        yield found
+
+
+def _request(line: bytes) -> Request | str:
+    """Return the request of a line, or what is wrong with it."""
+    try:
+        item: Any = json.loads(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
+    if not isinstance(item, dict):
+        return "expected an object with the key `query`"
+    unknown = [key for key in item if key not in _KEYS]
+    if unknown:
+        return f"unknown key {unknown[0]!r}; the keys are {', '.join(_KEYS)}"
+    query = item.get("query")
+    if not isinstance(query, str):
+        return "`query` is missing, or is no text"
+    for key in _TEXTS:
+        if not isinstance(item.get(key), str | None):
+            return f"`{key}` is no text"
+    for key in _NUMBERS:
+        value = item.get(key)
+        if value is not None and (type(value) is not int or value < 0):
+            return f"`{key}` is no number from 0 on"
+    given = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
+    try:
+        return Request(query.encode("utf-8", "surrogateescape"), **given)
+    except UnicodeEncodeError:
+        return "`query` holds half a character (a lone surrogate)"

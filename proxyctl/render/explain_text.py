@@ -1,0 +1,261 @@
+"""What becomes of a query, for people: the rules tried and why, the rewriting, the destination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from proxyctl.destination import Destination
+from proxyctl.errors import counted
+from proxyctl.explaining import Answer, Cells, Explainer
+from proxyctl.render.explain_machine import text_of
+from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
+from proxyctl.routing import (
+    FastRoutingUse,
+    Reason,
+    Request,
+    Route,
+    Source,
+    Stage,
+    Step,
+)
+
+LONGEST_TEXT = 2_000
+"""Characters of a query that are shown; a longer one is cut, and said to be."""
+LONGEST_CRITERION = 100
+LISTED_ALIKE = 3
+"""So many rules in a row that fail for the same reason are listed; more are counted."""
+
+_COLUMNS = {
+    Reason.FLAG_IN: "flagIN",
+    Reason.USERNAME: "username",
+    Reason.SCHEMANAME: "schemaname",
+    Reason.CLIENT_ADDR: "client_addr",
+    Reason.PROXY_ADDR: "proxy_addr",
+    Reason.PROXY_PORT: "proxy_port",
+    Reason.DIGEST: "digest",
+    Reason.UNKNOWN_DIGEST: "digest",
+    Reason.MATCH_DIGEST: "match_digest",
+    Reason.NOT_MATCH_DIGEST: "match_digest",
+    Reason.MATCH_PATTERN: "match_pattern",
+    Reason.NOT_MATCH_PATTERN: "match_pattern",
+    Reason.UNKNOWN_QUERY: "match_pattern",
+}
+"""The column that a reason is about."""
+
+
+def explain_text(
+    answer: Answer, explainer: Explainer, *, lists_all: bool = False, style: Style = PLAIN
+) -> str:
+    """Return the answer for one query.
+
+    `lists_all`: also rules that fail one after the other for the same reason.
+    """
+    chain = chain_lines(answer, explainer, lists_all=lists_all, style=style)
+    lines = [
+        *_head(answer.request, answer.explanation.route),
+        "",
+        *chain,
+        *([""] if chain else []),
+        *end_lines(answer, explainer, style=style),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def cut(text: str, limit: int = LONGEST_TEXT) -> str:
+    """Return a query on one line, at most `limit` characters of it."""
+    safe = printable(text)
+    if len(safe) <= limit:
+        return safe
+    return f"{safe[:limit]}... ({counted(len(text), 'character')})"
+
+
+def _head(request: Request, route: Route) -> Iterator[str]:
+    query = text_of(request.query) or ""
+    yield f"query        {cut(query) or '(empty)'}"
+    yield f"session      {session_text(request)}"
+    if route.digest is None:
+        yield "digest       none: mysql-query_digests is false"
+        return
+    yield f"digest       0x{route.digest.number:016X}  {cut(text_of(route.digest.text) or '')}"
+
+
+def session_text(request: Request) -> str:
+    """Return who sends a query: `user app, schema shop`."""
+    parts = [
+        "no user" if request.username is None else f"user {printable(request.username)}",
+        *(
+            f"{word} {printable(str(value))}"
+            for word, value in (
+                ("schema", request.schemaname),
+                ("client_addr", request.client_addr),
+                ("proxy_addr", request.proxy_addr),
+                ("proxy_port", request.proxy_port),
+                ("flagIN", request.flagIN or None),
+            )
+            if value is not None
+        ),
+    ]
+    return ", ".join(parts)
+
+
+def chain_lines(
+    answer: Answer, explainer: Explainer, *, lists_all: bool = False, style: Style = PLAIN
+) -> list[str]:
+    """Return a line for each rule that was looked at, in ProxySQL's order."""
+    found, names, rules = answer.explanation, explainer.names, explainer.rules
+    width = max((len(str(step.rule_id)) for step in found.steps), default=0)
+    text = answer.request.query
+    lines: list[str] = []
+    for reason, group in groupby(found.steps, key=lambda step: step.reason):
+        steps = list(group)
+        if reason is None:
+            for step in steps:
+                lines += _match_lines(step, text, names, width, style)
+                text = text if step.rewritten is None else step.rewritten
+        elif reason is Reason.NOT_REACHED and not lists_all:
+            behind = counted(len(steps), "rule")
+            lines.append(f"  {'':{width}}  {behind} behind it not reached")
+        elif len(steps) > LISTED_ALIKE and not lists_all:
+            first, last = steps[0].rule_id, steps[-1].rule_id
+            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {reason.value}")
+        else:
+            lines += [_miss_line(step, rules, width, style) for step in steps]
+    return lines
+
+
+def _miss_line(step: Step, rules: Mapping[int, Cells], width: int, style: Style) -> str:
+    reason = step.reason
+    column = _COLUMNS.get(reason) if reason else None
+    value = rules.get(step.rule_id, {}).get(column) if column else None
+    text = reason.value if reason else ""
+    if column is not None and column in step.broken:
+        text = f"{column} does not compile, so the rule never matches: {step.broken[column]}"
+    criterion = "" if value is None else f"   {shown(value, limit=LONGEST_CRITERION)}"
+    return style("dim", f"  {step.rule_id:>{width}}  no     {text}{criterion}")
+
+
+def _match_lines(
+    step: Step, text: bytes | None, names: Mapping[int, str], width: int, style: Style
+) -> Iterator[str]:
+    """Yield what a rule did with a query that was `text` before."""
+    done = [_setting(name, value, names) for name, value in step.sets.items()]
+    if step.rewritten is not None:
+        done.insert(0, "rewrites nothing" if step.rewritten == text else "rewrites")
+    if step.flag_after != step.flag:
+        done.append(f"goes on with flagIN {step.flag_after}")
+    if step.applied:
+        done.append("apply")
+    if step.started_again:
+        done.append("rules are evaluated again from the first")
+    effect = "; ".join(done) or "nothing set"
+    yield f"  {step.rule_id:>{width}}  {style('bold', 'match')}  {effect}"
+    for column, problem in step.broken.items():
+        broken = f"{column} does not compile, and the rule is negated: {problem}"
+        yield f"  {'':{width}}         {broken}"
+    if step.rewritten is not None and step.rewritten != text:
+        yield f"  {'':{width}}         becomes: {cut(text_of(step.rewritten) or '')}"
+
+
+def _setting(name: str, value: int | str, names: Mapping[int, str]) -> str:
+    if name in ("destination_hostgroup", "mirror_hostgroup"):
+        return f"{name} {hostgroup(value, names)}"
+    unit = " ms" if name in ("cache_ttl", "timeout", "delay") else ""
+    return f"{name} {shown(value)}{unit}"
+
+
+def end_lines(
+    answer: Answer, explainer: Explainer, *, style: Style = PLAIN, with_servers: bool = True
+) -> Iterator[str]:
+    """Yield what comes of it: the text, the destination and its servers, and what is uncertain."""
+    found, destination, names = answer.explanation, answer.destination, explainer.names
+    route = found.route
+    if found.fast_routing is FastRoutingUse.SHUT_OFF and explainer.has_fast_routing:
+        yield f"fast routing {found.fast_routing.value}"
+    if route.rewritten_query is not None:
+        yield f"becomes      {cut(text_of(route.rewritten_query) or '')}"
+        if route.final_digest is not None:
+            number = f"0x{route.final_digest.number:016X}"
+            yield f"counted as   {number}  {cut(text_of(route.final_digest.text) or '')}"
+    yield from _answers(route, names)
+    yield f"goes to      {style('bold', destination_text(route, names))}{_why(answer)}"
+    if destination is not None and with_servers:
+        yield f"servers      {servers_text(destination)}"
+    if route.drawn:
+        drawn = ", ".join(f"rule {rule}" for rule in dict.fromkeys(route.drawn))
+        yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
+        for one in sorted(answer.outcomes, key=lambda one: -one.probability):
+            yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
+    yield from _cautions(route)
+
+
+def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
+    settings = {n: v for n, v in route.settings.items() if n not in ("OK_msg", "error_msg")}
+    if route.special is not None:
+        yield f"note         {route.special.what} ({route.special.stage.value})"
+    if "OK_msg" in route.settings:
+        yield f"answered     OK {shown(route.settings['OK_msg'])}: no server sees it"
+    elif "error_msg" in route.settings:
+        yield f"answered     error 1148 {shown(route.settings['error_msg'])}: no server sees it"
+    if settings:
+        yield "set          " + "; ".join(_setting(n, v, names) for n, v in settings.items())
+
+
+def destination_text(route: Route, names: Mapping[int, str]) -> str:
+    """Return where a query goes: `hostgroup 10 (writer)`."""
+    if route.is_answered:
+        return "no server"
+    if route.destination_hostgroup is None:
+        if route.special is not None and route.special.stage is Stage.BEFORE_RULES:
+            return "wherever the session is"
+        return "default_hostgroup of the user"
+    return f"hostgroup {hostgroup(route.destination_hostgroup, names)}"
+
+
+def _why(answer: Answer) -> str:
+    found = answer.explanation
+    route = found.route
+    if route.is_answered:
+        return ""
+    if route.source is Source.RULE:
+        return f", rule {route.rule_id}"
+    if route.source is Source.FAST_ROUTING and found.fast_key is not None:
+        username, schemaname, flag = found.fast_key
+        of = f"{shown(username)}@{shown(schemaname)}"
+        return f", fast routing {of}{f' flagIN {flag}' if flag else ''}"
+    if route.source is Source.DEFAULT_HOSTGROUP:
+        return ", default_hostgroup of the user: no rule sets one"
+    if route.source is Source.HINT:
+        return f", {route.source.value}"
+    if route.special is not None and route.special.stage is Stage.BEFORE_RULES:
+        return ""
+    if answer.request.username is None:
+        return ": no user was given (--username)"
+    return f": {printable(answer.request.username)} is not among the users"
+
+
+def servers_text(destination: Destination) -> str:
+    """Return the servers of a hostgroup on one line."""
+    if not destination.is_known:
+        return "not in these files"
+    if not destination.backends:
+        return "none: a query waits until mysql-connect_timeout_server_max and fails"
+    weights = {backend.weight for backend in destination.backends}
+    parts = []
+    for backend in destination.backends:
+        status = "" if backend.status == "ONLINE" or destination.family else f" {backend.status}"
+        weight = f" weight {backend.weight}" if len(weights) > 1 else ""
+        parts.append(f"{printable(backend.hostname)}:{backend.port}{status}{weight}")
+    placed = f" (of {destination.family}, as the monitor places them)" if destination.family else ""
+    return ", ".join(parts) + placed
+
+
+def _cautions(route: Route) -> Iterator[str]:
+    if route.loop is not None:
+        rules = ", ".join(map(str, route.loop.rule_ids))
+        yield f"caution      rules {rules} lead back to each other; {route.loop.turns} turns more"
+    for trouble in route.troubles:
+        yield f"caution      rule {trouble.rule_id}: {trouble.column} {trouble.verdict.value}"
+    if route.undecided:
+        rules = ", ".join(map(str, dict.fromkeys(route.undecided)))
+        yield f"caution      cannot be told, taken for no match: rules {rules}"

@@ -1,0 +1,96 @@
+"""What came of routing tests, for machines: JSON, and JUnit XML for CI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from proxyctl.explaining import Explainer
+from proxyctl.render.routing_tests_text import failure_lines, value_text
+from proxyctl.render.style import printable
+from proxyctl.routing.rule import Rule
+from proxyctl.routing_tests import Result
+
+
+def routing_tests_json(results: Sequence[Result], unreached: Iterable[Rule] | None) -> str:
+    """Return everything as JSON. `unreached` None: coverage was not asked for."""
+    failed = sum(not result.passed for result in results)
+    document: dict[str, Any] = {
+        "format": 1,
+        "passed": len(results) - failed,
+        "failed": failed,
+        "tests": [_test(result) for result in results],
+    }
+    if unreached is not None:
+        document["unreached_rules"] = [rule.rule_id for rule in unreached]
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _test(result: Result) -> dict[str, Any]:
+    test = result.test
+    return {
+        "name": test.name,
+        "path": test.where.path,
+        "line": test.where.line,
+        "query": test.query,
+        "username": test.username,
+        "passed": result.passed,
+        "failures": [failure._asdict() for failure in result.failures],
+        "harm": [
+            {"rule_id": one.rule_id, "column": one.column, "what": one.verdict.value}
+            for one in result.harm
+        ],
+        "destination_hostgroup": result.route.destination_hostgroup,
+        "matched_rules": list(result.route.matched_rules),
+    }
+
+
+def junit_xml(results: Sequence[Result], explainer: Explainer, seconds: float) -> str:
+    """Return a JUnit report: one suite a file, one case a test. Units: seconds for all of it."""
+    root = ElementTree.Element("testsuites")
+    by_file: dict[str, list[Result]] = {}
+    for result in results:
+        by_file.setdefault(result.test.where.path, []).append(result)
+    for path, members in by_file.items():
+        failed = sum(not result.passed for result in members)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=printable(path),
+            tests=str(len(members)),
+            failures=str(failed),
+            errors="0",
+            skipped="0",
+            time=f"{seconds * len(members) / len(results):.3f}",
+        )
+        for result in members:
+            _add_case(suite, result, explainer)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _add_case(suite: ElementTree.Element, result: Result, explainer: Explainer) -> None:
+    test = result.test
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=printable(test.where.path),
+        name=printable(test.title),
+        file=printable(test.where.path),
+        line=str(test.where.line),
+        time="0",
+    )
+    if result.passed:
+        return
+    names = explainer.names
+    parts = [
+        f"{one.key}: expected {value_text(one.key, one.expected, names)},"
+        f" found {value_text(one.key, one.found, names)}"
+        for one in result.failures
+    ]
+    parts += [f"rule {one.rule_id}: {one.column} {one.verdict.value}" for one in result.harm]
+    failure = ElementTree.SubElement(case, "failure", message="; ".join(parts))
+    failure.text = "\n".join(failure_lines(result, explainer))
