@@ -13,7 +13,6 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -21,7 +20,8 @@ import yaml
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.load import Sources, load_project
 from proxyctl.sql import inserts
-from tests.bench import data
+from tests.bench import data, routing
+from tests.bench.line import Line
 from tests.bench.measure import Fastest, Run, best, run
 from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
 
@@ -31,32 +31,6 @@ MORE_ROUNDS_S = 100
 """Until when a missed bar is measured again. More rounds lower both sides, and spare a bad one."""
 
 TABLES_USED = ("mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users")
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the table: what was measured, against what, and the bar."""
-
-    name: str
-    value: float
-    yardstick: float
-    bar: float
-    unit: str = "s"
-
-    @property
-    def ratio(self) -> float:
-        return self.value / self.yardstick if self.yardstick else 0.0
-
-    @property
-    def holds(self) -> bool:
-        return self.ratio <= self.bar
-
-    def text(self) -> str:
-        verdict = "ok" if self.holds else "MISSED"
-        return (
-            f"{self.name:<52} {self.value:>9.3f} {self.unit:<2} {self.yardstick:>9.3f}"
-            f" {self.ratio:>7.2f} {self.bar:>7.2f}  {verdict}"
-        )
 
 
 class Bench:
@@ -219,15 +193,9 @@ def _file_lines(files: Path, folder: Path) -> list[Line]:
 
 
 def main() -> int:
-    binary = proxysql_binary()
-    if binary is None or not (shutil.which("mariadb") or shutil.which("mysql")):
-        print(f"SKIPPED: {NO_BINARY}" if binary is None else "SKIPPED: no mariadb client")  # noqa: T201
-        return 0
-    with (
-        tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as folder,
-        ProxySQL(binary, Path(folder) / "proxysql") as server,
-    ):
-        lines = Bench(server, Path(folder)).lines()
+    with tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as name:
+        folder = Path(name)
+        lines = [*_lines_at_proxysql(folder), *routing.lines(folder)]
     print(f"{'':<52} {'measured':>12} {'yardstick':>9} {'ratio':>7} {'bar':>7}")  # noqa: T201
     for line in lines:
         print(line.text())  # noqa: T201
@@ -235,6 +203,15 @@ def main() -> int:
     if load > processors + 1:
         print(f"load average {load:.1f} on {processors} processors: others worked here too")  # noqa: T201
     return 0 if all(line.holds for line in lines) else 1
+
+
+def _lines_at_proxysql(folder: Path) -> list[Line]:
+    binary = proxysql_binary()
+    if binary is None or not (shutil.which("mariadb") or shutil.which("mysql")):
+        print(f"SKIPPED: {NO_BINARY}" if binary is None else "SKIPPED: no mariadb client")  # noqa: T201
+        return []
+    with ProxySQL(binary, folder / "proxysql") as server:
+        return Bench(server, folder).lines()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,131 @@
+"""Speed of routing without a server: digests, evaluations, and the command `test`.
+
+The yardstick of an evaluation is what one would write without knowing ProxySQL: a loop over
+compiled patterns that ends with the first match. Both are measured in processor time, in turn, and
+the best of several runs counts.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from proxyctl.catalog import REFERENCE, TABLES, layout_of
+from proxyctl.digest import Digester
+from proxyctl.routing import Request, Router
+from tests.bench import digest
+from tests.bench.line import Line
+from tests.bench.measure import best, run
+
+RULES = 100
+CASES = 1_000
+RUNS = 7
+DIGEST_US = 1e6 / 50_000
+EVALUATION_US = 1e6 / 5_000
+
+
+def patterns() -> list[str]:
+    """Return match_digest of a hundred rules, as sharding and splitting have them."""
+    found = [
+        rf"^(SELECT|UPDATE|DELETE|INSERT INTO).*\b(orders|items|users|log){number}\b"
+        for number in range(100, 100 + RULES - 20)
+    ]
+    found += [rf"^SELECT .* FROM {name}\d+ WHERE .*=" for name in ("audit", "queue")]
+    found += [rf"^(INSERT INTO|REPLACE INTO) archive{number} " for number in range(16)]
+    return [*found, "^SELECT.*FOR UPDATE", "^SELECT"]
+
+
+def router() -> Router:
+    """Return a router with these rules."""
+    layout = layout_of(TABLES["mysql_query_rules"], REFERENCE)
+    rows = []
+    for number, pattern in enumerate(patterns(), 1):
+        cells = {column.name: column.default for column in layout.columns}
+        cells |= {
+            "rule_id": number,
+            "active": 1,
+            "match_digest": pattern,
+            "re_modifiers": "CASELESS",
+            "destination_hostgroup": number,
+            "apply": 1,
+        }
+        rows.append(tuple(cells.values()))
+    return Router(layout, rows, digest_of=Digester().digest)
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    """Measure everything. `folder` is for files of its own."""
+    queries = digest.queries()
+    digester = Digester()
+    digests = [digester.digest(query) for query in queries]
+    ours = router()
+    requests = [
+        Request(query, username="app", digest=d) for query, d in zip(queries, digests, strict=True)
+    ]
+    whole = [Request(query, username="app") for query in queries]
+    compiled = [re.compile(pattern.encode(), re.IGNORECASE) for pattern in patterns()]
+    assert len(compiled) == RULES
+
+    def plain_loop(request: Request) -> int:
+        text = request.digest.text if request.digest else b""
+        for position, pattern in enumerate(compiled):
+            if pattern.search(text):
+                return position
+        return -1
+
+    times = _microseconds(
+        [
+            (digester.digest, queries),
+            (digest.plain_digest, queries),
+            (ours.evaluate, requests),
+            (plain_loop, requests),
+            (ours.evaluate, whole),
+        ]
+    )
+    digested, plain_digest, evaluated, looped, together = times
+    yield Line("digest of a query of 50 bytes", digested, DIGEST_US, 1.0, "us")
+    yield Line("  against a plain loop of substitutions", digested, plain_digest, 4.0, "us")
+    yield Line("evaluation against 100 rules, digest included", together, EVALUATION_US, 1.0, "us")
+    yield Line("  against a plain loop over compiled patterns", evaluated, looped, 2.0, "us")
+    yield _tests_line(folder, queries)
+
+
+def _microseconds(
+    measured: Sequence[tuple[Callable[..., object], Sequence[object]]],
+) -> list[float]:
+    """Return the processor time of one call of each. Units: microseconds."""
+    fastest = [float("inf")] * len(measured)
+    for _ in range(RUNS):
+        for place, (function, items) in enumerate(measured):
+            start = time.process_time()
+            for item in items:
+                function(item)
+            each = (time.process_time() - start) * 1e6 / len(items)
+            fastest[place] = min(fastest[place], each)
+    return fastest
+
+
+def _tests_line(folder: Path, queries: Sequence[bytes]) -> Line:
+    """Measure `test` with a thousand cases, from start to end."""
+    files = folder / "tests"
+    files.mkdir(exist_ok=True)
+    router_of_files = router()
+    text = ["version: 1", "mysql_query_rules:"]
+    text += [
+        f"  - {{rule_id: {number}, match_digest: '{pattern}', re_modifiers: CASELESS,"
+        f" destination_hostgroup: {number}, apply: true}}"
+        for number, pattern in enumerate(patterns(), 1)
+    ]
+    text.append("routing_tests:")
+    for query in queries[:CASES]:
+        found = router_of_files.evaluate(Request(query)).destination_hostgroup
+        expected = "null" if found is None else found
+        text.append(f'  - {{query: "{query.decode()}", expect: {{hostgroup: {expected}}}}}')
+    (files / "proxyctl.yaml").write_text("\n".join(text) + "\n")
+    command = [sys.executable, "-m", "proxyctl", "test", "-f", str(files)]
+    found_run = best(5, lambda: run(command))
+    assert found_run.code == 0, found_run.output[-500:]
+    return Line(f"test with {CASES:,} cases", found_run.seconds, 2.0, 1.0)
