@@ -18,6 +18,12 @@ TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
 
+_NOT_ASKED = {
+    "mysql-firewall_whitelist_enabled": "the firewall whitelist, which may block it",
+    "mysql-automatic_detect_sqli": "the detection of SQL injection, which may block it",
+}
+"""What a variable switches on, and is not evaluated here."""
+
 Cells = Mapping[str, Value]
 
 
@@ -47,6 +53,9 @@ class Explainer:
         self.router = router_of(configuration)
         self.max_digest_length = digester_of(configuration).options.max_digest_length
         self.has_fast_routing = any(True for _ in configuration.rows(_FAST_ROUTING))
+        self.not_asked = tuple(
+            what for name, what in _NOT_ASKED.items() if configuration.variable(name) == "true"
+        )
         self._is_placed = is_placed
 
     @cached_property

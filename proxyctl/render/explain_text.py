@@ -187,6 +187,8 @@ def end_lines(
         for one in sorted(answer.outcomes, key=lambda one: -one.probability):
             yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
     yield from _cautions(route)
+    for what in explainer.not_asked:
+        yield f"caution      not asked here: {what}"
 
 
 def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
@@ -223,6 +225,8 @@ def _why(answer: Answer) -> str:
         username, schemaname, flag = found.fast_key
         of = f"{shown(username)}@{shown(schemaname)}"
         return f", fast routing {of}{f' flagIN {flag}' if flag else ''}"
+    if route.source is Source.DEFAULT_HOSTGROUP and found.fast_routing is FastRoutingUse.NOT_ASKED:
+        return ", default_hostgroup of the user: with fast_forward no rule is asked"
     if route.source is Source.DEFAULT_HOSTGROUP:
         return ", default_hostgroup of the user: no rule sets one"
     if route.source is Source.HINT:

@@ -84,6 +84,23 @@ def test_what_no_rule_sends_goes_where_the_user_belongs(rules: Project) -> None:
     )
 
 
+def test_what_is_not_evaluated_is_said(offline: Project) -> None:
+    offline.write(
+        """
+version: 1
+variables: {mysql-firewall_whitelist_enabled: true}
+mysql_users: [{username: bulk, password: x, default_hostgroup: 3, fast_forward: true}]
+mysql_query_rules: [{rule_id: 1, destination_hostgroup: 9, apply: true}]
+"""
+    )
+    assert explained("SELECT 1", "--username", "bulk")[-3:] == [
+        "goes to      hostgroup 3, default_hostgroup of the user:"
+        " with fast_forward no rule is asked",
+        "servers      not in these files",
+        "caution      not asked here: the firewall whitelist, which may block it",
+    ]
+
+
 def test_a_query_that_no_server_sees(rules: Project) -> None:
     assert explained("SELECT secret FROM t")[-2:] == [
         "answered     error 1148 not here: no server sees it",
