@@ -27,6 +27,7 @@ from proxyctl.cli.app import build
 from proxyctl.config.models import section_adapter
 from proxyctl.config.row_models import expected
 from proxyctl.config.sections import SPECIAL
+from proxyctl.lint.all_checks import all_checks
 from proxyctl.starters import starter_names
 
 FOLDER = Path(__file__).parent / "reference"
@@ -42,6 +43,7 @@ def pages() -> dict[str, str]:
         "keys.md": _keys(),
         "variables.md": _variables(),
         "exit-codes.md": _exit_codes(),
+        "lint.md": _lint(),
     }
     return {name: "\n".join(lines).rstrip("\n") + "\n" for name, lines in made.items()}
 
@@ -236,7 +238,7 @@ def _words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     options = schema.get("anyOf") or schema.get("oneOf")
     if options:
         words = [_words(option, definitions) for option in options if option != {"type": "null"}]
-        if words == ["integer", "text"]:
+        if words == ["integer", "text"] and "minLength" in options[-1]:
             return "hostgroup"
         return " or ".join(dict.fromkeys(words))
     if "enum" in schema:
@@ -337,6 +339,35 @@ def _variable_words(variable: Variable) -> str:
             return f"{variable.minimum or 0} to {variable.maximum}"
         case _:
             return "text"
+
+
+# -- lint -----------------------------------------------------------------------------------------
+
+
+def _lint() -> Iterator[str]:
+    yield from _head("Lint", notes.LINT)
+    checks = all_checks()
+    head = ("code", "severity", "what it finds")
+    links = {code: f"{code} {check.name}" for code, check in checks.items()}
+    yield from _table(
+        head,
+        (
+            (f"[{links[code]}](#{_heading(links[code])})", str(check.severity), check.summary)
+            for code, check in checks.items()
+        ),
+    )
+    for code, check in checks.items():
+        yield f"## {links[code]}"
+        yield ""
+        yield f"Severity: {check.severity}."
+        yield ""
+        yield check.documentation.strip()
+        yield ""
+
+
+def _heading(text: str) -> str:
+    """Return the anchor that a heading has."""
+    return text.lower().replace(" ", "-")
 
 
 # -- exit codes -----------------------------------------------------------------------------------

@@ -52,6 +52,8 @@ a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `i
 names to lists of columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
     "guards": "What an apply refuses without `--force`.",
+    "lint": "What [`proxyctl lint`](../how-to/lint.md) leaves out. The entries of several files are"
+    " joined.",
     "keep_fast_routing_alive": """\
 `true` (the default): where the last active rule has `apply`, a rule that never matches is added
 behind it, since ProxySQL would skip fast routing. `false`: no such rule, and a warning where fast
@@ -68,6 +70,7 @@ is in no file is deleted."""
 MODELS = {
     "Expectation": "expect",
     "MaxDeletes": "max_deletes",
+    "IgnoredFindings": "ignore",
     "pxc_node": "nodes",
     "pxc_node_defaults": "node_defaults",
 }
@@ -79,6 +82,7 @@ TYPES = {
     "HexReference": "text",
     "Expectation": "mapping, below",
     "MaxDeletes": "mapping, below",
+    "IgnoredFindings": "mapping, below",
     "pxc_node": "mappings, below",
     "pxc_node_defaults": "mapping, below",
 }
@@ -134,6 +138,13 @@ KEY = {
     "guards.max_deletes": "How many rows of a table may be deleted at once.",
     "guards.empty_hostgroup": "What to do when a hostgroup in use would lose its last ONLINE"
     " server.",
+    "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"
+    " mapping, for one row or one table.",
+    "ignore.code": "As in `ignore`.",
+    "ignore.table": "Only findings in this table.",
+    "ignore.key": "Only findings at the row with this primary key: its value, or a list of those of"
+    " several columns. The first columns of a key will do.",
+    "ignore.because": "Why. It is for people.",
     "max_deletes.percent": "More than this share of a table is refused.",
     "max_deletes.above_rows": "Only for tables with more rows than this.",
 }
@@ -161,6 +172,11 @@ then, as if the files named it, and a file that sets it to something else is an 
 - `mysql-default_collation_connection` its character set, `mysql-default_charset` on its own the
   default collation of that character set;
 - an `admin-checksum_*` that is false a 0 for its `admin-cluster_*_diffs_before_sync`."""
+
+LINT = """\
+What `proxyctl lint` finds. An **error** does harm, or the row does nothing at all; a **warning**
+may be meant; a **note** is worth knowing. How to run it and how to ignore a finding stands in
+[lint.md](../how-to/lint.md). `proxyctl lint --explain CODE` shows the same."""
 
 EXIT_CODES = """\
 With 0 to 3 and 64 nothing was changed, unless the command is an `apply` that ended with 0.

@@ -11,7 +11,7 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import SnapshotWriter
 from proxyctl.config.load import ParsedFiles
-from proxyctl.errors import InstanceError, RefusedError
+from proxyctl.errors import ConnectionLostError, InstanceError, RefusedError
 from proxyctl.plan import Plan, raise_refusals
 from proxyctl.result import ApplyResult
 from proxyctl.workflow import PlanOptions, plan_files
@@ -46,7 +46,7 @@ def apply_files(
     try:
         reader = TableReader(client, tee=snapshot.add)
         options = replace(request.options, leftovers=lock.leftovers)
-        found = plan_files(client, files, options, reader=reader)
+        found = _planned(client, files, options, reader)
         if not request.is_approved(found):
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
@@ -67,8 +67,27 @@ def apply_files(
         _release(lock, request.progress)
 
 
+def _planned(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions, reader: TableReader
+) -> Plan:
+    try:
+        return plan_files(client, files, options, reader=reader)
+    except ConnectionLostError as error:
+        raise ConnectionLostError(
+            f"{error.message}\nnothing was changed", hint=error.hint
+        ) from error
+
+
 def _release(lock: Lock, progress: Callable[[str], None]) -> None:
+    """Give the lock back, over a new connection if ours broke."""
     try:
         lock.release()
-    except InstanceError as error:
-        progress(f"the lock could not be given back ({error.message}); it expires by itself")
+    except InstanceError:
+        try:
+            lock.client.connect()
+            lock.release()
+        except InstanceError as error:
+            progress(
+                f"the lock could not be given back ({error.message}); it is gone with ProxySQL, or"
+                " expires by itself"
+            )

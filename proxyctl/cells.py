@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from proxyctl.catalog import MAX_INT, Column, Value
+from proxyctl.catalog import MAX_INT, Column, Role, Table, Value
 from proxyctl.catalog.variable_rules import atoi
 
 MAX_LATENCY_MS = 2**32 // 1000
@@ -25,11 +25,11 @@ _PASTED = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgrou
 """Tables whose cells ProxySQL pastes into SQL as they are: it reads no number there."""
 
 
-def as_read(table: str, column: Column, value: Value) -> Value:
+def as_read(table: Table, column: Column, value: Value) -> Value:
     """Return what ProxySQL works with where the cell holds `value`."""
-    if column.is_numeric and table not in _PASTED:
+    if column.is_numeric and table.name not in _PASTED:
         return _as_number(table, column, value)
-    if table.endswith("_query_rules"):
+    if table.role is Role.RULES:
         if column.name == "digest":
             return normal_digest(value)
         if column.name == "re_modifiers":
@@ -37,14 +37,14 @@ def as_read(table: str, column: Column, value: Value) -> Value:
     return value
 
 
-def _as_number(table: str, column: Column, value: Value) -> Value:
+def _as_number(table: Table, column: Column, value: Value) -> Value:
     read = number(value)
     if read is None:
         return None
-    if read < 0 and not column.notnull and table.endswith("_query_rules"):
+    if read < 0 and not column.notnull and table.role is Role.RULES:
         # RUNTIME shows -1 as NULL and other negative numbers as they are; all mean "not set".
         return None
-    if column.name == "max_connections" and table.endswith("_users"):
+    if column.name == "max_connections" and table.role is Role.USERS:
         return max(read, 0)
     if column.name == "max_latency_ms":
         return read * 1000 % 2**32 // 1000

@@ -69,7 +69,7 @@ def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
     column = layout.columns[position]
     if column.secret and isinstance(one, str) and isinstance(other, str):
         return same_password(layout.name, one, other)
-    return same(column, as_read(layout.name, column, one), as_read(layout.name, column, other))
+    return same(column, as_read(layout.table, column, one), as_read(layout.table, column, other))
 
 
 def same(column: Column, one: Value, other: Value) -> bool:

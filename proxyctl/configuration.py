@@ -11,15 +11,19 @@ from dataclasses import dataclass, field
 from proxyctl.catalog import Layout, Value, Version
 from proxyctl.catalog.variable_rules import canonical
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.state import Key, Row, Rows, Where
+from proxyctl.state import Key, Row, Rows, Secret, Where
 
 
 @dataclass(frozen=True)
 class Held:
-    """A table as a configuration holds it. Shape: `rows` as MEMORY or RUNTIME has them, by key."""
+    """A table as a configuration holds it. Shape: `rows` as MEMORY or RUNTIME has them, by key.
+
+    `is_whole` False: the files own a part of it, and what else stands in it is not known.
+    """
 
     layout: Layout
     rows: Rows
+    is_whole: bool = True
 
     def column(self, name: str) -> list[Value]:
         """Return one column, in the order of the rows."""
@@ -65,7 +69,10 @@ class Configuration:
 
 
 def variables_of(rows: Iterable[Row]) -> dict[str, str]:
-    """Return rows of global_variables as canonical texts, by name."""
-    return {
-        str(name): canonical(str(name), "" if value is None else str(value)) for name, value in rows
-    }
+    """Return rows of global_variables as canonical texts, by name. A Secret stays one."""
+    return {str(name): _canonical(str(name), value) for name, value in rows}
+
+
+def _canonical(name: str, value: Value) -> str:
+    text = canonical(name, "" if value is None else str(value))
+    return Secret(text) if isinstance(value, Secret) else text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.families import Family
 from proxyctl.plan import ADD, DELETE, ModulePlan, Refusal
 from proxyctl.state import GuardLimits, Key, Layer, Rows
@@ -73,7 +73,7 @@ def _itself(key: Key) -> Key:
 
 def _node(layout: Layout, key: Key) -> Key:
     """Return what stays the same when a server moves to another hostgroup; else the key."""
-    return key[1:] if layout.name.endswith("_servers") and len(key) == 3 else key
+    return key[1:] if layout.table.role is Role.SERVERS else key
 
 
 def emptied_hostgroups(

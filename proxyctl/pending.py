@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Role
 from proxyctl.compare import Difference
+from proxyctl.families import Family
 from proxyctl.plan import Change, ModulePlan, Refusal
 from proxyctl.state import KEEP, Key, Layer
 from proxyctl.survey import TableSurvey
@@ -23,11 +24,12 @@ DISCARD, INCLUDE = "--discard-pending", "--include-pending"
 class Pending:
     """One pending edit: in a row (or columns) of ours, or in somebody else's.
 
-    `difference`: the layer's row, and MEMORY's as it would arrive there.
+    `layers`: where it is not yet. `difference`: the first layer's row, and MEMORY's as it would
+    arrive there.
     """
 
     layout: Layout
-    layer: Layer
+    layers: tuple[Layer, ...]
     difference: Difference
     is_ours: bool
 
@@ -48,21 +50,22 @@ class Pending:
 
     @property
     def change(self) -> Change:
-        """The edit as a change of the layer, which a LOAD or SAVE of the module makes."""
-        return Change(self.layout, self.key, (self.layer,), self.difference, {})
+        """The edit as a change of the layers, which a LOAD and a SAVE of the module make."""
+        return Change(self.layout, self.key, self.layers, self.difference, {})
 
     def text(self) -> str:
         """Return the edit in a few words."""
         what = ", ".join(self.columns) if self.columns else "row"
         key = ":".join(str(part) for part in self.key)
-        verb = "not loaded to RUNTIME" if self.layer is Layer.RUNTIME else "not saved to DISK"
+        is_live = Layer.RUNTIME not in self.layers
+        verb = "not saved to DISK" if is_live else "not loaded to RUNTIME"
         return f"{self.table} {key}: {what} edited in MEMORY, {verb}"
 
 
 def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
     """Return the pending edits that this module's steps would publish, persist or overwrite.
 
-    Shape: sorted by table, in the order of the rows; a row is listed once, for the first layer.
+    Shape: sorted by table, in the order of the rows; a row is listed once.
     """
     found: dict[tuple[str, Key, bool], Pending] = {}
     for name in sorted(module.surveys):
@@ -76,21 +79,38 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
         if module.save and saves:
             edits += [e for d in survey.unsaved for e in _edits(survey, d, Layer.DISK)]
         for edit in edits:
-            found.setdefault((edit.table, edit.key, edit.is_ours), edit)
+            which = (edit.table, edit.key, edit.is_ours)
+            known = found.get(which)
+            layers = (*known.layers, *edit.layers) if known else edit.layers
+            found[which] = replace(known or edit, layers=layers)
     return list(found.values())
+
+
+def not_left_by_us(edits: Iterable[Pending], families: Iterable[Family]) -> list[Pending]:
+    """Return the edits that an apply of ours which died cannot have left in MEMORY.
+
+    It wrote our own rows, and nodes of monitored families where the monitor had placed them.
+    """
+    placed = {hostgroup for family in families for hostgroup in family.hostgroups}
+    return [
+        edit
+        for edit in edits
+        if not edit.is_ours
+        and not (edit.layout.table.role is Role.SERVERS and edit.key[0] in placed)
+    ]
 
 
 def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterator[Pending]:
     """Yield the edit of a managed part, and the edit of an unmanaged part, of one row."""
     layout, desired, key = survey.layout, survey.desired, difference.key
     if desired is None or not desired.owns(key):
-        yield Pending(layout, layer, difference, is_ours=False)
+        yield Pending(layout, (layer,), difference, is_ours=False)
         return
     wanted = desired.rows.get(key)
     memory, target = survey.memory.get(key), survey.target.get(key)
     if wanted is None or difference.current is None or difference.desired is None:
         if memory != target:
-            yield Pending(layout, layer, replace(difference, columns=()), is_ours=True)
+            yield Pending(layout, (layer,), replace(difference, columns=()), is_ours=True)
         return
     kept = {
         position
@@ -104,10 +124,10 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
         and (memory is None or target is None or memory[position] != target[position])
     )
     if ours:
-        yield Pending(layout, layer, replace(difference, columns=ours), is_ours=True)
+        yield Pending(layout, (layer,), replace(difference, columns=ours), is_ours=True)
     if kept:
         others = replace(difference, columns=tuple(sorted(kept)))
-        yield Pending(layout, layer, others, is_ours=False)
+        yield Pending(layout, (layer,), others, is_ours=False)
 
 
 def refusals(edits: Iterable[Pending], *, discard: bool, include: bool) -> Iterator[Refusal]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
 from proxyctl.compare import Difference
@@ -88,6 +89,22 @@ class Refusal:
     code: str
     message: str
     allow: str | None = None
+
+
+class ShardMove(NamedTuple):
+    """A name of a `sharding` section whose queries would go to other servers than now.
+
+    Shape: `kind` is table or schema; `current` and `desired` are hostgroups. `how` is `moves`;
+    `enters` where no rule placed it until now, `joins` if its section places other names already,
+    `leaves` where the files have it no more.
+    """
+
+    sharding: str
+    kind: str
+    name: str
+    current: int
+    desired: int
+    how: str
 
 
 @dataclass
@@ -185,6 +202,8 @@ class Plan:
     families_before: tuple[Family, ...] = ()
     """The families of the MEMORY rows before, which the monitor places now."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    shard_moves: list[ShardMove] = field(default_factory=list)
+    """The tables and schemas that change shard, allowed or not."""
 
     @property
     def is_in_sync(self) -> bool:
@@ -232,6 +251,8 @@ class Plan:
             yield from map(_change_content, module.changes)
             yield ["included", *map(_change_content, module.included)]
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
+        if self.shard_moves:
+            yield ["shard_moves", *map(list, self.shard_moves)]
 
 
 def _change_content(change: Change) -> list[object]:

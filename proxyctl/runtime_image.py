@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variable_effects import (
     DIFFS_BY_CHECKSUM,
     is_ignored,
@@ -70,14 +70,14 @@ def runtime_image(
 
 
 def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    name = layout.name
+    name, role = layout.name, layout.table.role
     if layout.table.prefix is not None:
         yield from _still_secret(_variables(rows), rows)
-    elif name.endswith("_servers"):
+    elif role is Role.SERVERS:
         yield from _servers(layout, rows)
-    elif name.endswith("_users"):
+    elif role is Role.USERS:
         yield from _users(layout, rows)
-    elif name.endswith("_query_rules"):
+    elif role is Role.RULES:
         yield from _rules(layout, rows)
     elif name == "scheduler":
         read = {key: _schedule(layout, row) for key, row in rows.items()}
@@ -272,9 +272,9 @@ def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Ke
     if "writer_hostgroup" in index:
         writer, taken = index["writer_hostgroup"], clashing_writers(layout, rows.values())
         return {key: _clash(row[writer]) for key, row in rows.items() if row[writer] in taken}
-    if name.endswith("_users"):
+    if layout.table.role is Role.USERS:
         reason = _why_no_user
-    elif name.endswith("_query_rules"):
+    elif layout.table.role is Role.RULES:
         reason = _why_no_rule
     else:
         return {}

@@ -8,8 +8,9 @@ from the instance's own schema; values only through `literal`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import NoneType
 from typing import cast
 
@@ -170,31 +171,57 @@ def _shown_row(layout: Layout, row: Row) -> str:
 
 def deletes(layout: Layout, keys: Iterable[Key]) -> Iterator[Statement]:
     """Yield DELETEs of the rows with these keys, many a statement."""
+    for condition in _in_chunks(layout, keys):
+        yield Statement.plain(f"DELETE FROM {layout.table.sql_name} WHERE {condition}")
+
+
+def _in_chunks(layout: Layout, keys: Iterable[Key]) -> Iterator[str]:
+    """Yield conditions that hold for rows with these keys, each short enough for a statement."""
     columns = ", ".join(map(quoted_name, layout.table.key))
-    head = f"DELETE FROM {layout.table.sql_name} WHERE "
     if len(layout.table.key) == 1:
-        head += f"{columns} IN ("
+        head = f"{columns} IN ("
         parts = (literal(key[0]) for key in keys)
     else:
-        head += f"({columns}) IN (VALUES "
+        head = f"({columns}) IN (VALUES "
         parts = ("(" + ",".join(map(literal, key)) + ")" for key in keys)
     for _, _, run in _chunks(parts, MAX_STATEMENT):
-        yield Statement.plain(head + ",".join(run) + ")")
+        yield head + ",".join(run) + ")"
 
 
-def update(layout: Layout, key: Key, before: Row, after: Row) -> Statement:
-    """Return the UPDATE of the columns in which the two rows differ."""
-    changed = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    head, tail = f"UPDATE {layout.table.sql_name} SET ", f" WHERE {_condition(layout, key)}"
+def updates(
+    layout: Layout, keys: Iterable[Key], before: Mapping[Key, Row], after: Mapping[Key, Row]
+) -> Iterator[Statement]:
+    """Yield UPDATEs of the columns in which the rows differ; one for all rows that change alike."""
+    alike: dict[object, tuple[tuple[int, ...], list[Key]]] = {}
+    for key in keys:
+        cells = enumerate(zip(before[key], after[key], strict=True))
+        changed = tuple([position for position, (old, new) in cells if old != new])
+        row = after[key]
+        # A secret is shown otherwise than the same text elsewhere.
+        new = tuple([(row[position], is_secret(layout, position, row)) for position in changed])
+        alike.setdefault((changed, new), (changed, []))[1].append(key)
+    for changed, members in alike.values():
+        yield from _update(layout, members, changed, after[members[0]])
 
-    def text(value: Callable[[int], str]) -> str:
+
+def _update(
+    layout: Layout, keys: Sequence[Key], changed: Sequence[int], row: Row
+) -> Iterator[Statement]:
+    """Yield the UPDATEs that give these columns of these rows the cells of `row`."""
+
+    def text(value: Callable[[int], str], condition: str) -> str:
         sets = (f"{quoted_name(layout.names[position])}={value(position)}" for position in changed)
-        return head + ", ".join(sets) + tail
+        return f"UPDATE {layout.table.sql_name} SET {', '.join(sets)} WHERE {condition}"
 
-    return Statement(
-        text(lambda position: literal(after[position])),
-        lambda: text(lambda position: _shown(layout, position, after)),
-    )
+    def plain(position: int) -> str:
+        return literal(row[position])
+
+    def masked(position: int) -> str:
+        return _shown(layout, position, row)
+
+    is_one = len(keys) == 1
+    for condition in [_condition(layout, keys[0])] if is_one else _in_chunks(layout, keys):
+        yield Statement(text(plain, condition), partial(text, masked, condition))
 
 
 def select_json(
@@ -276,7 +303,7 @@ def transition(
         moved = set(clashing)
         changed = [key for key in changed if key not in moved]
     yield from deletes(layout, gone)
-    yield from (update(layout, key, before[key], after[key]) for key in changed)
+    yield from updates(layout, changed, before, after)
     yield from inserts(layout, new)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import cast
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
@@ -164,11 +164,11 @@ def _folded(layout: Layout, rows: Rows) -> Rows:
 
 
 def _is_users(layout: Layout) -> bool:
-    return layout.name.endswith("_users") and "frontend" in layout.index
+    return layout.table.role is Role.USERS
 
 
 def _is_servers(layout: Layout) -> bool:
-    return layout.name in ("mysql_servers", "pgsql_servers")
+    return layout.table.role is Role.SERVERS
 
 
 def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:

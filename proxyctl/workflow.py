@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from proxyctl import fitting, guards, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
-from proxyctl.catalog import ADMIN_MODULES, TABLES, Value
+from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Value
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -32,7 +32,9 @@ from proxyctl.instance_survey import (
 )
 from proxyctl.leftovers import with_status_again
 from proxyctl.plan import ModulePlan, Plan, plan_module
-from proxyctl.state import KEEP, Desired, DesiredTable, Layer
+from proxyctl.replay import shard_moves
+from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
+from proxyctl.state import KEEP, Desired, DesiredTable, Layer, Rows
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class PlanOptions:
     force: bool = False
     discard_pending: bool = False
     include_pending: bool = False
+    allow_shard_moves: bool = False
     saves: bool = True
     leftovers: frozenset[str] = frozenset()
 
@@ -67,7 +70,17 @@ def make_plan(
     `instance`: what was looked up before. Raises: ConfigError when the files do not fit this
     instance, InstanceError when it cannot be read.
     """
-    instance = instance or look_at(client)
+    return _surveyed(client, desired, options, reader, instance or look_at(client))[0]
+
+
+def _surveyed(
+    client: AdminClient,
+    desired: Desired,
+    options: PlanOptions,
+    reader: TableReader | None,
+    instance: InstanceLook,
+) -> tuple[Plan, InstanceSurvey]:
+    """Return the plan, and the survey that it was made from."""
     layouts, facts = instance.layouts, instance.facts
     tables = select(desired.tables, options.only)
     mistakes = [
@@ -107,8 +120,9 @@ def make_plan(
     used = hostgroups_in_use(survey)
     complete_images(plan.modules, survey.surroundings, used.before | used.after)
     _add_refusals(plan, survey, desired, options, used.after)
+    _add_shard_moves(plan, survey, desired, options)
     _add_remarks(plan, survey)
-    return plan
+    return plan, survey
 
 
 def plan_files(
@@ -122,13 +136,27 @@ def plan_files(
 
     Large tables are read from the instance while the files are compiled. Raises like `make_plan`.
     """
+    return _files_surveyed(client, files, options, reader)[0]
+
+
+def plan_with_sides(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
+) -> tuple[Plan, Sides]:
+    """Return the plan, and what routes queries before and after it. Raises like `make_plan`."""
+    plan, survey = _files_surveyed(client, files, options, None)
+    return plan, _sides(plan, survey)
+
+
+def _files_surveyed(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions, reader: TableReader | None
+) -> tuple[Plan, InstanceSurvey]:
     reader = reader or TableReader(client)
     instance = look_at(client)
     layouts = instance.layouts
     likely = [name for name in LARGE if name in files.sections and name in layouts]
     with reader.reading_ahead(all_layers([layouts[name] for name in likely])):
         desired = files.project(client.version).desired
-        return make_plan(client, desired, options, reader=reader, instance=instance)
+        return _surveyed(client, desired, options, reader, instance)
 
 
 def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake]:
@@ -238,6 +266,62 @@ def _own_login(survey: InstanceSurvey) -> Iterator[str]:
         yield f"{user}, the login in use, is not in admin-admin_credentials of the files"
 
 
+def _add_shard_moves(
+    plan: Plan, survey: InstanceSurvey, desired: Desired, options: PlanOptions
+) -> None:
+    """Add tables and schemas that change shard; looked for where something at RUNTIME may do that.
+
+    Changes: plan.
+    """
+    leaving = (
+        (found.layout, change.current)
+        for found in map(survey.done.get, (shard_moves.RULES, shard_moves.FAST_ROUTING))
+        if found is not None
+        for change in found.changes.get(Layer.RUNTIME, ())
+        if change.current is not None
+    )
+    changes = any(
+        found.changes.get(Layer.RUNTIME)
+        for name in SIDE_TABLES
+        if (found := survey.done.get(name)) is not None
+    )
+    if not (changes and shard_moves.concerns_shards(survey.tables, leaving)):
+        return
+    plan.shard_moves = shard_moves.shard_moves(_sides(plan, survey), survey.tables)
+    names, allowed = desired.hostgroup_names, options.allow_shard_moves
+    plan.warnings.extend(shard_moves.warnings(plan.shard_moves, names, allowed=allowed))
+    if not allowed:
+        plan.refusals.extend(shard_moves.refusals(plan.shard_moves, names))
+
+
+def _sides(plan: Plan, survey: InstanceSurvey) -> Sides:
+    """Return what routes queries now and afterwards, from what the survey has read already.
+
+    Other people's edits in MEMORY are part of it where they go along.
+    """
+    loaded = {
+        name: rows
+        for module in plan.modules
+        if module.included and module.images
+        for name, rows in module.images[-1].items()
+    }
+
+    def runtime(layout: Layout) -> Rows:
+        found = survey.done.get(layout.name)
+        if found is None:
+            return survey.reader.read(layout, Layer.RUNTIME)
+        return held_at_runtime(found)
+
+    return sides_of(
+        survey.layouts,
+        survey.tables,
+        runtime,
+        version=survey.client.version,
+        hostgroup_names=plan.hostgroup_names,
+        loaded=loaded,
+    )
+
+
 def _add_refusals(
     plan: Plan,
     survey: InstanceSurvey,
@@ -246,9 +330,9 @@ def _add_refusals(
     used: frozenset[Value],
 ) -> None:
     for module in plan.modules:
-        if module.name in options.leftovers:
-            continue  # what stands in MEMORY is our own
         edits = pending.pending_edits(module, saves=options.saves)
+        if module.name in options.leftovers:
+            edits = pending.not_left_by_us(edits, survey.surroundings.families)
         plan.refusals.extend(
             pending.refusals(
                 edits, discard=options.discard_pending, include=options.include_pending

@@ -10,18 +10,18 @@ wrong after the first LOAD, every module is restored in reverse order.
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.prefetch import made_ahead
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.readback import ReadBack, in_key_order
+from proxyctl.admin.reconnect import RESTARTED, Reconnect
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -34,11 +34,11 @@ from proxyctl.families import Family
 from proxyctl.placement import placed_rows
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import NEW, OLD, UNKNOWN, ApplyResult, ModuleResult
+from proxyctl.secrecy import hide_old_secrets
 from proxyctl.sql import Statement
 from proxyctl.state import Layer, Rows
 from proxyctl.survey import TableSurvey, in_loads
 
-RECONNECT_S = 15
 SETTLE_S = 2.0
 """A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
 
@@ -58,7 +58,8 @@ def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOption
     was put back (nothing was loaded); ApplyError when layers may have changed.
     """
     raise_refusals(plan)
-    return _Run(client, plan, lock, options).go()
+    with interruptible():
+        return _Run(client, plan, lock, options).go()
 
 
 class _Run:
@@ -71,13 +72,15 @@ class _Run:
         self.options = options
         self.modules = [module for module in plan.modules if module.does_something]
         self.names = tuple(module.name for module in self.modules)
+        for module in self.modules:
+            for survey in module.surveys.values():
+                hide_old_secrets(survey)
         self.memory = {module.name: _before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
         self.lost: ConnectionLostError | None = None
         """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
-        self.is_gone = False
-        """Whether the instance stayed away when we tried to reconnect."""
+        self.way_back = Reconnect(client, lock)
         self.read_back = ReadBack(client)
 
     def go(self) -> ApplyResult:
@@ -85,7 +88,7 @@ class _Run:
         try:
             self._stage()
         except (Exception, KeyboardInterrupt) as error:
-            with _uninterrupted():
+            with uninterrupted():
                 failure = self._unstage(error)
             raise failure from error
         try:
@@ -94,7 +97,7 @@ class _Run:
             if self.options.save:
                 self._save_all()
         except (Exception, KeyboardInterrupt) as error:
-            with _uninterrupted():
+            with uninterrupted():
                 failure = self._restore(error)
             raise failure from error
         return self.result
@@ -242,25 +245,24 @@ class _Run:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
 
         It is never sent twice: whether the first one ran is not known.
+
+        Raises: InstanceError when ProxySQL was restarted: what was loaded before is gone as well.
         """
         try:
             self.client.execute(Statement.plain(sql))
         except ConnectionLostError as error:
-            self._reconnect(error)
+            is_new = self._reconnect(error)
             self.lost = error
+            if is_new:
+                raise InstanceError(RESTARTED) from error
 
-    def _reconnect(self, cause: ConnectionLostError) -> None:
-        end = time.monotonic() + (0 if self.is_gone else RECONNECT_S)
-        while True:
-            try:
-                self.client.connect()
-            except InstanceError:
-                if time.monotonic() >= end:
-                    self.is_gone = True
-                    raise cause from None
-                time.sleep(0.5)
-            else:
-                return
+    def _reconnect(self, cause: ConnectionLostError) -> bool:
+        """Return whether ProxySQL was restarted."""
+        is_new = self.way_back.again(cause)
+        if is_new:
+            for result in self.results.values():
+                result.memory = result.runtime = UNKNOWN
+        return is_new
 
     # -- when something goes wrong ----------------------------------------------------------
 
@@ -277,10 +279,13 @@ class _Run:
                 self.results[module.name].memory = OLD
         except Exception as second:
             return self._failure(error, f"MEMORY could not be put back: {_message(second)}")
+        what = "nothing was loaded; MEMORY was put back"
+        if self.way_back.was_restarted:
+            what = f"{RESTARTED}; we loaded nothing, and MEMORY was put back"
         if isinstance(error, KeyboardInterrupt):
-            return self._failure(error, "nothing was loaded; MEMORY was put back")
+            return self._failure(error, what)
         return InstanceError(
-            f"{_message(error)}\nnothing was loaded; MEMORY was put back",
+            f"{_message(error)}\n{what}",
             hint=getattr(error, "hint", None),
         )
 
@@ -361,29 +366,18 @@ class _Run:
 
     def _failure(self, error: BaseException, what: str) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
-        if self.is_gone:
+        if self.way_back.is_gone:
             for result in self.results.values():
                 result.memory = result.runtime = UNKNOWN
         lost = f"{self.lost.message}\nafter reconnecting: " if self.lost else ""
+        if self.way_back.was_restarted and _message(error) != RESTARTED:
+            what = f"{RESTARTED}\n{what}"
         return kind(
             f"{lost}{_message(error)}\n{what}",
             hint=getattr(error, "hint", None)
             or "a plain second run of apply finishes or says what stands in the way",
             layers=[result.text() for result in self.results.values()],
         )
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold back the interrupt key while an instance is put back: half of that helps nobody."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _before(module: ModulePlan) -> dict[str, Rows]:

@@ -180,7 +180,8 @@ class AdminClient:
             )
         return ConnectionLostError(
             f"{self.address}: the connection was lost ({text or type(error).__name__})"
-            f"\n  in: {_short(masked)}"
+            f"\n  in: {_short(masked)}",
+            hint="did ProxySQL stop? Its log says so; when it is there again, run this again",
         )
 
 

@@ -58,6 +58,8 @@ class Holder:
             return True
         except PermissionError:
             return False
+        except OverflowError:
+            return True  # no process has such a number
         return False
 
     def text(self) -> str:
@@ -175,6 +177,23 @@ class Lock:
                 hint="another apply took over because ours seemed dead; run plan again",
             )
         self._renewed = time.monotonic()
+
+    def take_again(self) -> bool:
+        """Return whether the lock was gone, and is taken anew: with the process it goes.
+
+        Raises: RefusedError when somebody else holds it.
+        """
+        holder = read_holder(self.client)
+        if holder is not None and holder.owner == self.owner:
+            return False
+        self._is_held = False
+        self.client.execute(Statement.plain(_CREATE))
+        if holder is not None or not self._insert():
+            raise RefusedError(
+                f"{self.client.address}: the lock is held by somebody else now",
+                hint="another apply took over because ours seemed dead; run plan again",
+            )
+        return True
 
     def finished(self, modules: Iterable[str]) -> None:
         """Note that what a dead owner left in these modules is in order now."""

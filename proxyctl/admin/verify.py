@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, compare_servers
@@ -80,11 +80,11 @@ def runtime_rows(layout: Layout, loaded: Rows) -> list[Row] | None:
     keys holds for a first LOAD of users that stood in that order. A user who is loaded in two
     rows that do not go together is not settled here.
     """
-    name = layout.name
+    role = layout.table.role
     image = cast("Rows", runtime_image(layout, loaded))  # rows of MEMORY hold no KEEP
-    if name.endswith("_query_rules"):
+    if role is Role.RULES:
         return [image[key] for key in sorted_keys(image)]
-    if name.endswith("_users") and "frontend" in layout.index:
+    if role is Role.USERS:
         return _halves(layout, [image[key] for key in sorted_keys(image)])
     return None
 

@@ -155,6 +155,14 @@ class Column:
         return tuple(item[1:-1] if item.startswith("'") else int(item) for item in items)
 
 
+class Role(StrEnum):
+    """What the rows of a table are, where ProxySQL reads them in a way of their own."""
+
+    SERVERS = "servers"
+    USERS = "users"
+    RULES = "rules"
+
+
 @dataclass(frozen=True)
 class Table:
     """One configuration table, with the columns of every version.
@@ -171,6 +179,7 @@ class Table:
     until: str | None = None
     autoincrement: bool = False
     prefix: str | None = None
+    role: Role | None = None
 
     @property
     def sql_name(self) -> str:

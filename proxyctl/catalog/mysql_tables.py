@@ -1,11 +1,12 @@
 """The MySQL side: every configuration table of ProxySQL 2.0 to 2.7 (and 3.0), as data."""
 
-from proxyctl.catalog.model import Column, Table
+from proxyctl.catalog.model import Column, Role, Table
 
 MYSQL_TABLES: tuple[Table, ...] = (
     Table(
         "mysql_servers",
         admin_module="MYSQL SERVERS",
+        role=Role.SERVERS,
         key=("hostgroup_id", "hostname", "port"),
         columns=(
             Column("hostgroup_id", "INT", notnull=True, default=0, check="hostgroup_id>=0", hostgroup=True),
@@ -137,6 +138,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
     Table(
         "mysql_users",
         admin_module="MYSQL USERS",
+        role=Role.USERS,
         key=("username", "backend"),
         unique=(("username", "frontend"),),
         columns=(
@@ -159,6 +161,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
     Table(
         "mysql_query_rules",
         admin_module="MYSQL QUERY RULES",
+        role=Role.RULES,
         key=("rule_id",),
         autoincrement=True,
         columns=(

@@ -1,11 +1,12 @@
 """The PostgreSQL side of ProxySQL 3.0, as data."""
 
-from proxyctl.catalog.model import Column, Table
+from proxyctl.catalog.model import Column, Role, Table
 
 PGSQL_TABLES: tuple[Table, ...] = (
     Table(
         "pgsql_servers",
         admin_module="PGSQL SERVERS",
+        role=Role.SERVERS,
         key=("hostgroup_id", "hostname", "port"),
         since="3.0.0-alpha",
         columns=(
@@ -58,6 +59,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
     Table(
         "pgsql_users",
         admin_module="PGSQL USERS",
+        role=Role.USERS,
         key=("username", "backend"),
         unique=(("username", "frontend"),),
         since="3.0.0-alpha",
@@ -79,6 +81,7 @@ PGSQL_TABLES: tuple[Table, ...] = (
     Table(
         "pgsql_query_rules",
         admin_module="PGSQL QUERY RULES",
+        role=Role.RULES,
         key=("rule_id",),
         autoincrement=True,
         since="3.0.0-alpha",

@@ -49,6 +49,14 @@ class Allowances:
         ),
     ] = False
 
+    allow_shard_moves: Annotated[
+        bool,
+        typer.Option(
+            "--allow-shard-moves",
+            help="Let tables and schemas change shard; their data has to be there already.",
+        ),
+    ] = False
+
     def options(self) -> PlanOptions:
         """Return them as the plan takes them."""
         from proxyctl.workflow import PlanOptions
@@ -58,6 +66,7 @@ class Allowances:
             force=self.force,
             discard_pending=self.discard_pending,
             include_pending=self.include_pending,
+            allow_shard_moves=self.allow_shard_moves,
         )
 
     def names(self) -> list[str]:
@@ -84,4 +93,5 @@ _FLAGS = {
     "--force": "force",
     "--discard-pending": "discard_pending",
     "--include-pending": "include_pending",
+    "--allow-shard-moves": "allow_shard_moves",
 }

@@ -14,7 +14,7 @@ _HELP = ["-h", "--help"]
 
 def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between its versions
     """Return the command line, ready to be called with a list of arguments."""
-    from proxyctl.cli import apply, explain, export, files, plan, sandbox, test
+    from proxyctl.cli import apply, explain, export, files, lint, plan, replay, sandbox, test
 
     app = typer.Typer(
         name="proxyctl",
@@ -38,8 +38,10 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     plan.register(app)
     apply.register(app)
     export.register(app)
+    lint.register(app)
     explain.register(app)
     test.register(app)
+    replay.register(app)
     sandbox.register(app)
     built: Any = typer.main.get_command(app)
     for one in (built, *built.commands.values()):

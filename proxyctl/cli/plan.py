@@ -16,10 +16,14 @@ from proxyctl.cli.options import (
     command,
 )
 from proxyctl.cli.output import say, style, write, write_file
-from proxyctl.errors import ExitCode
+from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.config.load import ParsedFiles
     from proxyctl.plan import Plan
+    from proxyctl.replay.report import Report
+    from proxyctl.workflow import PlanOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +43,12 @@ def plan(
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 when there are differences.")
     ] = False,
+    with_replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay", help="Add what becomes of the digests that the instance has seen."
+        ),
+    ] = False,
     format: Annotated[PlanFormat, typer.Option("--format", help="How to write.")] = PlanFormat.TEXT,
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
@@ -46,11 +56,18 @@ def plan(
     from proxyctl.saved_plan import check_target, save
     from proxyctl.workflow import plan_files
 
+    if with_replay and format is PlanFormat.SQL:
+        raise UsageError("--replay has no place in a plan as SQL")
+
     if out:
         check_target(Path(out))
     with opened(files, connection) as (client, parsed):
-        found = plan_files(client, parsed, allowances.options())
-    write(_plan_output(found, format))
+        options = allowances.options()
+        if with_replay:
+            found, report = _replayed(client, parsed, options)
+        else:
+            found, report = plan_files(client, parsed, options), None
+    write(_plan_output(found, format, report))
     if out:
         write_file(
             Path(out),
@@ -89,7 +106,26 @@ def drift(
     return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
 
 
-def _plan_output(found: Plan, format: PlanFormat) -> str:
+def _replayed(
+    client: AdminClient, parsed: ParsedFiles, options: PlanOptions
+) -> tuple[Plan, Report]:
+    """Return the plan, and what becomes of the digests."""
+    from proxyctl.admin.digests import read_digests
+    from proxyctl.cli.progress import Progress
+    from proxyctl.replay.report import replay
+    from proxyctl.workflow import plan_with_sides
+
+    found, sides = plan_with_sides(client, parsed, options)
+    table = read_digests(client)
+    with Progress("replay", len(table.rows), "digests") as progress:
+        return found, replay(table, sides, limit=_LISTED, progress=progress)
+
+
+_LISTED = 5
+"""Digests of each kind that stand behind a plan."""
+
+
+def _plan_output(found: Plan, format: PlanFormat, report: Report | None) -> str:
     from proxyctl.render.plan_machine import plan_json
     from proxyctl.render.plan_markdown import plan_markdown
     from proxyctl.render.plan_sql import plan_sql
@@ -97,10 +133,28 @@ def _plan_output(found: Plan, format: PlanFormat) -> str:
 
     match format:
         case PlanFormat.TEXT:
-            return plan_text(found, style())
+            return plan_text(found, style()) + _appended(report)
         case PlanFormat.JSON:
-            return plan_json([found])
+            if report is None:
+                return plan_json([found])
+            from proxyctl.render.replay_machine import plan_json_with
+
+            return plan_json_with(found, report)
         case PlanFormat.MARKDOWN:
-            return plan_markdown([found])
+            if report is None:
+                return plan_markdown([found])
+            from proxyctl.render.plan_markdown import LONGEST
+            from proxyctl.render.replay_markdown import replay_markdown
+
+            text = replay_markdown(report)
+            return f"{plan_markdown([found], limit=LONGEST - len(text))}\n{text}"
         case PlanFormat.SQL:
             return plan_sql([found])
+
+
+def _appended(report: Report | None) -> str:
+    if report is None:
+        return ""
+    from proxyctl.render.replay_text import appended_text
+
+    return "\n" + appended_text(report, style())

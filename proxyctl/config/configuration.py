@@ -16,7 +16,7 @@ def configuration_of(desired: Desired) -> Configuration:
         if table.layout.table.prefix is not None:
             variables |= variables_of(rows.values())
         else:
-            tables[name] = Held(table.layout, rows)
+            tables[name] = Held(table.layout, rows, is_whole=table.scope is None)
 
     def place(name: str, key: Key, column: str | None) -> Where | None:
         table = desired.tables.get(name)

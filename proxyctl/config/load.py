@@ -16,6 +16,7 @@ from proxyctl.config.fast_routing import with_last_rule
 from proxyctl.config.files import Fence, Sources, Text, read_documents, read_texts
 from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
+from proxyctl.config.lint_section import compile_lint
 from proxyctl.config.mistakes import Mistakes, described
 from proxyctl.config.patterns import RULE_TABLES, check_patterns, engine_in_files
 from proxyctl.config.pxc import Clusters, check_nodes, compile_clusters
@@ -36,6 +37,7 @@ from proxyctl.state import Desired, DesiredTable, GuardLimits, Rows
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
+    from proxyctl.lint.linting import Ignore
 
 __all__ = [
     "Instance",
@@ -64,6 +66,7 @@ class Project:
     desired: Desired
     instances: tuple[Instance, ...] = ()
     routing_tests: tuple[RoutingTest, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
 
 
 class ParsedFiles:
@@ -97,6 +100,16 @@ class ParsedFiles:
         instances = compile_instances(self._parts.get("instances", []), context)
         context.mistakes.raise_if_any()
         return instances
+
+    def ignores(self) -> tuple[Ignore, ...]:
+        """Return what the `lint` section of the files ignores; nothing else of them is looked at.
+
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Context(REFERENCE, self._fence)
+        found = compile_lint(self._parts.get("lint", []), context)
+        context.mistakes.raise_if_any()
+        return found
 
     def project(
         self,
@@ -189,6 +202,7 @@ class _Compiler:
                 self._mistakes.add(part.where(), "version", message)
         instances = compile_instances(self._of("instances"), context)
         tests = compile_routing_tests(self._of("routing_tests"), context)
+        ignores = compile_lint(self._of("lint"), context)
         desired = Desired(
             tables=self._tables(),
             version=context.version,
@@ -198,7 +212,7 @@ class _Compiler:
         if not self._takes_dead_rules:
             self._check_patterns(desired)
         desired = replace(desired, warnings=tuple(context.warnings))
-        return Project(desired, instances, tests)
+        return Project(desired, instances, tests, ignores)
 
     def _check_patterns(self, desired: Desired) -> None:
         engine = engine_in_files(desired)

@@ -167,12 +167,44 @@ class Guards(Model):
     empty_hostgroup: Literal["refuse", "warn", "off"] = "refuse"
 
 
+RowKey = Annotated[
+    Annotated[int, Tag("integer")]
+    | Annotated[str, Tag("text")]
+    | Annotated[list[int | str], Tag("list"), Field(json_schema_extra={"minItems": 1})],
+    Discriminator(shape),
+]
+"""The primary key of a row: its value, or a list of those of several columns."""
+
+
+class IgnoredFindings(Model):
+    """Findings of lint that are meant to be: of one check, in a table or at a row."""
+
+    model_config = ConfigDict(json_schema_extra={"dependentRequired": {"key": ["table"]}})
+
+    code: Name
+    table: Name | None = None
+    key: RowKey | None = None
+    because: str | None = None
+
+
+class Lint(Model):
+    """What `proxyctl lint` leaves out."""
+
+    ignore: list[
+        Annotated[
+            Annotated[Name, Tag("text")] | Annotated[IgnoredFindings, Tag("mapping")],
+            Discriminator(shape),
+        ]
+    ] = Field(default_factory=list)
+
+
 _MODELS: dict[str, Any] = {
     "version": Literal[1],
     "instances": list[InstanceModel],
     "sharding": list[ShardingModel],
     "routing_tests": list[RoutingTestModel],
     "guards": Guards,
+    "lint": Lint,
     "keep_fast_routing_alive": bool,
 }
 
@@ -230,6 +262,6 @@ def section_adapter(name: str, layouts: dict[str, Layout]) -> TypeAdapter[Any]:
     """Return what validates a special section."""
     kind = section_type(name, layouts)
     # A model and a TypedDict bring their own configuration, and refuse a second one.
-    if is_typeddict(kind) or kind is Guards:
+    if is_typeddict(kind) or kind in (Guards, Lint):
         return TypeAdapter(kind)
     return TypeAdapter(kind, config=ConfigDict(strict=True))

@@ -30,6 +30,7 @@ _DESCRIPTIONS = {
     "routing_tests": "Queries, and where they have to go.",
     "manage": "The part of a table that these files own, and columns that count only at INSERT.",
     "guards": "What an apply refuses to do without --force.",
+    "lint": "What `proxyctl lint` leaves out.",
     "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
 }
 

@@ -22,6 +22,7 @@ SPECIAL = (
     "routing_tests",
     "manage",
     "guards",
+    "lint",
     "keep_fast_routing_alive",
 )
 """The sections that are more than a table."""

@@ -198,4 +198,6 @@ def _insert_missing(
 
 def _set(table: Table, name: str, value: str) -> str:
     """Return an UPDATE: ProxySQL keeps a row for every variable it has, and drops any other."""
-    return sql.update(layout_of(table, REFERENCE), (name,), (name, None), (name, value)).sql
+    key, layout = (name,), layout_of(table, REFERENCE)
+    (statement,) = sql.updates(layout, [key], {key: (name, None)}, {key: (name, value)})
+    return statement.sql

@@ -153,7 +153,7 @@ class _Reader:
         cell, column = row[position], self._layout.columns[position]
         if cell is None or cell is KEEP:
             return
-        read = as_read(self._layout.name, column, cell)
+        read = as_read(self._layout.table, column, cell)
         low, _ = column.bounds
         is_refused = isinstance(read, int) and low is not None and read < low
         if is_refused or (read == cell and type(read) is type(cell)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from proxyctl.catalog import TABLES, Role
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.errors import counted
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange, Plan
@@ -48,7 +49,7 @@ def cause(change: Change) -> str:
     """
     if change.key[0] in RESTART_ONLY and is_variable(change):
         return "DISK, the only layer that counts for it: it is read there at a restart"
-    is_moved = change.table.endswith("_servers")
+    is_moved = TABLES[change.table].role is Role.SERVERS
     who = "an administrator, a peer or the monitor" if is_moved else "an administrator or a peer"
     return _CAUSES[frozenset(change.layers)].format(who=who)
 

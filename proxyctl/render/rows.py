@@ -41,7 +41,7 @@ def subject(change: Change, names: Mapping[int, str]) -> str:
     """Return what the row is: `rule 5010`, `server 10 (writer) pxc1:3306`, `user app`."""
     short = change.table.removeprefix("mysql_").removeprefix("pgsql_")
     key = change.key
-    if change.table.endswith("_variables"):
+    if is_variable(change):
         return shown(key[0])
     if change.table == "proxysql_servers":
         return f"proxysql server {shown(key[0])}:{key[1]}"
@@ -116,7 +116,7 @@ def headline(change: Change, names: Mapping[int, str], width: int = 0) -> str:
 
 def is_variable(change: Change) -> bool:
     """Return whether the row is a variable: one line shows all of it."""
-    return change.table.endswith("_variables")
+    return TABLES[change.table].prefix is not None
 
 
 def listed_fields(change: Change) -> list[FieldChange]:

@@ -6,6 +6,7 @@ from proxyctl.catalog import TABLES, layout_of
 from proxyctl.configuration import Configuration
 from proxyctl.digest import Digester, DigestOptions
 from proxyctl.errors import ProxyctlError
+from proxyctl.routing.patterns import Patterns
 from proxyctl.routing.router import Router
 from proxyctl.routing.tables import FastRouting, frontends
 from proxyctl.routing.variables import RoutingVariables
@@ -26,10 +27,10 @@ def digester_of(configuration: Configuration) -> Digester:
         raise ProxyctlError(str(error)) from error
 
 
-def router_of(configuration: Configuration) -> Router:
+def router_of(configuration: Configuration, *, patterns: Patterns | None = None) -> Router:
     """Return the router that ProxySQL would be with this configuration loaded.
 
-    Raises: as `digester_of`.
+    `patterns`: those of another router, to be shared. Raises: as `digester_of`.
     """
     variables = configuration.all_variables()
     rules = configuration.tables.get(_RULES)
@@ -43,4 +44,5 @@ def router_of(configuration: Configuration) -> Router:
         variables=RoutingVariables.from_values(variables),
         fast_routing=FastRouting(fast.layout, fast.rows.values()) if fast else None,
         users=frontends(users.layout, users.rows.values()) if users else None,
+        patterns=patterns,
     )

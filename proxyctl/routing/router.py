@@ -9,6 +9,7 @@ from typing import NamedTuple
 from proxyctl.catalog import Layout
 from proxyctl.routing.chance import Choose, heaviest
 from proxyctl.routing.explanation import Explanation, FastRoutingUse
+from proxyctl.routing.guessing import Facts, Guesses, GuessingWalk, Rewriting
 from proxyctl.routing.hints import hints
 from proxyctl.routing.lane import Lane
 from proxyctl.routing.patterns import Patterns
@@ -16,7 +17,7 @@ from proxyctl.routing.request import Digested, DigestOf, Request
 from proxyctl.routing.route import Route, Settings, Source
 from proxyctl.routing.rule import Rule, compile_rules
 from proxyctl.routing.special import LAST_INSERT_ID, Special, before_rules, behind_rules
-from proxyctl.routing.tables import FastKey, FastRouting, Users
+from proxyctl.routing.tables import FastKey, FastRouting, Frontend, Users
 from proxyctl.routing.variables import RoutingVariables
 from proxyctl.routing.walk import Walk, not_reached
 
@@ -57,13 +58,16 @@ class Router:
         variables: RoutingVariables | None = None,
         fast_routing: FastRouting | None = None,
         users: Users | None = None,
+        patterns: Patterns | None = None,
     ) -> None:
         """Compile the rules: rows of MEMORY or RUNTIME, in any order.
 
         Without `digest_of`, each Request has to bring its digest, unless digests are off.
+        `patterns`: of another router with the same engine, so that both compile a pattern once.
         """
         self.variables = variables or RoutingVariables()
-        self.rules: tuple[Rule, ...] = compile_rules(layout, rules, Patterns(self.variables.engine))
+        self.patterns = patterns or Patterns(self.variables.engine)
+        self.rules: tuple[Rule, ...] = compile_rules(layout, rules, self.patterns)
         self._digest_of = digest_of
         self._fast_routing = fast_routing or FastRouting()
         self._users = users or {}
@@ -131,6 +135,38 @@ class Router:
             found.append(Outcome(route, probability))
         return found
 
+    def possible(self, facts: Facts, guesses: Guesses) -> tuple[Route, Rewriting]:
+        """Return what becomes of a query of which little more than the digest is known.
+
+        `guesses` settle what cannot be told, and remember what was asked. Changes: guesses.
+        """
+        request = facts.request
+        if self._meets_no_rules(request):
+            return self._untouched(request), ()
+        walk = GuessingWalk(
+            facts,
+            guesses,
+            schemaname=self.schema_of(request),
+            digest=self._digest(request),
+            iterations=self.variables.query_processor_iterations,
+        )
+        walk.follow(self.rules, self._lanes)
+        return self._route(walk, self._end(walk)), walk.rewriting
+
+    def user(self, name: str) -> Frontend | None:
+        """Return what a user's sessions begin with; None for one who cannot log in."""
+        return self._users.get(name)
+
+    @property
+    def fast_routing(self) -> FastRouting:
+        """The rows of fast routing."""
+        return self._fast_routing
+
+    @property
+    def last_rule_applies(self) -> bool:
+        """Whether fast routing is skipped for queries that no rule matches."""
+        return self._last_rule_applies
+
     def _meets_no_rules(self, request: Request) -> bool:
         user = self._users.get(request.username) if request.username is not None else None
         if user is not None and user.fast_forward:
@@ -170,14 +206,17 @@ class Router:
             raise ValueError("digests are on: a request needs its digest, or the router digest_of")
         return self._digest_of(request.query)
 
+    def schema_of(self, request: Request) -> str:
+        """Return the schema that rules see: the session's, else the user's, else the default."""
+        if request.schemaname:
+            return request.schemaname
+        user = self._users.get(request.username or "")
+        return (user and user.default_schema) or self.variables.default_schema
+
     def _walk(self, request: Request, choose: Choose, *, is_traced: bool) -> Walk:
-        schemaname = request.schemaname
-        if not schemaname:
-            user = self._users.get(request.username or "")
-            schemaname = (user and user.default_schema) or self.variables.default_schema
         return Walk(
             request,
-            schemaname=schemaname,
+            schemaname=self.schema_of(request),
             digest=self._digest(request),
             choose=choose,
             iterations=self.variables.query_processor_iterations,

@@ -36,6 +36,9 @@ SETTINGS = (
 )
 """Columns that a matching rule hands on; a later rule overwrites."""
 
+_ANY_QUERY = frozenset({"", "^", "$", ".*", "^.*", "(.*)", "^(.*)", ".*$"})
+"""Patterns that match whatever the query is."""
+
 Cells = Mapping[str, Value]
 
 
@@ -44,6 +47,7 @@ class Rule:
 
     __slots__ = (
         "apply",
+        "asks_the_query",
         "broken",
         "client_addr",
         "destination",
@@ -92,6 +96,9 @@ class Rule:
         caseless = "CASELESS" in modifiers
         self.match_digest = self._pattern(cells, "match_digest", patterns, caseless=caseless)
         self.match_pattern = self._pattern(cells, "match_pattern", patterns, caseless=caseless)
+        self.asks_the_query = self.match_pattern is not None and not (
+            isinstance(self.match_pattern, Broken) or _text(cells, "match_pattern") in _ANY_QUERY
+        )
         self.negated = cells.get("negate_match_pattern") == 1
         replacement = _text(cells, "replace_pattern")
         self.replacement = None if replacement is None else as_bytes(replacement)
@@ -129,24 +136,30 @@ class Rule:
         if digest is None:
             if self.digest is not None:
                 # ProxySQL compares with what the session's last query left; who knows.
-                walk.undecided.append(self.rule_id)
-                return Reason.UNKNOWN_DIGEST
+                found = walk.guess(self, "digest", self.digest)
+                if not found:
+                    if found is None:
+                        walk.undecided.append(self.rule_id)
+                    return Reason.UNKNOWN_DIGEST
         else:
-            if self.digest is not None and self.digest != digest.number:
+            if self.digest is not None and not self._is_digest(walk, digest.number):
                 return Reason.DIGEST
             if self.match_digest is not None:
                 found = walk.known_in_digest.get(self.match_digest)
                 if found is None:
-                    found = self._judge(walk, "match_digest", self.match_digest, digest.text)
+                    found = walk.is_in_digest(self, self.match_digest, digest.text)
                 if found is self.negated:
                     return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
         if self.match_pattern is not None:
             if walk.text is None:
-                walk.undecided.append(self.rule_id)
-                return Reason.UNKNOWN_QUERY
-            found = walk.known_in_query.get(self.match_pattern)
-            if found is None:
-                found = self._judge(walk, "match_pattern", self.match_pattern, walk.text)
+                found = self._guess_query(walk, self.match_pattern)
+                if found is None:
+                    walk.undecided.append(self.rule_id)
+                    return Reason.UNKNOWN_QUERY
+            else:
+                found = walk.known_in_query.get(self.match_pattern)
+                if found is None:
+                    found = self.judge(walk, "match_pattern", self.match_pattern, walk.text)
             if found is self.negated:
                 return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
         return None
@@ -157,15 +170,44 @@ class Rule:
             return Reason.USERNAME
         if self.schemaname is not None and self.schemaname != walk.schemaname:
             return Reason.SCHEMANAME
-        if self.client_addr is not None and not self._is_from(request.client_addr):
+        if (
+            self.client_addr is not None
+            and not self.is_from(request.client_addr)
+            and not self._may_be(walk, "client_addr", request.client_addr, self.client_addr)
+        ):
             return Reason.CLIENT_ADDR
-        if self.proxy_addr is not None and self.proxy_addr != request.proxy_addr:
+        if (
+            self.proxy_addr is not None
+            and self.proxy_addr != request.proxy_addr
+            and not self._may_be(walk, "proxy_addr", request.proxy_addr, self.proxy_addr)
+        ):
             return Reason.PROXY_ADDR
-        if self.proxy_port is not None and self.proxy_port != request.proxy_port:
+        if (
+            self.proxy_port is not None
+            and self.proxy_port != request.proxy_port
+            and not self._may_be(walk, "proxy_port", request.proxy_port, self.proxy_port)
+        ):
             return Reason.PROXY_PORT
         return None
 
-    def _is_from(self, address: str | None) -> bool:
+    def _may_be(self, walk: Walk, column: str, known: Value, wanted: Value) -> bool:
+        """Return whether something that is not known is taken to be what the rule asks for."""
+        return known is None and bool(walk.guess(self, column, wanted))
+
+    def _is_digest(self, walk: Walk, number: int) -> bool:
+        found = None if walk.is_digest_known else walk.guess(self, "digest", self.digest)
+        return self.digest == number if found is None else found
+
+    def _guess_query(self, walk: Walk, pattern: Compiled) -> bool | None:
+        """Return whether the pattern is taken to match a query that is not known.
+
+        Some patterns need no guess; None if there are none to be made.
+        """
+        if walk.is_guessing and not self.asks_the_query:
+            return not isinstance(pattern, Broken)
+        return walk.guess(self, "match_pattern", pattern)
+
+    def is_from(self, address: str | None) -> bool:
         """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""
         wanted = self.client_addr or ""
         prefix, wildcard, _ = wanted.partition("%")
@@ -175,7 +217,8 @@ class Rule:
             return False
         return address.startswith(prefix) if wildcard else address == wanted
 
-    def _judge(self, walk: Walk, column: str, pattern: Compiled, subject: bytes) -> bool:
+    def judge(self, walk: Walk, column: str, pattern: Compiled, subject: bytes) -> bool:
+        """Return whether a pattern of the rule matches. Changes: walk.troubles."""
         verdict = pattern.judge(subject)
         if verdict is Verdict.MATCH:
             return True
@@ -199,7 +242,7 @@ def compile_rules(
     """
     found = [
         {
-            column.name: as_read(layout.name, column, value)
+            column.name: as_read(layout.table, column, value)
             for column, value in zip(layout.columns, row, strict=True)
             if value is None or isinstance(value, int | float | str)
         }

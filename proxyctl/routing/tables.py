@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
@@ -26,6 +26,10 @@ class FastRouting:
         for row in rows:
             key = (str(row[username]), str(row[schemaname]), _int(row[flag]))
             self._hostgroups[key] = _int(row[hostgroup])
+
+    def items(self) -> ItemsView[FastKey, int]:
+        """Return keys with their hostgroups."""
+        return self._hostgroups.items()
 
     def __len__(self) -> int:
         return len(self._hostgroups)

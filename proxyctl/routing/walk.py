@@ -29,6 +29,11 @@ MAX_TURNS = 1_000
 class Walk:
     """The state of an evaluation, changed rule by rule."""
 
+    is_guessing = False
+    """Whether `guess` answers where something cannot be told."""
+    is_digest_known = True
+    """Whether the digest's number is that of the query."""
+
     __slots__ = (
         "applied",
         "choose",
@@ -84,7 +89,7 @@ class Walk:
         self.drawn: list[int] = []
         self.turns_left = iterations
         self.turns = 0
-        self.seen: dict[tuple[int, bytes | None], tuple[int, int]] | None = None
+        self.seen: dict[tuple[int, object], tuple[int, int]] | None = None
         """Each turn by what it began with, and how many rules had matched; None: not asked."""
         if iterations:
             self.seen = {(request.flagIN, request.query): (0, 0)}
@@ -105,7 +110,7 @@ class Walk:
             lane = lanes.get(self.flag)
             if lane is None:
                 return False
-            candidates = lane.candidates(self)
+            candidates = self.candidates(lane)
         else:
             candidates = rules[self.position + 1 :]
         for rule in candidates:
@@ -122,6 +127,26 @@ class Walk:
                 return True
         return False
 
+    def candidates(self, lane: Lane) -> Sequence[Rule]:
+        """Return the rules of a lane that may match, in order."""
+        return lane.candidates(self)
+
+    def guess(self, rule: Rule, column: str, subject: object) -> bool | None:
+        """Return what to assume of a criterion that cannot be told; None: that is not done.
+
+        `subject`: what is asked, so that two rules with the same question get one answer.
+        """
+        del rule, column, subject
+        return None
+
+    def is_in_digest(self, rule: Rule, pattern: Compiled, text: bytes) -> bool:
+        """Return whether match_digest of a rule matches the digest text. Changes: troubles."""
+        return rule.judge(self, "match_digest", pattern, text)
+
+    def begins(self) -> tuple[int, object]:
+        """Return what a turn depends on: where the query stands, and its text."""
+        return self.flag, self.text
+
     def _take(self, rule: Rule, flag: int) -> None:
         """Let a rule that matched do what it does, in ProxySQL's order."""
         self.position = rule.position
@@ -133,7 +158,7 @@ class Walk:
             self.destination = rule.destination
             self.decided_by = rule.rule_id
         if rule.replacement is not None and self.request.rewrites:
-            self._rewrite(rule)
+            self.rewrite(rule)
         self.applied = rule.apply
         again = jumped and not rule.apply and self.turns_left > 0
         if self.trace is not None:
@@ -143,7 +168,7 @@ class Walk:
 
     def _jump(self, rule: Rule) -> bool:
         if rule.ways:
-            place = self.choose([way.weight for way in rule.ways])
+            place = self.draw(rule)
             self.flag = rule.ways[place].flag
             if len(rule.ways) > 1:
                 self.drawn.append(rule.rule_id)
@@ -154,7 +179,12 @@ class Walk:
         self.flag = rule.flag_out
         return True
 
-    def _rewrite(self, rule: Rule) -> None:
+    def draw(self, rule: Rule) -> int:
+        """Return the place of the flagOUT that a rule with several of them takes."""
+        return self.choose([way.weight for way in rule.ways])
+
+    def rewrite(self, rule: Rule) -> None:
+        """Let a rule that matched rewrite the text."""
         text = self.text or b""
         if len(text) > (MAX_GLOBAL_TEXT if rule.is_global else MAX_TEXT):
             self.note_trouble(rule, "replace_pattern", Verdict.ENDLESS)
@@ -176,7 +206,7 @@ class Walk:
             self.note_trouble(rule, "flagOUT", Verdict.ENDLESS)
         if self.seen is None:
             return
-        begins = (self.flag, self.text)
+        begins = self.begins()
         if begins not in self.seen:
             self.seen[begins] = (self.turns, len(self.matched))
             return

@@ -5,20 +5,38 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from proxyctl import errors
+from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
-from proxyctl.plan import Plan, Refusal
+from proxyctl.configuration import Configuration, Held
+from proxyctl.explaining import Explainer
+from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.linting import lint
+from proxyctl.lint.subject import Subject
+from proxyctl.plan import Plan, Refusal, ShardMove
 from proxyctl.render.apply_text import apply_json
+from proxyctl.render.explain_machine import explain_json
+from proxyctl.render.lint_machine import lint_json
 from proxyctl.render.plan_machine import plan_json
+from proxyctl.render.replay_machine import plan_json_with, replay_json
+from proxyctl.render.routing_tests_machine import routing_tests_json
+from proxyctl.replay.report import replay
+from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.replay.sides import Sides
 from proxyctl.result import ApplyResult, ModuleResult
+from proxyctl.routing import Request
+from proxyctl.routing_tests import RoutingTest, run
 from proxyctl.saved_plan import save
-from tests.build import desired, module_plan, survey
+from proxyctl.state import Where
+from tests.build import desired, layout, module_plan, rows, survey
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
-FREE = ("fields", "tables")
-"""Below these the keys are columns and tables."""
+PAGES = ("json.md", "json-routing.md")
+PAGE = "\n".join((ROOT / "docs" / "reference" / name).read_text("utf-8") for name in PAGES)
+FREE = ("fields", "tables", "settings", "hints", "sets", "broken", "texts")
+"""Below these the keys are columns, tables and remarks."""
 
 USERS = module_plan(survey(desired("mysql_users", {"username": "app", "password": "x"}), {}))
 PLAN = Plan("px1", "h:6032", "2.7.1", [USERS], [Refusal("code", "why", "--force")])
@@ -44,6 +62,47 @@ def documents() -> Iterator[object]:
     yield error_object(errors.RefusedError("no", reasons=["why"]))
     yield error_object(errors.ApplyError("no", layers=["MYSQL USERS"]))
     yield {"valid": True, "tables": {}}
+    yield from routing_documents()
+
+
+def routing_documents() -> Iterator[object]:
+    rules = [
+        {"rule_id": 1, "match_pattern": "a(", "negate_match_pattern": 1},
+        {"rule_id": 2, "match_digest": "^SELECT", "destination_hostgroup": 10},
+    ]
+    rules[0]["attributes"] = '{"flagOUTs": [{"id": 0, "weight": 1}, {"id": 0, "weight": 1}]}'
+    configuration = held(
+        mysql_query_rules=rules,
+        mysql_servers=[{"hostgroup_id": 10, "hostname": "a"}],
+        mysql_users=[{"username": "app", "password": "x", "default_hostgroup": 10}],
+    )
+    explainer = Explainer(configuration)
+    answer = explainer.answer(Request(b"SELECT 1", username="app"))
+    yield {"queries": [explain_json(answer, explainer)]}
+    yield {"troubles": [{"rule_id": 1, "column": "match_pattern", "what": "why"}]}
+    where = Where("f.yaml", 1, 1)
+    tests = [RoutingTest("SELECT 1", {"hostgroup": 7}, where)]
+    yield json.loads(routing_tests_json(list(run(tests, explainer)), []))
+    yield json.loads(lint_json(lint(Subject(configuration), all_checks().values())))
+    other = held(
+        mysql_query_rules=[{**rules[1], "destination_hostgroup": 20}],
+        mysql_users=[{"username": "app", "default_hostgroup": 10}],
+    )
+    digest = "0x1C46AE529DD5A40E"
+    seen = [
+        SeenDigest(hostgroup, "db", "app", "", digest, "SELECT ?", 1, 1, 1, 1, 1, 1)
+        for hostgroup in (10, 99)
+    ]
+    report = replay(DigestTable("", "", "2.7.1", 0, seen), Sides(configuration, other))
+    move = ShardMove("s", "table", "t", 1, 2, "moves")
+    yield json.loads(replay_json(report, [move]))
+    yield json.loads(plan_json_with(replace(PLAN, shard_moves=[move]), report))
+
+
+def held(**tables: list[dict[str, object]]) -> Configuration:
+    return Configuration(
+        REFERENCE, {name: Held(layout(name), rows(name, *cells)) for name, cells in tables.items()}
+    )
 
 
 def test_every_key_is_explained() -> None:

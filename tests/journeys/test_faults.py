@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -10,9 +13,9 @@ from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.lock import Lock
 from proxyctl.config.load import ParsedFiles, Sources
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
 from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
-from proxyctl.workflow import plan_files
+from proxyctl.workflow import PlanOptions, plan_files
 from tests.cli import Project
 from tests.journeys.layers import dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
@@ -206,6 +209,8 @@ def test_a_proxysql_that_dies_in_the_middle(
         found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
         with pytest.raises(ProxyctlError) as caught:
             apply_plan(client, found, lock, ApplyOptions(progress=die))
+        with suppress(InstanceError):
+            lock.release()
     assert caught.value.exit_code == code, caught.value.lines()
     assert "connection was lost" in caught.value.message
 
@@ -220,3 +225,88 @@ def test_a_proxysql_that_dies_in_the_middle(
     assert everywhere(fresh_proxysql.instance, "SELECT count(*) FROM {}mysql_query_rules") == [
         ("2902",)
     ]
+
+
+@pytest.mark.parametrize("module", ["MYSQL SERVERS", "MYSQL USERS"])
+def test_a_proxysql_that_restarts_has_forgotten_what_was_loaded(
+    fresh_proxysql: ProxySQL, offline: Project, module: str
+) -> None:
+    """RUNTIME comes from DISK then, also that of modules that were loaded and read back before."""
+    offline.connect(fresh_proxysql.instance)
+    offline.write(FILES)
+    applied()
+    # DISK holds what the files say, RUNTIME does not: a restart alone makes RUNTIME look right.
+    fresh_proxysql.instance.execute("UPDATE mysql_users SET max_connections=777")
+    fresh_proxysql.instance.execute("LOAD MYSQL USERS TO RUNTIME")
+    before = dump(fresh_proxysql.instance)
+    offline.write(FILES.replace("8.0.36", "8.4.0").replace("weight: 100", "weight: 70"))
+    fresh_proxysql.instance.close()
+
+    def die(text: str) -> None:
+        if text == f"LOAD {module} TO RUNTIME":
+            fresh_proxysql.kill()
+            fresh_proxysql.start()
+
+    with AdminClient(Login(port=fresh_proxysql.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        options = PlanOptions(saves=False)
+        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))), options)
+        # As if a third of the lease had passed: the lock is renewed while things are put back.
+        lock._renewed -= 1000
+        with pytest.raises(ApplyError) as caught:
+            apply_plan(client, found, lock, ApplyOptions(save=False, progress=die))
+    said_text = "\n".join(caught.value.lines())
+    assert "ProxySQL was restarted meanwhile" in said_text
+    assert "everything was restored" in said_text
+    assert dump(fresh_proxysql.instance) == before
+
+
+REFERENCED = """
+version: 1
+mysql_users:
+  - username: app
+    password: {env: APP_PASSWORD}
+    default_hostgroup: 10
+    comment: {env: MESSAGE}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: secret, error_msg: {env: MESSAGE}, apply: true}
+"""
+
+
+@pytest.mark.parametrize("step", ["LOAD MYSQL USERS", "LOAD MYSQL QUERY RULES"])
+def test_no_secret_is_shown_while_it_is_put_back(
+    sandbox_project: Project,
+    sandbox: Sandbox,
+    sandbox_instance: Instance,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    sandbox_project.write(REFERENCED)
+    monkeypatch.setenv("MESSAGE", "the old secret")
+    applied()
+    before = dump(sandbox_instance)
+    monkeypatch.setenv("MESSAGE", "the new secret")
+    hook = sandbox.options.after_statement = Once(step, fail)
+    found = apply("--debug")
+    assert hook.happened
+    said(found, 4, "everything was restored")
+    assert "the old secret" not in found.text
+    assert "the new secret" not in found.text
+    assert dump(sandbox_instance) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whatever_ends_the_process_leaves_nothing_half_done(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, number: signal.Signals
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+    sandbox.options.after_statement = Once(
+        "LOAD MYSQL QUERY RULES", lambda: os.kill(os.getpid(), number)
+    )
+    found = apply()
+    said(found, 130, "interrupted", "everything was restored")
+    assert dump(sandbox_instance) == before

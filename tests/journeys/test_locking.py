@@ -116,6 +116,29 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     drop_lock(instance)
 
 
+def test_an_edit_of_somebody_else_is_no_leftover_of_a_dead_apply(
+    project: Project, instance: Instance
+) -> None:
+    scope = "\nmanage:\n  mysql_query_rules: {rule_id: '10-99'}\n"
+    project.write(FILES + scope)
+    instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
+    applied("--include-pending")
+    project.write(FILES.replace("'^SELECT', dest", "'^SELECT', cache_ttl: 5, dest") + scope)
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
+    instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=66 WHERE rule_id=500")
+    modules = '["MYSQL QUERY RULES"]'
+    hold_lock(instance, host=os.uname().nodename, pid=_dead_pid(), modules=modules, for_s=60)
+    refused = apply()
+    assert refused.code == 3
+    assert "mysql_query_rules 500: destination_hostgroup edited in MEMORY" in refused.text
+    assert "mysql_query_rules 20:" not in refused.text
+    found = instance.query("SELECT destination_hostgroup FROM runtime_mysql_query_rules")
+    assert ("66",) not in found
+    instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=NULL WHERE rule_id=500")
+    applied()
+    drop_lock(instance)
+
+
 PXC = """\
 pxc_clusters:
   - name: main
@@ -200,5 +223,9 @@ def test_a_row_of_the_lock_that_somebody_wrote_by_hand(
     project.write(FILES)
     hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=3600)
     instance.execute("UPDATE proxyctl_lock SET pid='me', expires='tomorrow'")
+    assert plan().code == 2
+    huge = f"host='{os.uname().nodename}', pid=99999999999999999"
+    instance.execute(f"UPDATE proxyctl_lock SET {huge}, expires=strftime('%s','now')+60")
+    assert plan().code == 2
     assert proxyctl("unlock").code == 0
     applied()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from proxyctl.catalog import TABLES
 from proxyctl.cells import as_read, normal_digest, normal_modifiers
 from tests.build import layout
 
@@ -62,4 +63,4 @@ def test_modifiers_keep_the_words_that_proxysql_knows(given, shown):
     ],
 )
 def test_a_cell_is_read_as_proxysql_reads_it(table, column, value, read):
-    assert as_read(table, layout(table).column(column), value) == read
+    assert as_read(TABLES[table], layout(table).column(column), value) == read

@@ -33,6 +33,7 @@ def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> No
             *("text|json", "yaml|sql|cnf", "hash|omit|clear", "runtime|memory|disk"),
             "text|json|markdown|sql",
             "text|json|jsonl",
+            "text|json|sarif|github",
         )
 
 

@@ -3,7 +3,7 @@
 from proxyctl.families import Family
 from proxyctl.guards import guard_refusals
 from proxyctl.images import complete_images
-from proxyctl.pending import pending_edits, refusals
+from proxyctl.pending import not_left_by_us, pending_edits, refusals
 from proxyctl.plan import ADD, CHANGE, DELETE, Plan
 from proxyctl.state import GuardLimits, Layer, Scope
 from proxyctl.survey import Surroundings
@@ -150,8 +150,24 @@ class TestPendingEdits:
         ours = Scope(lambda key: key[0] == 1, "rule_id 1")
         wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
         module = self.plan(wanted, self.EDITED, runtime=self.EDITED, disk=self.LIVE)
-        assert [edit.layer for edit in pending_edits(module)] == [Layer.DISK]
+        assert [edit.layers for edit in pending_edits(module)] == [(Layer.DISK,)]
         assert pending_edits(module, saves=False) == []
+
+    def test_an_edit_that_is_nowhere_yet_is_listed_once_for_both_layers(self):
+        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
+        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
+        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
+        (edit,) = (one for one in pending_edits(module) if not one.is_ours)
+        assert edit.layers == (Layer.RUNTIME, Layer.DISK)
+        assert edit.change.layers == (Layer.RUNTIME, Layer.DISK)
+
+    def test_what_a_dead_apply_of_ours_cannot_have_written_stays_an_edit(self):
+        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
+        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
+        edited = rows(RULES, {"rule_id": 1, "log": 1}, {"rule_id": 2, "log": 1})
+        module = self.plan(wanted, edited, runtime=self.LIVE, disk=self.LIVE)
+        found = [edit.key for edit in not_left_by_us(pending_edits(module), ())]
+        assert found == [(2,)]
 
     def test_a_drained_server_in_memory_only_is_an_edit_that_a_load_would_publish(self):
         drained = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "status": "OFFLINE_SOFT"})

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.sandbox.ddl import layout_text
-from proxyctl.sql import deletes, inserts, literal, mask_literals, transition, update
+from proxyctl.sql import deletes, inserts, literal, mask_literals, transition, updates
 from tests.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")
@@ -75,10 +75,42 @@ def test_an_update_names_only_what_changes():
     before, after = (
         row("mysql_servers", hostgroup_id=1, hostname="a", weight=weight) for weight in (1, 2)
     )
-    statement = update(SERVERS, SERVERS.key_of(before), before, after)
+    key = SERVERS.key_of(before)
+    (statement,) = updates(SERVERS, [key], {key: before}, {key: after})
     assert statement.sql == (
         "UPDATE mysql_servers SET weight=2 WHERE hostgroup_id=1 AND hostname='a' AND port=3306"
     )
+
+
+def test_rows_that_change_alike_take_one_update():
+    before = rows("mysql_query_rules", *({"rule_id": n, "log": n % 2} for n in range(1, 6)))
+    after = rows("mysql_query_rules", *({"rule_id": n, "log": 7} for n in range(1, 6)))
+    statements = updates(layout("mysql_query_rules"), list(before), before, after)
+    assert [statement.sql for statement in statements] == [
+        "UPDATE mysql_query_rules SET log=7 WHERE rule_id IN (1,2,3,4,5)"
+    ]
+    nodes = [{"hostgroup_id": 1, "hostname": host, "weight": 1} for host in "abc"]
+    moved = [{**node, "weight": 9 if node["hostname"] != "c" else 8} for node in nodes]
+    before, after = rows("mysql_servers", *nodes), rows("mysql_servers", *moved)
+    assert [found.sql for found in updates(SERVERS, list(before), before, after)] == [
+        "UPDATE mysql_servers SET weight=9 WHERE (hostgroup_id, hostname, port) IN"
+        " (VALUES (1,'a',3306),(1,'b',3306))",
+        "UPDATE mysql_servers SET weight=8 WHERE hostgroup_id=1 AND hostname='c' AND port=3306",
+    ]
+
+
+def test_one_text_that_is_a_secret_in_one_row_only():
+    variables = layout("mysql_variables")
+    names = ("mysql-monitor_password", "mysql-monitor_username")
+    before = {(name,): (name, "old") for name in names}
+    after = {(name,): (name, "monitor") for name in names}
+    masked = [found.masked for found in updates(variables, list(before), before, after)]
+    assert masked == [
+        "UPDATE global_variables SET variable_value='***'"
+        " WHERE variable_name='mysql-monitor_password'",
+        "UPDATE global_variables SET variable_value='monitor'"
+        " WHERE variable_name='mysql-monitor_username'",
+    ]
 
 
 def test_a_password_is_masked_in_the_shown_text_only():

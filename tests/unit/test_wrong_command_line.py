@@ -12,8 +12,8 @@ from tests.cli import proxyctl
     [
         ("plna", "no such command: plna", "did you mean plan?"),
         ("Plan", "no such command: Plan", "did you mean plan?"),
-        ("lint", "no such command: lint", "commands: init, validate, "),
-        ("help lint", "no such command: lint", "commands: init, validate, "),
+        ("watch", "no such command: watch", "commands: init, validate, "),
+        ("help watch", "no such command: watch", "commands: init, validate, "),
         ("version", "no such command: version", "did you mean --version?"),
         ("--file a.yaml plan", "no such option: --file", "options stand after the command"),
         ("apply --yes", "no such option: --yes", "proxyctl apply --help shows"),

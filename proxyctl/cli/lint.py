@@ -1,0 +1,155 @@
+"""The command lint: what a configuration cannot do, though it seems to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.files import VersionOption, chosen_version
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import style, write
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.state import Layer
+
+if TYPE_CHECKING:
+    from proxyctl.catalog import Version
+    from proxyctl.configuration import Configuration
+    from proxyctl.lint.linting import Ignore, Report
+
+
+class LintFormat(StrEnum):
+    """How findings are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+class LayerName(StrEnum):
+    """A layer, as the command line calls it."""
+
+    RUNTIME = "runtime"
+    MEMORY = "memory"
+    DISK = "disk"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    command(app, "lint")(lint)
+
+
+def lint(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE", help="Run these checks only: a code, its beginning, or a name."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE", help="Leave these checks out; as --select."),
+    ] = None,
+    backend_version: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--backend-version",
+            metavar="X.Y.Z",
+            help="A version behind ProxySQL, many times: mysql-server_version is held against it.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 for any finding, not only for an error.")
+    ] = False,
+    layer: Annotated[
+        LayerName, typer.Option("--layer", help="Which layer of an instance to look at.")
+    ] = LayerName.RUNTIME,
+    explain: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="CODE", help="Show what a check finds, and the way out."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the checks.")] = False,
+    proxysql_version: VersionOption = None,
+    format: Annotated[LintFormat, typer.Option("--format", help="How to write.")] = LintFormat.TEXT,
+) -> int:
+    """Find what is taken, and cannot do what it seems to. Exit 1 for an error."""
+    from proxyctl.lint.all_checks import UNUSED_IGNORE, UnknownCode, chosen, codes_of
+    from proxyctl.lint.linting import lint as run
+    from proxyctl.lint.subject import Subject
+    from proxyctl.render.lint_text import check_text, checks_text
+
+    try:
+        checks = chosen(select or (), ignore or ())
+        wanted = codes_of(explain) if explain is not None else frozenset()
+    except UnknownCode as unknown:
+        raise UsageError(str(unknown), hint=unknown.hint) from unknown
+    if explain is not None:
+        write("\n".join(check_text(one) for one in chosen(wanted, ())))
+        return ExitCode.DONE
+    if list_:
+        write(checks_text(checks))
+        return ExitCode.DONE
+    version = chosen_version(proxysql_version)
+    found = _subject(files, connection, layer=Layer(layer), version=version)
+    if found.name:
+        # What the files ignore may be about rows that this instance does not have.
+        checks = [one for one in checks if one.code != UNUSED_IGNORE]
+    subject = Subject(found.configuration, backend_versions=backend_version or ())
+    try:
+        report = run(subject, checks, found.ignores, name=found.name)
+    except ValueError as error:
+        # Digest variables under which ProxySQL itself ends: nothing can be said of digests then.
+        raise ProxyctlError(str(error)) from error
+    write(_output(report, format))
+    fails = bool(report.findings) if strict else report.has_errors
+    return ExitCode.ERROR if fails else ExitCode.DONE
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What to look at. `name` of an instance; empty for files."""
+
+    configuration: Configuration
+    ignores: Sequence[Ignore]
+    name: str = ""
+
+
+def _subject(
+    files: FileOptions, connection: ConnectionOptions, *, layer: Layer, version: Version
+) -> _Found:
+    from proxyctl.cli.subject import is_about_instance, subject_of
+    from proxyctl.config.configuration import configuration_of
+    from proxyctl.config.load import ParsedFiles
+
+    if not is_about_instance(files, connection):
+        project = ParsedFiles(files.sources()).project(
+            version, takes_dead_rules=True, needs_secrets=False
+        )
+        return _Found(configuration_of(project.desired), project.ignores)
+    found = subject_of(files, connection, version=version, layer=layer)
+    has_files = bool(files.file) or Path(files.paths()[0]).exists()
+    ignores = ParsedFiles(files.sources()).ignores() if has_files else ()
+    return _Found(found.configuration, ignores, found.name)
+
+
+def _output(report: Report, format: LintFormat) -> str:
+    from proxyctl.render.lint_machine import lint_github, lint_json
+    from proxyctl.render.lint_text import lint_text
+    from proxyctl.render.sarif import lint_sarif
+
+    match format:
+        case LintFormat.TEXT:
+            return lint_text(report, style())
+        case LintFormat.JSON:
+            return lint_json(report)
+        case LintFormat.SARIF:
+            return lint_sarif(report, Path.cwd())
+        case LintFormat.GITHUB:
+            return lint_github(report)

@@ -1,0 +1,66 @@
+"""All checks, and which of them a code, the beginning of one, or a name stands for."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+
+import proxyctl.lint
+from proxyctl.lint.finding import CHECKS, Check
+
+UNUSED_IGNORE = "PX001"
+"""The code of what lint says about its own settings."""
+
+
+def all_checks() -> dict[str, Check]:
+    """Return every check by code, sorted.
+
+    A check registers itself when its module is imported, so every module of the package is.
+    """
+    for module in pkgutil.iter_modules(proxyctl.lint.__path__):
+        import_module(f"proxyctl.lint.{module.name}")
+    return dict(sorted(CHECKS.items()))
+
+
+class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where the code stands
+    """Neither a code, nor the beginning of one, nor a name."""
+
+    def __init__(self, text: str, near: str | None) -> None:
+        super().__init__(f"no check is called {text!r}")
+        self.hint = f"did you mean {near!r}?" if near else "`proxyctl lint --list` shows all"
+
+
+def codes_of(text: str) -> frozenset[str]:
+    """Return the codes that a code, the beginning of one (`PX1`) or a name stands for.
+
+    Raises: UnknownCode.
+    """
+    checks = all_checks()
+    wanted = text.strip()
+    found = {
+        code
+        for code, check in checks.items()
+        if code.startswith(wanted.upper()) or check.name == wanted.lower()
+    }
+    if wanted == "" or not found:
+        raise UnknownCode(text, _nearest(wanted, [*checks, *(c.name for c in checks.values())]))
+    return frozenset(found)
+
+
+def chosen(select: Iterable[str], ignore: Iterable[str]) -> list[Check]:
+    """Return the checks that run: those selected (all if none is), without the ignored ones.
+
+    Raises: UnknownCode.
+    """
+    checks = all_checks()
+    wanted = frozenset().union(*map(codes_of, select)) or frozenset(checks)
+    unwanted = frozenset().union(*map(codes_of, ignore))
+    return [check for code, check in checks.items() if code in wanted - unwanted]
+
+
+def _nearest(word: str, known: list[str]) -> str | None:
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower()[:100], by_lower, n=1, cutoff=0.65)
+    return by_lower[near[0]] if near else None

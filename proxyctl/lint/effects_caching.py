@@ -1,0 +1,168 @@
+"""Answers that are kept and given to others, and times in the wrong unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.traffic_locking import shown
+from proxyctl.lint.traffic_sessions import Session, sessions
+from proxyctl.lint.traffic_twins import ask
+from proxyctl.routing import Route
+
+_RULES = "mysql_query_rules"
+_LIKE_SECONDS = 100
+_SHOWN = 4
+
+_CHANGING = {
+    "NOW": "SELECT NOW()",
+    "NOW in a condition": "SELECT c FROM t WHERE day > NOW()",
+    "CURRENT_TIMESTAMP": "SELECT CURRENT_TIMESTAMP",
+    "CURDATE": "SELECT CURDATE()",
+    "SYSDATE": "SELECT SYSDATE()",
+    "UNIX_TIMESTAMP": "SELECT UNIX_TIMESTAMP()",
+    "RAND": "SELECT c FROM t ORDER BY RAND() LIMIT 1",
+    "UUID": "SELECT UUID()",
+    "CONNECTION_ID": "SELECT c FROM t WHERE session=CONNECTION_ID()",
+    "FOUND_ROWS": "SELECT FOUND_ROWS()",
+    "ROW_COUNT": "SELECT ROW_COUNT()",
+    "a user variable": "SELECT @c",
+    "GET_LOCK": "SELECT GET_LOCK('nightly', 10)",
+    "SLEEP": "SELECT SLEEP(1)",
+}
+_LOCKING = {
+    "FOR UPDATE": "SELECT c FROM t WHERE id=1 FOR UPDATE",
+    "FOR SHARE": "SELECT c FROM t WHERE id=1 FOR SHARE",
+    "LOCK IN SHARE MODE": "SELECT c FROM t WHERE id=1 LOCK IN SHARE MODE",
+}
+
+
+@check("PX411", "caches-changing-answers", Severity.WARNING)
+def changing_answers(subject: Subject) -> Iterator[Finding]:
+    """A rule caches queries whose answer is another one each time.
+
+    ProxySQL keeps the answer of any SELECT that a rule with cache_ttl takes, and gives it to every
+    session of that user and schema: NOW() stands still, UUID() comes twice, GET_LOCK says 1 to
+    everybody and a user variable is somebody else's. LAST_INSERT_ID alone is never cached.
+
+    Such queries are sent along the rules. Name what is worth caching, or take these out before.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT', cache_ttl: 5000, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
+    ```
+    """
+    yield from _cached(subject, _CHANGING, "caches what is another answer each time")
+
+
+@check("PX412", "caches-locking-reads", Severity.ERROR)
+def locking_reads(subject: Subject) -> Iterator[Finding]:
+    """A rule caches locking reads.
+
+    When the answer comes from the cache the query never reaches the server, and nothing is locked:
+    two sessions both believe that they hold the row.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT', cache_ttl: 5000, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT.* (FOR UPDATE|FOR SHARE|LOCK IN SHARE)', apply: true}
+      - {rule_id: 2, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
+    ```
+    """
+    yield from _cached(subject, _LOCKING, "caches locking reads, which then lock nothing")
+
+
+def _cached(subject: Subject, queries: dict[str, str], what: str) -> Iterator[Finding]:
+    """Yield a finding for each rule that has one of these queries cached."""
+    caching = {
+        rule.rule_id for rule in subject.rules if any(name == "cache_ttl" for name, _ in rule.sets)
+    }
+    found: dict[int, tuple[str, Session, list[str]]] = {}
+    for session in sessions(subject) if caching else ():
+        for name, query in queries.items():
+            route = ask(subject, session, query)
+            if route.is_answered or not _ttl(route):
+                continue
+            by = next((one for one in reversed(route.matched_rules) if one in caching), None)
+            if by is not None:
+                names = found.setdefault(by, (query, session, []))[2]
+                names += [name] if name not in names else []
+    for rule_id, (query, session, names) in found.items():
+        message = f"{what}: `{shown(query)}`{session}"
+        if names[1:]:
+            more = f" and {len(names) - 1 - _SHOWN} more" if len(names) - 1 > _SHOWN else ""
+            message += f"; also {', '.join(names[1 : _SHOWN + 1])}{more}"
+        hint = "name the queries that are worth caching, as their digests"
+        yield Finding(_RULES, (rule_id,), message, "cache_ttl", hint)
+
+
+def _ttl(route: Route) -> int:
+    value = route.settings.get("cache_ttl", 0)
+    return value if isinstance(value, int) else 0
+
+
+@check("PX413", "cache-ttl-in-seconds", Severity.WARNING)
+def short_ttl(subject: Subject) -> Iterator[Finding]:
+    """A cache_ttl that looks like seconds.
+
+    cache_ttl is in milliseconds. With 60 an answer is old after 60 milliseconds, and hardly any
+    query finds it.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60000, apply: true}
+    ```
+    """
+    yield from _like_seconds(subject, "cache_ttl", "the answer is kept for")
+
+
+@check("PX414", "timeout-in-seconds", Severity.WARNING)
+def short_timeout(subject: Subject) -> Iterator[Finding]:
+    """A timeout that looks like seconds.
+
+    timeout is in milliseconds. With 30, ProxySQL kills every query of the rule that takes longer
+    than 30 milliseconds, with error 1907.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT .* FROM invoices', timeout: 30, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
+    ```
+    """
+    yield from _like_seconds(subject, "timeout", "each query is killed after")
+
+
+def _like_seconds(subject: Subject, column: str, what: str) -> Iterator[Finding]:
+    for rule in subject.rules:
+        value = dict(rule.sets).get(column)
+        if isinstance(value, int) and 0 < value <= _LIKE_SECONDS:
+            message = f"{column} is in milliseconds: {what} {value / 1000:g} seconds"
+            hint = f"{value} seconds are {value * 1000}"
+            yield Finding(_RULES, (rule.rule_id,), message, column, hint)

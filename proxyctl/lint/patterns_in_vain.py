@@ -1,0 +1,260 @@
+"""Checks: patterns that match no digest text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.lint.digest_texts import Kind
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.pattern_syntax import Tree
+from proxyctl.lint.pattern_texts import least_length
+from proxyctl.lint.patterns_pasted import is_pasted
+from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.wording import quoted
+
+_MAX_LENGTH = "mysql-query_digests_max_query_length"
+_DEFAULT_LENGTH = 65000
+
+
+@check("PX104", "value-in-match-digest", Severity.ERROR)
+def value_in_match_digest(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest that asks for a number or a quoted text.
+
+    match_digest sees the digest text, in which each value is a `?`: `WHERE id = 42` is
+    `WHERE id = ?` there. The rule never matches. (Left alone are names with digits, as `sbtest42`,
+    and what stands in `/*! ... */`.)
+
+    Match `\?`, or use match_pattern if the rule is about certain values.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: 'WHERE tenant_id = 42$', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: 'WHERE tenant_id = 42\b', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for row in _rows(subject, Kind.QUOTED):
+        message = "asks for a quoted text, and digest texts have `?` in its place"
+        yield _finding(row, message, r"write \? for the value, or use match_pattern")
+    for row in _rows(subject, Kind.NUMBER):
+        message = "asks for a number, and digest texts have `?` in its place"
+        yield _finding(row, message, r"write \? for the value, or use match_pattern")
+
+
+@check("PX105", "comment-in-match-digest", Severity.ERROR)
+def comment_in_match_digest(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest that asks for a comment.
+
+    Comments are left out of the digest text, unless `mysql-query_digests_keep_comment` is on. The
+    rule never matches.
+
+    Use match_pattern, or turn keep_comment on. That changes every digest, and `^SELECT` then misses
+    queries that begin with a comment.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '/\* report \*/', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: '/\* report \*/', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for row in _rows(subject, Kind.COMMENT):
+        message = "asks for a comment, and digest texts have none"
+        yield _finding(row, message, "use match_pattern")
+
+
+@check("PX106", "spacing-in-match-digest", Severity.ERROR)
+def spacing_in_match_digest(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest that asks for blanks that no digest text has.
+
+    A digest text has no line break and no tab, one blank where the query has many, none at the
+    beginning and the end, none behind `(`, before `)` and around `,`; a `;` at the end is dropped.
+    The rule never matches. (A sign that is dropped can leave a blank behind: `(- a)` is `( a)`.)
+
+    Write the pattern as the digest text is written: `SELECT a,b FROM t`, not `SELECT a, b FROM t`.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT id, name FROM', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT id,name FROM', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for row in _rows(subject, Kind.SPACING):
+        message = "asks for blanks that no digest text has"
+        hint = "one blank between words, none beside parentheses and commas, no line breaks"
+        yield _finding(row, message, hint)
+    for row in _rows(subject, Kind.END):
+        message = "asks for a `;` or a blank at the end, which digest texts lose"
+        yield _finding(row, message, "leave it out")
+
+
+@check("PX107", "capitals-in-match-digest", Severity.ERROR)
+def capitals_in_match_digest(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest with capital letters while digest texts are in lower case.
+
+    With `mysql-query_digests_lowercase` all digest texts are lower-cased, and without
+    `re_modifiers: CASELESS`, which is the default, a pattern with capitals never matches.
+
+    Write the pattern in lower case, or leave re_modifiers at its default.
+
+    ```yaml
+    # Bad
+    variables: {mysql-query_digests_lowercase: true}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT', re_modifiers: '', destination_hostgroup: 2}
+    ```
+
+    ```yaml
+    # Good
+    variables: {mysql-query_digests_lowercase: true}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT', re_modifiers: CASELESS, destination_hostgroup: 2}
+    ```
+    """
+    for row in _rows(subject, Kind.CASE):
+        message = "asks for capital letters, and mysql-query_digests_lowercase leaves none"
+        yield _finding(row, message, "re_modifiers: CASELESS, or a pattern in lower case")
+
+
+@check("PX108", "digits-in-match-digest", Severity.ERROR)
+def digits_in_match_digest(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest with digits while digest texts have none.
+
+    With `mysql-query_digests_no_digits` the digits in names are a `?` as well: `sbtest42` is
+    `sbtest?`. A pattern that asks for a digit never matches.
+
+    Match `\?`, use match_pattern, or turn the variable off.
+
+    ```yaml
+    # Bad
+    variables: {mysql-query_digests_no_digits: true}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: 'FROM sbtest42\b', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    variables: {mysql-query_digests_no_digits: true}
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: 'FROM sbtest42\b', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for row in _rows(subject, Kind.DIGIT):
+        message = "asks for a digit, and mysql-query_digests_no_digits leaves none"
+        yield _finding(row, message, r"write \? for it, or use match_pattern")
+
+
+@check("PX111", "beyond-digest-length", Severity.ERROR)
+def beyond_digest_length(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest that asks for more text than a digest text has.
+
+    match_digest sees at most `mysql-query_digests_max_query_length` bytes, 65000 by default. What
+    it does not depend on is `mysql-query_digests_max_digest_length`: that cuts what is hashed and
+    shown, not what is matched. A longer pattern never matches.
+
+    Raise the variable, or match less.
+
+    ```yaml
+    # Bad
+    variables: {mysql-query_digests_max_query_length: 20}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: 'SELECT .* FROM customers WHERE', destination_hostgroup: 2}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: 'SELECT .* FROM customers WHERE', destination_hostgroup: 2}
+    ```
+    """
+    longest = _longest(subject)
+    for row in subject.rule_rows:
+        tree = _tree(subject, row)
+        if tree is not None and least_length(tree.root) > longest:
+            message = (
+                f"needs {least_length(tree.root)} bytes, and {_MAX_LENGTH} leaves {longest} of a"
+                " digest text"
+            )
+            yield _finding(row, message, f"raise {_MAX_LENGTH}")
+
+
+@check("PX112", "end-of-cut-digest", Severity.WARNING)
+def end_of_cut_digest(subject: Subject) -> Iterator[Finding]:
+    r"""A match_digest that ends with `$` while long digest texts are cut early.
+
+    With `mysql-query_digests_max_query_length` below its default a longer query has a digest text
+    that ends somewhere in the middle. `FOR UPDATE$` does not match it, and another `$` may match at
+    the cut.
+
+    Leave the variable at 65000, or do without `$`.
+
+    ```yaml
+    # Bad
+    variables: {mysql-query_digests_max_query_length: 500}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .* FOR SHARE$', destination_hostgroup: 1, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .* FOR SHARE$', destination_hostgroup: 1, apply: 1}
+    ```
+    """
+    longest = _longest(subject)
+    if longest >= _DEFAULT_LENGTH:
+        return
+    for row in subject.rule_rows:
+        tree = _tree(subject, row)
+        text = row.text("match_digest") or ""
+        ends = text.rstrip(")").endswith("$") and not text.rstrip(")").endswith("\\$")
+        if tree is not None and ends and least_length(tree.root) <= longest:
+            message = f"ends with `$`, and {_MAX_LENGTH} cuts digest texts at {longest} bytes"
+            yield Finding(RULES, row.key, f"match_digest {message}", "match_digest")
+
+
+def _longest(subject: Subject) -> int:
+    return subject.digest_texts.options.max_query_length
+
+
+def _tree(subject: Subject, row: RuleRow) -> Tree | None:
+    if row.rule is None or row.rule.match_digest is None or not subject.variables.query_digests:
+        return None
+    return subject.tree(row.rule.match_digest)
+
+
+def _rows(subject: Subject, kind: Kind) -> Iterator[RuleRow]:
+    for row in subject.rule_rows:
+        if row.rule is None or subject.out_of_reach.get(row.rule.rule_id) is not kind:
+            continue
+        if not is_pasted(row, "match_digest"):
+            yield row
+
+
+def _finding(row: RuleRow, message: str, hint: str) -> Finding:
+    text = row.cells["match_digest"]
+    is_negated = row.rule is not None and row.rule.negated
+    effect = "negated, it fits every query" if is_negated else "the rule never matches"
+    return Finding(
+        RULES,
+        row.key,
+        f"match_digest {quoted(text if isinstance(text, str) else '')} {message}: {effect}",
+        "match_digest",
+        hint=hint,
+    )

@@ -1,0 +1,128 @@
+"""Checks: patterns whose end matches more, or less, than is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.wording import quoted
+
+_GAP = r"(?:\ |\\\ |\\s[+*]?|\[\[:space:\]\][+*]?|\+|`|\\`|\?)+"
+_NAME = re.compile(
+    rf"""\b (?: FROM | INTO | UPDATE | JOIN | TABLE ) {_GAP}
+        (?: \w+ (?: \. | \\\. ) (?=\() )? (?: \( (?:\?:)? (?: [\w.]+ \| )* )?
+        (?P<name> (?: \w+ (?: \. | \\\. ) )? [A-Za-z_]\w* ) \)* \Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NO_NAME = re.compile(
+    r"nowait|skip|of|dual|if|outfile|dumpfile|select|set|information_schema|performance_schema"
+    r"|mysql|sys",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
+_FOR_UPDATE = re.compile(r"\bFOR(?: |\\s[+*]?|\.\*)+(?:UPDATE|SHARE)\)*\$\)*\Z", re.IGNORECASE)
+
+
+@check("PX109", "longer-names", Severity.WARNING)
+def longer_names(subject: Subject) -> Iterator[Finding]:
+    r"""A pattern that ends with the name of a table, and also matches longer names.
+
+    A pattern may match anywhere: `FROM sbtest1` is also in `FROM sbtest10` and `FROM sbtest1_old`.
+    The query on the other table goes where it should not.
+
+    End the name: `\b`, or `( |$)` where a name may hold `$`. If all the names are meant, ignore the
+    finding for this rule.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1\b', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for row, column, text in _patterns(subject):
+        found = _NAME.search(text)
+        if found is None or _NO_NAME.fullmatch(found["name"]):
+            continue
+        name = found["name"]
+        yield Finding(
+            RULES,
+            row.key,
+            f"{column} ends with a name: it matches {quoted(name)}, and {quoted(name + '0')} too",
+            column,
+            hint=r"end it with \b",
+        )
+
+
+@check("PX110", "longer-numbers", Severity.WARNING)
+def longer_numbers(subject: Subject) -> Iterator[Finding]:
+    r"""A match_pattern that ends with a number, and also matches longer numbers.
+
+    `user_id = 1` is also in `user_id = 10` and `user_id = 1.5`.
+
+    End the number with `\b`, or with what follows it.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: 'WHERE user_id = 1', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: 'WHERE user_id = 1\b', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for row, column, text in _patterns(subject):
+        if column == "match_pattern" and _NUMBER.search(text):
+            message = "match_pattern ends with a number, and matches longer numbers too"
+            yield Finding(RULES, row.key, message, column, hint=r"end it with \b")
+
+
+@check("PX113", "lock-at-the-end", Severity.WARNING)
+def lock_at_the_end(subject: Subject) -> Iterator[Finding]:
+    r"""A pattern that ends with `FOR UPDATE$` or `FOR SHARE$`.
+
+    It misses `FOR UPDATE NOWAIT`, `FOR UPDATE SKIP LOCKED` and `FOR UPDATE OF t`. In match_pattern
+    it also misses a query with a `;`, a blank or a comment at its end. What is missed is a locking
+    read, and goes to a reader if the next rule is `^SELECT`.
+
+    Leave out the `$`.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE$', destination_hostgroup: 1, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+    ```
+    """
+    for row, column, text in _patterns(subject):
+        if _FOR_UPDATE.search(text):
+            missed = "NOWAIT, SKIP LOCKED and OF"
+            if column == "match_pattern":
+                missed = f"a `;`, a blank or a comment at the end, {missed}"
+            message = f"{column} ends with `$`: it misses queries with {missed}"
+            yield Finding(RULES, row.key, message, column, hint="leave out the $")
+
+
+def _patterns(subject: Subject) -> Iterator[tuple[RuleRow, str, str]]:
+    """Yield the patterns of rules that compile and choose by them."""
+    for row in subject.rule_rows:
+        for column in ("match_digest", "match_pattern"):
+            text = row.text(column)
+            is_asked = column == "match_pattern" or subject.variables.query_digests
+            if text and is_asked and row.rule is not None and column not in row.rule.broken:
+                yield row, column, text

@@ -1,0 +1,99 @@
+r"""Check: a digest text in the place of a pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from proxyctl.digest import Digester
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.wording import quoted
+from proxyctl.routing.patterns import as_bytes
+from proxyctl.state import Secret
+
+_REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")
+"""What stands in patterns and hardly in a digest text."""
+
+_VALUE = re.compile(
+    r"""(?: [=<>(,] | \b (?: LIMIT | LIKE | BETWEEN | AND | OFFSET | INTERVAL | SELECT | VALUES | IN
+        | THEN | ELSE | WHEN ) ) \ ? \?
+      | \(\*\) | \b SELECT\ \*\  """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A `?` where digest texts have values, and stars that stand for columns."""
+
+_DIGESTER = Digester()
+
+
+@check("PX103", "pasted-digest", Severity.ERROR)
+def pasted_digest(subject: Subject) -> Iterator[Finding]:
+    r"""The text of a digest, pasted where a regular expression belongs.
+
+    In a pattern `?` means "perhaps", `(` opens a group and `*` repeats what stands before it. Such
+    a rule is loaded, and does not match the queries whose digest was pasted. It is only said of
+    patterns that look like a digest text and do not match that very text.
+
+    Put a backslash before `?`, `(`, `)`, `*` and `.`, as the hint does, or use the number in
+    `digest`.
+
+    ```yaml
+    # Bad: `user_id = ?$` means "user_id =", perhaps with a blank behind it.
+    mysql_query_rules:
+      - rule_id: 10
+        match_digest: '^SELECT COUNT(*) FROM orders WHERE user_id = ?$'
+        destination_hostgroup: 2
+        apply: 1
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - rule_id: 10
+        match_digest: '^SELECT COUNT\(\*\) FROM orders WHERE user_id = \?$'
+        destination_hostgroup: 2
+        apply: 1
+    ```
+    """
+    for row in subject.rule_rows:
+        for column in ("match_digest", "match_pattern"):
+            text = row.text(column)
+            if text is None or not is_pasted(row, column):
+                continue
+            yield Finding(
+                RULES,
+                row.key,
+                f"{column} {quoted(_shown(row, column))} looks like a digest text, and as a pattern"
+                " it does not match that text",
+                column,
+                hint=_hint(row, column),
+            )
+
+
+def _shown(row: RuleRow, column: str) -> str:
+    value = row.cells[column]
+    return value if isinstance(value, str) else ""
+
+
+def _hint(row: RuleRow, column: str) -> str:
+    text = _shown(row, column)
+    if isinstance(text, Secret):
+        return "escape what has a meaning in patterns"
+    escaped = re.sub(r"([.?*+()])", r"\\\1", text)
+    where = "" if column == "match_digest" else " in match_digest: match_pattern sees the values"
+    return f"write '{escaped}'{where}"
+
+
+def is_pasted(row: RuleRow, column: str) -> bool:
+    """Return whether the pattern looks like a digest text that it does not match."""
+    text = row.text(column)
+    if row.rule is None or text is None or ("?" not in text and "*" not in text):
+        return False
+    literal = text.removeprefix("^").removesuffix("$")
+    if _REGEX_ONLY.search(literal) or not _VALUE.search(literal):
+        return False
+    as_text = as_bytes(literal)
+    if _DIGESTER.digest(as_text).text != as_text:
+        return False
+    pattern = getattr(row.rule, column)
+    return pattern is not None and not pattern.matches(as_text)

@@ -1,0 +1,225 @@
+"""Checks: where flagIN and flagOUT lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from proxyctl.catalog import MAX_INT
+from proxyctl.cells import number
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.rule_reach import jumps
+from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.lint.wording import listed
+from proxyctl.routing.rule import Rule
+
+_ITERATIONS = "mysql-query_processor_iterations"
+
+
+@check("PX204", "unreachable-flagin", Severity.ERROR)
+def unreachable_flagin(subject: Subject) -> Iterator[Finding]:
+    """A rule, or a row of fast routing, with a flagIN that no query has.
+
+    A query begins with flagIN 0. It gets another one by the flagOUT of a rule that matches (or by
+    `flagOUTs` in its attributes), by the next_query_flagIN of the query before it, or by
+    mirror_flagOUT. A rule that waits for a flagIN that nothing sets never has a hit.
+
+    Set flagOUT in the rule before, or correct the number. A rule with flagIN 2147483647 is left
+    alone: it keeps fast routing alive.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, flagIN: 101, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    reach = subject.reach
+    for rule in subject.rules:
+        if rule.rule_id in reach.reached or rule.flag_in == MAX_INT:
+            continue
+        setters = reach.setters.get(rule.flag_in, ())
+        if not any(setter.rule_id in reach.reached for setter in setters):
+            message = f"never reached: {_nobody(rule.flag_in, setters)}"
+            yield Finding(RULES, (rule.rule_id,), message, "flagIN", _hint(setters))
+    for key, cells in subject.cells(FAST_ROUTING):
+        flag = number(cells["flagIN"]) or 0
+        setters = reach.setters.get(flag, ())
+        if flag and not any(setter.rule_id in reach.reached for setter in setters):
+            message = f"never used: {_nobody(flag, setters)}"
+            yield Finding(FAST_ROUTING, key, message, "flagIN", _hint(setters))
+
+
+def _nobody(flag: int, setters: Sequence[Rule]) -> str:
+    if not setters:
+        return f"no rule sets flagIN {flag}"
+    ids = [setter.rule_id for setter in setters]
+    return f"flagIN {flag} is set by {listed(ids)} only, never reached either"
+
+
+def _hint(setters: Sequence[Rule]) -> str | None:
+    return None if setters else "set it as flagOUT in a rule before"
+
+
+@check("PX205", "flagout-to-nowhere", Severity.WARNING)
+def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
+    """A flagOUT that no rule has as its flagIN, nor a row of fast routing.
+
+    The query meets no further rule. It goes where the rules so far have sent it, or to the user's
+    default hostgroup.
+
+    Correct the number. To end the rules here, write `apply: 1`.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    known = {rule.flag_in for rule in subject.rules}
+    known |= {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
+    for rule in subject.rules:
+        if rule.apply or rule.rule_id not in subject.reach.reached:
+            continue
+        for flag in sorted(jumps(rule) - known):
+            column = "flagOUT" if rule.flag_out == flag else "attributes"
+            message = f"no rule has flagIN {flag}: the query meets no further rule"
+            hint = "correct the number, or write apply: 1 to end the rules here"
+            yield Finding(RULES, (rule.rule_id,), message, column, hint)
+
+
+@check("PX206", "rules-in-a-circle", Severity.WARNING)
+def rules_in_a_circle(subject: Subject) -> Iterator[Finding]:
+    """Rules that lead in a circle while `mysql-query_processor_iterations` lets them.
+
+    With iterations a flagOUT starts the rules again from the first one. Where flagOUT leads back to
+    a flagIN that the query had before, or to the rule's own, it goes round until the iterations are
+    used up: each query costs as many times the work, and a replacement is done each time.
+
+    Let flagOUT lead forward only, or end the circle with `apply: 1`.
+
+    ```yaml
+    # Bad
+    variables: {mysql-query_processor_iterations: 10}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT ', flagOUT: 100}
+      - {rule_id: 20, flagIN: 100, destination_hostgroup: 2, flagOUT: 0}
+    ```
+
+    ```yaml
+    # Good
+    variables: {mysql-query_processor_iterations: 10}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT ', flagOUT: 100}
+      - {rule_id: 20, flagIN: 100, destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    iterations = subject.variables.query_processor_iterations
+    if not iterations:
+        return
+    leads: dict[int, dict[int, Rule]] = {}
+    for rule in subject.rules:
+        if rule.rule_id in subject.reach.reached and not rule.apply:
+            for flag in _targets(rule):
+                leads.setdefault(rule.flag_in, {}).setdefault(flag, rule)
+    for rule in _closing(leads):
+        message = f"leads in a circle, up to {iterations} times, as {_ITERATIONS} allows"
+        hint = "lead forward only, or end the circle with apply: 1"
+        yield Finding(RULES, (rule.rule_id,), message, "flagOUT", hint)
+
+
+def _targets(rule: Rule) -> frozenset[int]:
+    """Return where a match leads, also to the rule's own flagIN."""
+    own = {way.flag for way in rule.ways} | {rule.flag_out}
+    return jumps(rule) | {flag for flag in own if flag is not None}
+
+
+def _closing(leads: Mapping[int, Mapping[int, Rule]]) -> Iterator[Rule]:
+    """Yield a rule for each circle: the one that leads back into it."""
+    done: set[int] = set()
+    for first in sorted(leads):
+        path: dict[int, None] = {}
+        waiting = [(first, False)]
+        while waiting:
+            flag, is_left = waiting.pop()
+            if is_left:
+                path.pop(flag, None)
+                done.add(flag)
+                continue
+            if flag in done or flag in path:
+                continue
+            path[flag] = None
+            waiting.append((flag, True))
+            for target, rule in leads.get(flag, {}).items():
+                if target in path:
+                    yield rule
+                else:
+                    waiting.append((target, False))
+
+
+@check("PX207", "flagout-backwards", Severity.ERROR)
+def flagout_backwards(subject: Subject) -> Iterator[Finding]:
+    """A flagOUT to rules with a smaller rule_id only.
+
+    ProxySQL goes on behind the rule that matched. It does not start again from the first rule,
+    unless `mysql-query_processor_iterations` says so, and that is 0 by default. Rules of the new
+    flagIN that stand before are never reached from here.
+
+    Give the rules of the new flagIN larger rule_ids.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, username: app, flagOUT: 100}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 20, username: app, flagOUT: 100}
+      - {rule_id: 30, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    if subject.variables.query_processor_iterations:
+        return
+    lanes: dict[int, list[Rule]] = {}
+    for rule in subject.rules:
+        lanes.setdefault(rule.flag_in, []).append(rule)
+    fast = {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
+    said: set[int] = set()
+    for rule in subject.rules:
+        if rule.apply or rule.rule_id not in subject.reach.reached:
+            continue
+        for flag in sorted(jumps(rule) & lanes.keys() - fast):
+            before = [other.rule_id for other in lanes[flag]]
+            # Back to 0 ends a side path: the rules of 0 that stand before have been tried.
+            if flag and before[-1] < rule.rule_id:
+                said.add(flag)
+                message = f"leads to flagIN {flag} of rules before it only: {listed(before)}"
+                hint = "give them larger rule_ids: ProxySQL goes on behind the rule that matched"
+                yield Finding(RULES, (rule.rule_id,), message, "flagOUT", hint)
+    for rule in subject.rules:
+        if rule.rule_id in subject.reach.reached or rule.flag_in in said:
+            continue
+        behind = subject.reach.setters.get(rule.flag_in, ())
+        setters = [one.rule_id for one in behind if one.rule_id in subject.reach.reached]
+        if setters:
+            by = listed(setters)
+            message = f"never reached: flagIN {rule.flag_in} is set behind it, by {by}"
+            hint = "give it a larger rule_id: ProxySQL goes on behind the rule that matched"
+            yield Finding(RULES, (rule.rule_id,), message, "flagIN", hint)

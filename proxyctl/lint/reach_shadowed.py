@@ -1,0 +1,315 @@
+"""Checks: rules that an earlier or a later rule leaves nothing to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from proxyctl.catalog import MAX_INT, Value
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.rule_columns import digest_problem
+from proxyctl.lint.rule_cover import CoverIndex, Covers
+from proxyctl.lint.rule_reach import Between, jumps
+from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.wording import listed
+from proxyctl.routing.rule import Rule
+
+_NOT_COMPARED = frozenset({"rule_id", "comment"})
+
+
+@check("PX201", "shadowed-rule", Severity.ERROR)
+def shadowed_rule(subject: Subject) -> Iterator[Finding]:
+    """A rule that no query reaches, since an earlier one with apply takes them all.
+
+    Rules are tried by rule_id, and `apply: 1` ends that. Where an earlier rule matches every query
+    that this one matches (no other criteria, the same or a wider pattern), this one never has a
+    hit. It is only said where it is certain.
+
+    Give the narrower rule the smaller rule_id.
+
+    ```yaml
+    # Bad: locking reads go to 2 as well.
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    found = subject.once(_verdicts)
+    for rule, by in found.shadowed:
+        message = f"never reached: rule {by.rule_id} matches all its queries first, and has apply"
+        hint = f"give it a rule_id below {by.rule_id}, or remove it"
+        yield Finding(RULES, (rule.rule_id,), message, hint=hint)
+
+
+@check("PX202", "overwritten-destination", Severity.ERROR)
+def overwritten_destination(subject: Subject) -> Iterator[Finding]:
+    """A destination_hostgroup that a later rule always overwrites.
+
+    Without `apply: 1` the rules go on, and of several that match the last one wins. Where a later
+    rule matches every query that this one matches, the destination of this one never counts.
+
+    Add `apply: 1`, or leave the destination out.
+
+    ```yaml
+    # Bad: locking reads go to 2.
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1}
+      - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for rule, by in subject.once(_verdicts).overwritten:
+        message = (
+            f"destination_hostgroup {rule.destination} never counts: rule {by.rule_id} matches all"
+            f" its queries too and sets {by.destination}"
+        )
+        key = (rule.rule_id,)
+        yield Finding(RULES, key, message, "destination_hostgroup", hint="add apply: 1")
+
+
+@check("PX203", "ends-all-rules-behind", Severity.ERROR)
+def ends_all_rules_behind(subject: Subject) -> Iterator[Finding]:
+    """A rule that matches every query and has apply, with other rules behind it.
+
+    It has no criteria, or a pattern such as `.*`. The rules behind it, of the same flagIN, never
+    have a hit.
+
+    Give it the largest rule_id of its flagIN, or a criterion.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: '.*', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, destination_hostgroup: 1, apply: 1}
+    ```
+    """
+    for rule, behind in subject.once(_verdicts).ends:
+        dead = [other.rule_id for other in behind]
+        message = f"matches every query and has apply: {listed(dead)} behind it never reached"
+        hint = f"give it a rule_id above {dead[-1]}, or a criterion"
+        yield Finding(RULES, (rule.rule_id,), message, hint=hint)
+
+
+@check("PX212", "duplicate-rule", Severity.WARNING)
+def duplicate_rule(subject: Subject) -> Iterator[Finding]:
+    """A rule that is the same as an earlier one, but for rule_id and comment.
+
+    With apply the second one is never reached; without, it does again what was done. Tools that
+    insert rules at each run leave such rows behind.
+
+    Remove one of them.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 11, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    for rule_id, first in subject.once(_verdicts).duplicates.items():
+        message = f"the same as rule {first}"
+        yield Finding(RULES, (rule_id,), message, hint="remove one of them")
+
+
+@check("PX213", "rule-without-criteria", Severity.NOTE)
+def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
+    r"""A rule that matches every query of every session.
+
+    As the last rule it may be meant, and as one without apply, for logging or a default. It is a
+    mistake where a criterion was forgotten.
+
+    Add a criterion, or ignore the note for this rule.
+
+    ```yaml
+    # Bad: every query has this answer.
+    mysql_query_rules:
+      - {rule_id: 10, error_msg: 'no such table'}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: 'FROM old_orders\b', error_msg: 'no such table'}
+    ```
+    """
+    found = subject.once(_verdicts)
+    said = {one.rule_id for rule, behind in found.ends for one in (rule, *behind)}
+    said |= set(found.duplicates)
+    # Of an empty pattern another check speaks.
+    said |= {row.rule.rule_id for row in subject.rule_rows if row.rule and _has_empty(row)}
+    for rule in found.matching_all:
+        if rule.flag_in == 0 and rule.rule_id not in said:
+            yield Finding(RULES, (rule.rule_id,), "matches every query of every session")
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    shadowed: Sequence[tuple[Rule, Rule]]
+    overwritten: Sequence[tuple[Rule, Rule]]
+    ends: Sequence[tuple[Rule, Sequence[Rule]]]
+    duplicates: dict[int, int]
+    matching_all: Sequence[Rule]
+
+
+def _verdicts(subject: Subject) -> _Verdicts:
+    """Return what all checks of this file say, worked out once."""
+    judge = Covers(subject)
+    misread = {row.rule.rule_id for row in subject.rule_rows if row.rule and _is_misread(row)}
+    # What is said of such rules is said where their digest or their variable is.
+    all_matching = [
+        rule
+        for rule in subject.rules
+        if rule.rule_id not in misread
+        and subject.variables.query_digests
+        and judge.matches_all(rule)
+    ]
+    duplicates = _duplicates(subject.rule_rows)
+    lanes: dict[int, list[Rule]] = {}
+    for rule in subject.rules:
+        if rule.rule_id not in misread and rule.rule_id in subject.reach.reached:
+            lanes.setdefault(rule.flag_in, []).append(rule)
+    obstacles = _Obstacles(subject.rules)
+    ends: list[tuple[Rule, Sequence[Rule]]] = []
+    shadowed: list[tuple[Rule, Rule]] = []
+    overwritten: list[tuple[Rule, Rule]] = []
+    silent = {rule.rule_id for rule in all_matching}
+    for lane in lanes.values():
+        below: set[int] = set()
+        for rule in lane:
+            if rule.rule_id not in silent or not rule.apply or rule.rule_id in below:
+                continue
+            behind = [
+                other
+                for other in lane
+                if other.position > rule.position
+                and other.rule_id not in duplicates
+                and obstacles.nobody_comes_between(rule, other)
+            ]
+            if behind:
+                ends.append((rule, behind))
+                below |= {other.rule_id for other in behind}
+        rest = [rule for rule in lane if rule.rule_id not in below]
+        shadowed += _shadowed(rest, subject, judge, obstacles, duplicates)
+        dead = {rule.rule_id for rule, _ in shadowed} | set(duplicates)
+        rest = [rule for rule in rest if rule.rule_id not in dead]
+        overwritten += _overwritten(rest, subject, judge, obstacles)
+    return _Verdicts(shadowed, overwritten, ends, duplicates, all_matching)
+
+
+def _has_empty(row: RuleRow) -> bool:
+    return "" in (row.text("match_digest"), row.text("match_pattern"))
+
+
+def _is_misread(row: RuleRow) -> bool:
+    digest = row.text("digest")
+    return digest is not None and digest_problem(digest) is not None
+
+
+def _duplicates(rows: Sequence[RuleRow]) -> dict[int, int]:
+    """Return the rules that are the same as an earlier one, with that one."""
+    seen: dict[tuple[tuple[str, Value], ...], int] = {}
+    found: dict[int, int] = {}
+    for row in rows:
+        if row.rule is None or row.rule.flag_in == MAX_INT:
+            continue
+        cells = tuple((n, value) for n, value in row.cells.items() if n not in _NOT_COMPARED)
+        first = seen.setdefault(cells, row.rule.rule_id)
+        if first != row.rule.rule_id:
+            found[row.rule.rule_id] = first
+    return found
+
+
+class _Obstacles:
+    """What may happen to a query between two rules of the same flagIN."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._coming, self._rewriting, self._ending = Between(), Between(), Between()
+        for rule in rules:
+            for flag in jumps(rule):
+                self._coming.add(flag, rule.position)
+            if rule.replacement is not None:
+                self._rewriting.add(0, rule.position)
+            if jumps(rule) or (rule.apply and rule.destination is None):
+                self._ending.add(rule.flag_in, rule.position)
+
+    def nobody_comes_between(self, first: Rule, last: Rule) -> bool:
+        """Return whether each query that gets to `last` has been at `first`."""
+        return not self._coming.has(last.flag_in, first.position, last.position)
+
+    def nobody_rewrites_between(self, first: Rule, last: Rule) -> bool:
+        """Return whether both rules see the same text. What `first` rewrites is not counted."""
+        return not self._rewriting.has(0, first.position, last.position)
+
+    def all_go_on(self, first: Rule, last: Rule) -> bool:
+        """Return whether a query goes from one to the other, or to a rule that sends it away."""
+        return not self._ending.has(first.flag_in, first.position, last.position)
+
+
+def _shadowed(
+    lane: Sequence[Rule],
+    subject: Subject,
+    judge: Covers,
+    obstacles: _Obstacles,
+    duplicates: dict[int, int],
+) -> Iterator[tuple[Rule, Rule]]:
+    index = CoverIndex([rule for rule in lane if rule.apply], subject, judge)
+
+    def ends(wide: Rule, rule: Rule) -> bool:
+        return obstacles.nobody_comes_between(wide, rule) and (
+            wide.match_pattern is None or obstacles.nobody_rewrites_between(wide, rule)
+        )
+
+    for rule in lane:
+        by = next((wide for wide in index.covering(rule) if ends(wide, rule)), None)
+        if by is None:
+            if rule.apply:
+                index.add(rule)
+        elif rule.rule_id not in duplicates:
+            yield rule, by
+
+
+def _overwritten(
+    lane: Sequence[Rule], subject: Subject, judge: Covers, obstacles: _Obstacles
+) -> Iterator[tuple[Rule, Rule]]:
+    index = CoverIndex([rule for rule in lane if rule.destination is not None], subject, judge)
+
+    def overwrites(wide: Rule, rule: Rule) -> bool:
+        if not obstacles.all_go_on(rule, wide):
+            return False
+        sees_the_same = rule.replacement is None and obstacles.nobody_rewrites_between(rule, wide)
+        return wide.match_pattern is None or sees_the_same
+
+    for rule in reversed(lane):
+        if rule.destination is None:
+            continue
+        if not rule.apply and rule.flag_out is None and not rule.ways:
+            by = next((wide for wide in index.covering(rule) if overwrites(wide, rule)), None)
+            if by is not None and by.destination != rule.destination:
+                yield rule, by
+        index.add(rule)

@@ -1,0 +1,164 @@
+"""What the checks ask: a configuration, and what follows from it, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar, cast
+
+from proxyctl.catalog import Value
+from proxyctl.cells import number
+from proxyctl.configuration import Configuration
+from proxyctl.digest import DigestOptions
+from proxyctl.families import FAMILY_TABLES, Family, families_in
+from proxyctl.lint.digest_texts import DigestTexts, Kind
+from proxyctl.lint.pattern_syntax import Tree, tree_of
+from proxyctl.lint.pattern_texts import sample
+from proxyctl.lint.rule_reach import Reach, reach_of
+from proxyctl.regex import Compiled, Engine
+from proxyctl.routing import Router, RoutingVariables
+from proxyctl.routing.of_configuration import router_of
+from proxyctl.routing.rule import Rule
+from proxyctl.state import Key, Row
+
+T = TypeVar("T")
+
+RULES = "mysql_query_rules"
+USERS = "mysql_users"
+FAST_ROUTING = "mysql_query_rules_fast_routing"
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """An active row of mysql_query_rules. `rule` None: ProxySQL drops it at LOAD.
+
+    Shape: `cells` as the table holds them, `rule` as ProxySQL reads them.
+    """
+
+    key: Key
+    cells: Mapping[str, Value]
+    rule: Rule | None
+
+    def text(self, column: str) -> str | None:
+        """Return a text of the row, None for NULL."""
+        value = self.cells.get(column)
+        return None if value is None else str(value)
+
+
+class Subject:
+    """A configuration under lint."""
+
+    def __init__(
+        self, configuration: Configuration, *, backend_versions: Sequence[str] = ()
+    ) -> None:
+        self.configuration = configuration
+        self.backend_versions = backend_versions
+        """What is known of the MySQL servers behind it, such as `8.0.36-28.1`."""
+        self._trees: dict[Compiled, Tree | None] = {}
+        self._once: dict[object, object] = {}
+
+    def once(self, make: Callable[[Subject], T]) -> T:
+        """Return what a function makes of this subject, made once for all checks that ask."""
+        if make not in self._once:
+            self._once[make] = make(self)
+        return cast(T, self._once[make])
+
+    @cached_property
+    def router(self) -> Router:
+        """What routes its queries. Raises: ValueError for digest variables that end ProxySQL."""
+        return router_of(self.configuration)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules at work, compiled, sorted by rule_id."""
+        return self.router.rules
+
+    @cached_property
+    def rule_rows(self) -> tuple[RuleRow, ...]:
+        """The active rows of mysql_query_rules, sorted by rule_id, also those that are dropped."""
+        by_id = {rule.rule_id: rule for rule in self.rules}
+        found = [
+            RuleRow(key, cells, by_id.get(number(cells["rule_id"]) or 0))
+            for key, cells in self.cells(RULES)
+            if number(cells["active"]) == 1
+        ]
+        return tuple(sorted(found, key=lambda row: number(row.cells["rule_id"]) or 0))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Which rules a query can get to, patterns aside."""
+        again = self.variables.query_processor_iterations > 0
+        return reach_of(self.rules, starts_again=again)
+
+    def tree(self, pattern: Compiled) -> Tree | None:
+        """Return a pattern as a tree, made once; None where it has none."""
+        if pattern not in self._trees:
+            self._trees[pattern] = tree_of(pattern)
+        return self._trees[pattern]
+
+    @cached_property
+    def out_of_reach(self) -> Mapping[int, Kind]:
+        """What match_digest asks for that no digest text has, by rule_id."""
+        if not self.variables.query_digests:
+            return {}
+        found: dict[int, Kind] = {}
+        known: dict[Compiled, Kind | None] = {}
+        for rule in self.rules:
+            pattern = rule.match_digest
+            if pattern is None:
+                continue
+            if pattern not in known:
+                known[pattern] = self._out_of_reach(pattern)
+            kind = known[pattern]
+            if kind is not None:
+                found[rule.rule_id] = kind
+        return found
+
+    def _out_of_reach(self, pattern: Compiled) -> Kind | None:
+        tree = self.tree(pattern)
+        if tree is None or self.digest_texts.looks_possible(sample(tree.root)):
+            return None
+        return self.digest_texts.out_of_reach(tree)
+
+    @cached_property
+    def digest_texts(self) -> DigestTexts:
+        """What digest texts look like. Raises: as `router`."""
+        return DigestTexts(DigestOptions.from_variables(self.configuration.all_variables()))
+
+    @cached_property
+    def variables(self) -> RoutingVariables:
+        """The variables that routing depends on."""
+        return RoutingVariables.from_values(self.configuration.all_variables())
+
+    @property
+    def engine(self) -> Engine:
+        """The regular expressions in force."""
+        return self.variables.engine
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """The hostgroup families that the rows define."""
+        layouts = {name: held.layout for name, held in self.configuration.tables.items()}
+        rows = {name: self.configuration.rows(name) for name in FAMILY_TABLES if name in layouts}
+        return tuple(families_in(layouts, rows, rds_discovery=False))
+
+    def holds_all_of(self, table: str, *, if_there: bool = False) -> bool:
+        """Return whether all rows of a table are known. `if_there`: a table that is not is empty.
+
+        Files may leave a table alone, or own a part of it.
+        """
+        held = self.configuration.tables.get(table)
+        return if_there if held is None else held.is_whole
+
+    def cells(self, table: str) -> list[tuple[Key, dict[str, Value]]]:
+        """Return the rows of a table with their keys, cells by column name."""
+        held = self.configuration.tables.get(table)
+        if held is None:
+            return []
+        names = [column.name for column in held.layout.columns]
+
+        def by_name(row: Row) -> dict[str, Value]:
+            return dict(zip(names, row, strict=True))
+
+        return [(key, by_name(row)) for key, row in held.rows.items()]

@@ -1,0 +1,144 @@
+"""Locks that are taken on a reader, where they protect nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.traffic_observations import Sent, observations
+from proxyctl.lint.traffic_probes import Kind
+from proxyctl.lint.traffic_readers import called
+
+_SHOWN = 4
+_LOCKS_FIRST = r"'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+_FUNCTIONS_FIRST = (
+    r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"
+)
+
+
+@check("PX301", "locking-read-to-reader", Severity.ERROR)
+def locking_reads(subject: Subject) -> Iterator[Finding]:
+    """A rule sends locking reads to a reader.
+
+    `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` lock rows so that nobody changes
+    them until the transaction ends. A lock on a reader keeps nobody from writing on the writer, and
+    the rows that the reader returns may be old. On Galera, too, locks are local to a node.
+
+    The check sends such queries through the rules, in several spellings: over several lines, in
+    lower case, with `;`, NOWAIT or SKIP LOCKED behind and a comment in front, for each user and
+    schema that rules tell apart, and for each rule that sends to a reader with a query of its own.
+    Readers are the `reader_hostgroup` of a family, hostgroups with a name like `reader` beside one
+    like `writer`, and a hostgroup that takes the reads of a session whose writes all go elsewhere.
+
+    Put a rule for locking reads before the one for reads. Use match_digest: a digest is on one
+    line and without comments. Write no `$`: NOWAIT or a `;` may follow.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_pattern: '^SELECT.*FOR UPDATE$', destination_hostgroup: 10, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'
+        destination_hostgroup: 10
+        apply: true
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """
+    hint = f"put a rule before it that sends match_digest {_LOCKS_FIRST} to the writer, with apply"
+    yield from _findings(subject, Kind.LOCK, hint)
+
+
+@check("PX302", "lock-function-to-reader", Severity.WARNING)
+def lock_functions(subject: Subject) -> Iterator[Finding]:
+    r"""A rule sends GET_LOCK and its like to a reader.
+
+    A lock by name is known to one server only. Two clients that ask two readers get it both.
+    ROW_COUNT tells about the last statement of a connection, which was on the writer.
+    LAST_INSERT_ID is not meant: ProxySQL itself sends it where the last write went.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('
+        destination_hostgroup: 10
+        apply: true
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """  # noqa: E501 - a pattern stays on its line
+    hint = f"put a rule before it that sends match_digest {_FUNCTIONS_FIRST} to the writer"
+    yield from _findings(subject, Kind.FUNCTION, hint)
+
+
+@check("PX303", "select-that-may-write", Severity.NOTE)
+def selects_that_may_write(subject: Subject) -> Iterator[Finding]:
+    """A rule sends to a reader what looks like a read and may be none.
+
+    A stored function can write, and nothing in the query shows it. `SELECT ... INTO OUTFILE` leaves
+    its file on whichever reader took it. `SELECT ... INTO @c` and `@c :=` set a variable on a
+    connection to the reader; a write that uses it goes to another connection and finds NULL.
+
+    If the application does such things, name them in a rule before the one for reads.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT.*(next_number|INTO|@|:=)', destination_hostgroup: 10, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """  # noqa: E501 - a rule stays on its line
+    hint = "if there is any of these, name it in a rule before this one"
+    yield from _findings(subject, Kind.PERHAPS, hint)
+
+
+def _findings(subject: Subject, kind: Kind, hint: str) -> Iterator[Finding]:
+    for (culprit, of_kind), sent in observations(subject).sent.items():
+        if of_kind is kind:
+            message = sent_text(subject, sent)
+            yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
+
+
+def sent_text(subject: Subject, sent: Sent) -> str:
+    """Return what a row sends to a reader, in words."""
+    text = f"sends `{shown(sent.query)}`{sent.session} to {called(subject, sent.hostgroup)}"
+    others = sent.whats[1:]
+    if not others:
+        return text
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    return f"{text}; also {', '.join(others[:_SHOWN])}{more}"
+
+
+def shown(query: str) -> str:
+    """Return a query on one line."""
+    return query.replace("\n", r"\n")

@@ -1,0 +1,190 @@
+"""Writes that go to a reader, and what a session loses when its reads go elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.traffic_locking import sent_text
+from proxyctl.lint.traffic_observations import culprit_of, observations, routes_of
+from proxyctl.lint.traffic_probes import BEGIN, INSERT, READ, Kind
+from proxyctl.lint.traffic_readers import called
+from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins, sessions
+from proxyctl.lint.traffic_twins import ask
+from proxyctl.routing import Source
+
+
+@check("PX304", "write-to-reader", Severity.ERROR)
+def writes(subject: Subject) -> Iterator[Finding]:
+    """A rule sends writes to a reader.
+
+    With read_only the reader refuses them; without, its data are no longer the writer's. BEGIN on a
+    reader is worse than it looks: with transaction_persistent the whole transaction stays there.
+
+    The usual reasons: a pattern without `^`, so that `INSERT ... SELECT` counts as a read; a rule
+    for everything that is not INSERT, UPDATE or DELETE, and CALL, REPLACE, DDL and BEGIN are
+    forgotten. Name the reads and let default_hostgroup be the writer.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: 'SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """
+    hint = "name the reads (match_digest '^SELECT') and let default_hostgroup take the rest"
+    for (culprit, kind), sent in observations(subject).sent.items():
+        if kind is Kind.WRITE:
+            message = sent_text(subject, sent)
+            yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
+
+
+@check("PX305", "all-to-reader", Severity.NOTE)
+def whole_sessions(subject: Subject) -> Iterator[Finding]:
+    """A user, or a whole kind of session, goes to a reader, with its writes.
+
+    That is right for a user who only reads. Otherwise its writes and its locking reads fail, or
+    change data where nobody expects it.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_users:
+      - {username: app, default_hostgroup: 20}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_users:
+      - {username: app, default_hostgroup: 10}
+    ```
+    """
+    for culprit, sent in observations(subject).whole.items():
+        where = called(subject, sent.hostgroup)
+        message = f"writes{sent.session} go to {where}, too, such as `{sent.query}`"
+        hint = "right for whoever only reads"
+        yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
+
+
+@check("PX306", "found-rows-elsewhere", Severity.NOTE)
+def found_rows(subject: Subject) -> Iterator[Finding]:
+    r"""FOUND_ROWS goes to another hostgroup than the SELECT that it is about.
+
+    `SELECT SQL_CALC_FOUND_ROWS` and the `SELECT FOUND_ROWS()` behind it have to reach the same
+    connection. When a rule takes only one of them, the answer is about something else. If the
+    application uses them, send both to one hostgroup.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT FOUND_ROWS', destination_hostgroup: 10, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT.*FOUND_ROWS', destination_hostgroup: 10, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """
+    told = set()
+    for session in sessions(subject):
+        first, second = (
+            ask(subject, session, query)
+            for query in ("SELECT SQL_CALC_FOUND_ROWS c FROM t LIMIT 1", "SELECT FOUND_ROWS()")
+        )
+        one, other = first.destination_hostgroup, second.destination_hostgroup
+        if one == other or first.is_answered or second.is_answered or None in (one, other):
+            continue
+        culprit = culprit_of(subject, second, session)
+        if culprit is not None and culprit not in told:
+            told.add(culprit)
+            message = (
+                f"sends `SELECT FOUND_ROWS()`{session} to {called(subject, other)}, and the SELECT"
+                f" SQL_CALC_FOUND_ROWS before it goes to {called(subject, one)}"
+            )
+            hint = "match '^SELECT.*FOUND_ROWS', so that both go the same way"
+            yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
+
+
+@check("PX307", "transactions-part", Severity.WARNING)
+def parted_transactions(subject: Subject) -> Iterator[Finding]:
+    """A user without transaction_persistent, whose reads and writes go to different hostgroups.
+
+    With `transaction_persistent: false` rules hold inside transactions, too: after BEGIN and UPDATE
+    on the writer, a SELECT goes to a reader, which neither sees the change nor the snapshot.
+    Leave it on, as it is by default, or send all that the user says to one hostgroup.
+
+    ```yaml
+    # Bad
+    mysql_users:
+      - {username: app, default_hostgroup: 10, transaction_persistent: false}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_users:
+      - {username: app, default_hostgroup: 10}
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """
+    keys = login_keys(subject)
+    loose = {
+        str(cells["username"])
+        for key, cells in subject.cells("mysql_users")
+        if cells["transaction_persistent"] == 0 and key == keys.get(str(cells["username"]))
+    }
+    if not loose:
+        return
+    parted = {
+        session.username: session for session in sessions(subject) if _is_parted(subject, session)
+    }
+    stands_for = classes(subject)
+    for name in logins(subject):
+        session = parted.get(stands_for[name]) if name in loose else None
+        if session is not None:
+            routes = routes_of(subject, session)
+            message = (
+                "transaction_persistent is 0, and inside a transaction"
+                f" `{INSERT.query}` goes to"
+                f" {called(subject, routes[INSERT].destination_hostgroup)}, `{READ.query}` to"
+                f" {called(subject, routes[READ].destination_hostgroup)}"
+            )
+            hint = "leave transaction_persistent at 1"
+            yield Finding("mysql_users", keys[name], message, "transaction_persistent", hint)
+
+
+def _is_parted(subject: Subject, session: Session) -> bool:
+    routes = routes_of(subject, session)
+    read, *written = (routes[probe] for probe in (READ, INSERT, BEGIN))
+    hostgroup = read.destination_hostgroup
+    return (
+        read.source in (Source.RULE, Source.FAST_ROUTING, Source.DEFAULT_HOSTGROUP)
+        and hostgroup is not None
+        and not read.is_answered
+        and any(
+            route.destination_hostgroup not in (None, hostgroup) and not route.is_answered
+            for route in written
+        )
+    )

@@ -1,0 +1,67 @@
+"""Findings of lint for machines: JSON, and the commands that GitHub turns into annotations."""
+
+from __future__ import annotations
+
+import json
+
+from proxyctl.lint.finding import Severity
+from proxyctl.lint.linting import Placed, Report
+from proxyctl.render.lint_text import row_text
+
+FORMAT = 1
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def lint_json(report: Report) -> str:
+    """Return the findings as JSON. Shape: docs/reference/json-routing.md."""
+    document = {
+        "format": FORMAT,
+        "name": report.name,
+        "findings": [_object(one) for one in report.findings],
+        "counts": {str(one): report.counts[one] for one in Severity},
+        "ignored": report.ignored,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _object(one: Placed) -> dict[str, object]:
+    finding, where = one.finding, one.where
+    return {
+        "code": finding.code,
+        "check": one.check.name,
+        "severity": str(one.severity),
+        "table": finding.table,
+        "key": list(finding.key),
+        "column": finding.column,
+        "message": finding.message,
+        "hint": finding.hint,
+        "where": None if where is None else str(where),
+        "origin": (where.origin if where else "") or None,
+    }
+
+
+def lint_github(report: Report) -> str:
+    """Return a workflow command of GitHub Actions for each finding."""
+    return "".join(f"{_command(one)}\n" for one in report.findings)
+
+
+def _command(one: Placed) -> str:
+    finding, where = one.finding, one.where
+    given = {"title": f"{finding.code} {one.check.name}"}
+    if where is not None:
+        given = {"file": where.path, **given}
+        if where.line:
+            given |= {"line": str(where.line), "col": str(where.column)}
+    hint = f"\nhint: {finding.hint}" if finding.hint else ""
+    about = "" if where is not None else f"{row_text(finding)}: "
+    properties = ",".join(f"{name}={_property(value)}" for name, value in given.items())
+    return f"::{_LEVELS[one.severity]} {properties}::{_escaped(about + finding.message + hint)}"
+
+
+def _escaped(text: str) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

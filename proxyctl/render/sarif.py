@@ -1,0 +1,97 @@
+"""Findings of lint as SARIF 2.1.0, which tools for code review read.
+
+Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from hashlib import sha256
+from pathlib import PurePath
+from urllib.parse import quote
+
+from proxyctl import __version__
+from proxyctl.lint.finding import Check, Severity
+from proxyctl.lint.linting import Placed, Report
+from proxyctl.render.lint_text import row_text
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def lint_sarif(report: Report, folder: PurePath) -> str:
+    """Return the findings as SARIF. Files below `folder` are named relative to it."""
+    rules = [_rule(check) for check in report.checks]
+    places = {check.code: number for number, check in enumerate(report.checks)}
+    driver = {"name": "proxyctl", "version": __version__, "rules": rules}
+    seen: Counter[str] = Counter()
+    results = []
+    for one in report.findings:
+        mark = _mark(one)
+        seen[mark] += 1
+        results.append(
+            {
+                "ruleId": one.finding.code,
+                "ruleIndex": places[one.finding.code],
+                "level": _LEVELS[one.severity],
+                "message": {"text": _message(one)},
+                "locations": [_location(one, folder)],
+                "partialFingerprints": {"row/v1": f"{mark}:{seen[mark]}"},
+            }
+        )
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _rule(check: Check) -> dict[str, object]:
+    return {
+        "id": check.code,
+        "name": check.name,
+        "shortDescription": {"text": check.summary},
+        "fullDescription": {"text": _paragraphs(check)},
+        "help": {"text": check.documentation, "markdown": check.documentation},
+        "defaultConfiguration": {"level": _LEVELS[check.severity]},
+    }
+
+
+def _paragraphs(check: Check) -> str:
+    """Return the documentation without its examples."""
+    return check.documentation.split("```")[0].strip()
+
+
+def _message(one: Placed) -> str:
+    finding = one.finding
+    hint = f" ({finding.hint})" if finding.hint else ""
+    text = f"{row_text(finding)}: {finding.message}{hint}"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _location(one: Placed, folder: PurePath) -> dict[str, object]:
+    """Return where a finding is: its row, and its place in a file if it has one."""
+    row = row_text(one.finding).encode("utf-8", "backslashreplace").decode()
+    location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": row, "kind": "row"}]}
+    if one.where is not None:
+        place: dict[str, object] = {"artifactLocation": {"uri": _uri(one.where.path, folder)}}
+        if one.where.line:
+            place["region"] = {"startLine": one.where.line, "startColumn": one.where.column}
+        location["physicalLocation"] = place
+    return location
+
+
+def _uri(path: str, folder: PurePath) -> str:
+    given = PurePath(path)
+    if given.is_absolute() and given.is_relative_to(folder):
+        given = given.relative_to(folder)
+    if given.is_absolute():
+        return given.as_uri()
+    # A path is relative already; `./` is left out, since tools compare texts.
+    return quote(given.as_posix())
+
+
+def _mark(one: Placed) -> str:
+    """Return what tells a finding from others, and stays when lines move."""
+    finding = one.finding
+    parts = [finding.code, finding.table, *map(str, finding.key), finding.column or ""]
+    return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""What queries that a ProxySQL has seen would meet under other rules."""

@@ -1,0 +1,46 @@
+"""What a replay compares: how an instance routes queries now, and with the files applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proxyctl import fitting
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.read import TableReader, read_layouts
+from proxyctl.config.load import ParsedFiles
+from proxyctl.errors import ConfigError
+from proxyctl.plan import ShardMove
+from proxyctl.replay import shard_moves
+from proxyctl.replay.sides import Sides, sides_of
+from proxyctl.state import Layer
+
+
+@dataclass(frozen=True)
+class RoutingChange:
+    """What files change about routing at an instance, whatever else they say."""
+
+    sides: Sides
+    moves: list[ShardMove]
+
+
+def routing_change(client: AdminClient, files: ParsedFiles) -> RoutingChange:
+    """Return what routes queries at an instance now, and with the files applied.
+
+    A rule that ProxySQL takes and that cannot match is no mistake here. Sends SELECTs only.
+    Raises: ConfigError, InstanceError.
+    """
+    layouts = read_layouts(client)
+    desired = files.project(client.version, takes_dead_rules=True).desired
+    mistakes = list(fitting.misfits(desired.tables, layouts, client.version))
+    if mistakes:
+        raise ConfigError(mistakes)
+    fitted = {name: fitting.fit(t, layouts[name]) for name, t in desired.tables.items()}
+    reader = TableReader(client)
+    sides = sides_of(
+        layouts,
+        fitted,
+        lambda layout: reader.read(layout, Layer.RUNTIME),
+        version=client.version,
+        hostgroup_names=desired.hostgroup_names,
+    )
+    return RoutingChange(sides, shard_moves.shard_moves(sides, fitted))

@@ -1,0 +1,159 @@
+"""A replay against what a real ProxySQL then does with the same queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.digests import read_digests
+from proxyctl.digest import digest
+from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.outcome import Kind, is_own
+from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.replay.sides import Sides
+from tests.cli import Project, proxyctl
+from tests.routing_cases import random_case
+from tests.routing_rig import Case, Client, Rig, Seen, Sent
+from tests.servers import NO_BINARY, proxysql_binary
+from tests.unit.test_replay_soundness import changed, configuration
+
+pytestmark = pytest.mark.real
+
+FILES = """\
+version: 1
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: true}
+  - {rule_id: 15, match_pattern: 'secret', destination_hostgroup: 5, apply: true}
+  - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: 2, apply: true}
+  - {rule_id: 12, match_digest: '^DELETE', error_msg: 'no'}
+sharding:
+  - {name: t, tables: 't{1..4}', hostgroups: [6, 7], rule_ids: 1-9, username: app}
+"""
+QUERIES = (
+    "SELECT c FROM plain WHERE id=1",
+    "SELECT c FROM plain WHERE id=1 FOR UPDATE",
+    "SELECT 'secret' FROM plain",
+    "UPDATE plain SET c=1",
+    "DELETE FROM plain WHERE id=1",
+    "SELECT c FROM t1 WHERE id=1",
+    "UPDATE t2 SET c=1",
+    "INSERT INTO t3 VALUES (1)",
+    "/* hostgroup=9 */ SELECT hinted FROM plain",
+)
+APP = Client("app")
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with Rig(binary, tmp_path_factory.mktemp("replay")) as started:
+        yield started
+
+
+@pytest.fixture
+def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder connected to the rig's ProxySQL, which runs with FILES."""
+    rig.observe(Case([], []))
+    found = Project(tmp_path, monkeypatch)
+    found.connect(rig.server.instance)
+    found.write(FILES)
+    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
+    return found
+
+
+def send(rig: Rig) -> dict[str, Seen]:
+    with closing(rig.connect(APP)) as session:
+        rig.backends.take()
+        return {query: rig._send(session, query.encode()) for query in QUERIES}
+
+
+def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None:
+    rig._forget_digests()
+    before = send(rig)
+    edited = FILES.replace(
+        "'^SELECT', destination_hostgroup: 2", "'^SELECT', destination_hostgroup: 3"
+    )
+    edited = edited.replace("'^DELETE', error_msg: 'no'", "'^DELETE', cache_ttl: 100, apply: true")
+    edited = edited.replace("hostgroups: [6, 7]", "hostgroups: [7, 6]")
+    project.write(edited)
+    found = proxyctl("replay", "--format", "json", "--detailed-exitcode")
+    assert found.code == 2, found.text
+    refused = proxyctl("apply", "--auto-approve")
+    assert refused.code == 3, refused.text
+    assert "--allow-shard-moves" in refused.err
+    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
+    after = send(rig)
+    by_digest = {one["digest"]: one for one in found.json["digests"]}
+    for query in QUERIES:
+        said = by_digest.get(digest(query).hexadecimal)
+        old, new = before[query], after[query]
+        if "hinted" in query:
+            assert old.hostgroup == new.hostgroup == 9  # no digest shows that
+        elif said is None:
+            assert (old.hostgroup, old.answer) == (new.hostgroup, new.answer), query
+        elif new.hostgroup is not None:
+            assert new.hostgroup in [one["hostgroup"] for one in said["desired"]], query
+            assert (said["status"] == "undecided") == (len(said["desired"]) > 1), query
+    status = Counter(one["status"] for one in found.json["digests"])
+    # Where rule 15 looks into the query, a digest that rule 20 sends elsewhere cannot be told.
+    assert status == {"changed": 4, "undecided": 3}
+    assert {move["name"] for move in found.json["shard_moves"]} == {"t1", "t2", "t3", "t4"}
+    assert found.json["elsewhere"]["digests"] == 1  # the hint
+
+
+def test_random_rules_do_what_a_replay_says(rig: Rig) -> None:
+    random = Random("replay")
+    with AdminClient(Login(port=rig.server.instance.port, password="admin")) as client:
+        for number in range(4):
+            case = random_case(random, rig.ports, queries=15)
+            options = ("keep_comment", "max_digest_length")
+            for name in options:
+                case.variables.pop(f"mysql-query_digests_{name}", None)
+            sent = [one for one in case.queries if b"*/" not in one.query]
+            case = Case(case.rules, sent, case.fast_routing, case.variables)
+            after = changed(random, case)
+            for one, query in enumerate(sent):
+                alone = Case(case.rules, [query], case.fast_routing, case.variables)
+                old = rig.observe(alone).seen[0]
+                table = read_digests(client)
+                new = rig.observe(
+                    Case(after.rules, [query], after.fast_routing, after.variables)
+                ).seen[0]
+                check(table, case, after, old, new, (number, one, query))
+
+
+def check(table: DigestTable, case: Case, after: Case, old: Seen, new: Seen, what: object) -> None:
+    comparison = Comparison(Sides(configuration(case), configuration(after)), table.variables)
+    rows = [row for row in table.rows if is_of_query(row)]
+    if len(rows) != 1 or is_own(comparison.facts(rows[0]).special):
+        return
+    verdict = comparison.verdict(rows[0])
+    if verdict.is_too_much or old.text is None or new.text is None:
+        return
+    moved = old.hostgroup != new.hostgroup
+    assert not moved or Kind.HOSTGROUP in verdict.certain | verdict.possible, (what, verdict)
+    assert moved or Kind.HOSTGROUP not in verdict.certain, (what, verdict)
+    assert verdict.expected is None or old.hostgroup in verdict.expected, (what, verdict)
+
+
+def is_of_query(row: SeenDigest) -> bool:
+    """Whether a row is of the query, and not of what the rig asks behind it."""
+    return not row.digest_text.upper().startswith("PROXYSQL INTERNAL")
+
+
+def test_the_digests_are_read_with_one_statement(rig: Rig) -> None:
+    statements: list[str] = []
+    login = Login(port=rig.server.instance.port, password="admin")
+    rig.observe(Case([], [Sent(APP, b"SELECT 'gr\xe9y', 1")]))
+    with AdminClient(login, trace=statements.append) as client:
+        table = read_digests(client)
+    assert sum("stats_mysql_query_digest" in one for one in statements) == 1
+    assert "SELECT ?,?" in [row.digest_text for row in table.rows]

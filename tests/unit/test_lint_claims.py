@@ -1,0 +1,102 @@
+"""What lint calls dead has no hit: random rule sets and queries, through the evaluator."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from proxyctl.catalog import REFERENCE
+from proxyctl.configuration import Configuration, Held
+from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.routing import Request
+from tests.build import layout, row
+from tests.routing_cases import random_case
+from tests.routing_rig import ADDRESSES, VARIABLES, predict, router_of
+
+PORTS = [6033, 6034, 6035]
+DEAD = ("PX101", "PX102", "PX104", "PX105", "PX106", "PX107", "PX108", "PX122", "PX201", "PX204")
+DEAD += ("PX111", "PX208")
+_BEHIND = re.compile(r"rules? ([\d, ]+)")
+
+
+def case_of(random):
+    """A case with more of what hides rules: apply, few columns, and prepared duplicates."""
+    case = random_case(random, PORTS, queries=30)
+    if int(case.variables.get("mysql-query_processor_iterations", "0")) > 1:
+        case.variables["mysql-query_processor_iterations"] = "1"
+    for rule in case.rules:
+        if random.random() < 0.5:
+            rule["apply"] = 1
+        for name in ("client_addr", "proxy_addr", "proxy_port", "schemaname", "username"):
+            if random.random() < 0.7:
+                rule.pop(name, None)
+        if random.random() < 0.4:
+            rule.pop("negate_match_pattern", None)
+        if random.random() < 0.3:
+            rule["match_digest"] = random.choice(("^SELECT", "FROM", "x = 1", "a, b", "^S", "."))
+    return case
+
+
+def subject_of(case):
+    values = {name: str(value) for name, value in (VARIABLES | case.variables).items()}
+    made = {
+        name: {layout(name).key_of(one): one for one in (row(name, **c) for c in cells)}
+        for name, cells in ((RULES, case.rules), (FAST_ROUTING, case.fast_routing))
+    }
+    tables = {name: Held(layout(name), rows) for name, rows in made.items()}
+    return Subject(Configuration(REFERENCE, tables, values))
+
+
+def dead_rules(subject):
+    """The rules that lint says never have a hit."""
+    dead = set()
+    negated = {rule.rule_id for rule in subject.rules if rule.negated}
+    for code in DEAD:
+        found = {one.key[0] for one in all_checks()[code].find(subject) if one.table == RULES}
+        dead |= found - negated if code.startswith("PX1") else found
+    for one in all_checks()["PX203"].find(subject):
+        dead |= {int(number) for number in _BEHIND.search(one.message)[1].split(",")}
+    for one in all_checks()["PX207"].find(subject):
+        if one.column == "flagIN":
+            dead.add(one.key[0])
+    return dead
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_dead_rule_has_no_hit(seed):
+    random = Random(seed)
+    for _ in range(5):
+        case = case_of(random)
+        hits = predict(case, PORTS).hits
+        assert dead_rules(subject_of(case)) & hits.keys() == set(), case.rules
+
+
+def _request(client, query, flag):
+    address = ADDRESSES[client.interface]
+    port = PORTS[client.interface]
+    return Request(
+        query, client.username, client.schemaname, client.client_addr, address, port, flag
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_overwritten_destination_never_decides(seed):
+    random = Random(seed)
+    for _ in range(5):
+        case = case_of(random)
+        overwritten = {one.key[0] for one in all_checks()["PX202"].find(subject_of(case))}
+        router = router_of(case)
+        for client, query in case.queries if overwritten else ():
+            for flag in range(4):
+                route = router.evaluate(_request(client, query, flag))
+                assert route.rule_id not in overwritten, case.rules
+
+
+def test_many_rules_are_found_dead():
+    """The test before would pass if nothing were ever said."""
+    random = Random(1)
+    dead = sum(len(dead_rules(subject_of(case_of(random)))) for _ in range(40))
+    assert dead > 100

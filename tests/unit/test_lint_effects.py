@@ -1,0 +1,244 @@
+"""Lint, PX4xx: what rules make of queries and of answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.config.configuration import configuration_of
+from proxyctl.config.load import Sources, load_project
+from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.effects_samples import samples
+from proxyctl.lint.subject import Subject
+from tests.unit.config_files import write
+
+
+@pytest.fixture
+def lint(tmp_path):
+    """Findings of one check over rules, as `rule_id: message`."""
+
+    def run(code, *rules, more=""):
+        text = "version: 1\n" + more + "\nmysql_query_rules:\n"
+        text += "".join(f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
+        project = load_project(Sources((write(tmp_path, text),)), takes_dead_rules=True)
+        found = all_checks()[code].find(Subject(configuration_of(project.desired)))
+        return [f"{one.key[0]}: {one.message}" for one in found]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        (r"^SELECT .* FROM t WHERE id=\?$", ["SELECT  FROM t WHERE id=?"]),
+        (r"sbtest(1[02]|7)", ["sbtest10", "sbtest12", "sbtest7"]),
+        (r"^(INSERT|UPDATE)\s+t", ["INSERT t", "INSERT  t", "UPDATE t", "UPDATE  t"]),
+        (r"a{2}b?", ["aa", "aab"]),
+        (r"[^a-z ]+;", [";;", ";;;"]),
+        (r"(?i)\borders\b(?!_v2)", ["orders"]),
+        (r"(a)\1", []),
+        (r"(((", []),
+    ],
+)
+def test_samples_of_a_pattern(pattern, texts):
+    assert samples(pattern, limit=10) == texts
+
+
+def test_a_sample_fills_what_may_be_anything():
+    assert samples("^SELECT.*FROM t", fill=" c ") == ["SELECT c FROM t"]
+
+
+def test_a_pattern_of_many_names_has_a_sample():
+    assert samples("|".join(f"orders_{n}" for n in range(5000)), limit=3) == [
+        "orders_0",
+        "orders_1",
+        "orders_2",
+    ]
+    assert samples("x" * 8000) == ["x" * 8000]
+    assert samples("((x{1000}){1000}){1000}") == []
+    assert samples("(((((x?){50}){50}){50}){50}){50}") == []
+
+
+def test_groups_that_do_not_exist(lint):
+    rule = "match_pattern: 'FROM %s', replace_pattern: 'FROM %s'"
+    assert lint("PX401", rule % ("orders", r"\1_v2")) == [
+        r"1: \1 is no group: match_pattern has no group; nothing is replaced"
+    ]
+    assert lint("PX401", rule % ("(orders)", r"\2_v2")) == [
+        r"1: \2 is no group: match_pattern has 1 group; nothing is replaced"
+    ]
+    assert lint("PX401", rule % ("(orders)", r"a\n")) == [
+        r"1: ProxySQL does not know \n here; nothing is replaced"
+    ]
+    for template in (r"\1_v2", r"\0", r"\\1", "plain"):
+        assert lint("PX401", rule % ("(orders)", template)) == []
+
+
+def test_groups_of_another_dialect(lint):
+    rule = "match_pattern: 'FROM %s', replace_pattern: 'FROM $1_v2'"
+    assert lint("PX402", rule % "(orders)") == [
+        "1: $1 is no group here, but text that goes to the backend"
+    ]
+    assert lint("PX402", rule % "orders") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "template", "more", "is_same"),
+    [
+        ("FROM orders", r"\0", "", True),
+        ("^(SELECT .*)$", r"\1", "", True),
+        ("FROM orders", "FROM orders", ", re_modifiers: ''", True),
+        ("FROM t\\.orders", "FROM t.orders", ", re_modifiers: ''", True),
+        # Letters of any case come out in one.
+        ("FROM orders", "FROM orders", "", False),
+        ("FROM orders", "FROM orders ", ", re_modifiers: ''", False),
+        ("^(SELECT .*) LIMIT 1$", r"\1", "", False),
+        (r"FROM\torders", "FROM\\torders", ", re_modifiers: ''", False),
+    ],
+)
+def test_replacements_that_change_nothing(lint, pattern, template, more, is_same):
+    rule = f"match_pattern: '{pattern}', replace_pattern: '{template}'{more}"
+    assert len(lint("PX403", rule)) == is_same
+
+
+def test_negated_rewriting(lint):
+    rule = "match_pattern: 'LIMIT', negate_match_pattern: %s, replace_pattern: 'x'"
+    assert lint("PX404", rule % "true") == [
+        "1: a negated rule takes only queries in which there is nothing to replace"
+    ]
+    assert lint("PX404", rule % "false") == []
+
+
+def test_re2_replaces_by_case(lint):
+    rule = "match_pattern: '%s', replace_pattern: 'x'%s"
+    re2 = "variables: {mysql-query_processor_regex: 2}"
+    assert len(lint("PX405", rule % ("orders", ""), more=re2)) == 1
+    assert lint("PX405", rule % ("orders", "")) == []
+    assert lint("PX405", rule % ("(?i)orders", ""), more=re2) == []
+    assert lint("PX405", rule % (r"\d+", ""), more=re2) == []
+    assert lint("PX405", rule % ("orders", ", re_modifiers: GLOBAL"), more=re2) == []
+
+
+RENAMED = r"match_pattern: '\borders\b', replace_pattern: sales, re_modifiers: 'CASELESS,GLOBAL'"
+
+
+def test_patterns_for_the_text_before_a_rewriting(lint):
+    assert lint("PX406", RENAMED, "match_pattern: 'FROM orders', destination_hostgroup: 2") == [
+        "2: rule 1 has rewritten what this is for, such as `FROM orders`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (RENAMED, "match_pattern: 'FROM sales'"),
+        (RENAMED, "match_pattern: 'FROM items'"),
+        (RENAMED, "match_pattern: 'FROM (orders|items)'"),
+        (RENAMED, "match_digest: 'FROM orders'"),
+        ("match_pattern: 'FROM orders'", RENAMED),
+        # Nobody gets from one to the other, or only some do.
+        (RENAMED + ", apply: true", "match_pattern: 'FROM orders'"),
+        (RENAMED + ", flagOUT: 3", "match_pattern: 'FROM orders'"),
+        (RENAMED + ", username: web", "match_pattern: 'FROM orders'"),
+        # A rule that takes off the end of what the other one begins.
+        (r"match_pattern: '^(.*) LIMIT 1$', replace_pattern: '\1'", "match_pattern: '^SELECT'"),
+    ],
+)
+def test_patterns_that_a_rewriting_leaves_alone(lint, first, second):
+    assert lint("PX406", first, second) == []
+
+
+def test_digests_never_see_a_rewriting(lint):
+    assert lint("PX407", RENAMED, "match_digest: 'FROM sales', destination_hostgroup: 2") == [
+        "2: rule 1 brings `sales` in, and match_digest sees the query before that"
+    ]
+    assert lint("PX407", RENAMED, "match_digest: 'FROM orders', destination_hostgroup: 2") == []
+    assert lint("PX407", RENAMED + ", apply: true", "match_digest: 'FROM sales'") == []
+    hint = r"match_pattern: '^SELECT (.*)', replace_pattern: 'SELECT /*+ MAX_TIME(5) */ \1 LIMIT 9'"
+    assert lint("PX407", hint, "match_digest: '^SELECT .* LIMIT'") == []
+
+
+def test_caches_of_what_changes(lint):
+    (found,) = lint("PX411", "match_digest: '^SELECT', cache_ttl: 5000, apply: true")
+    assert found.startswith("1: caches what is another answer each time: `SELECT NOW()`; also")
+    for rule in (
+        r"match_digest: '^SELECT name FROM countries', cache_ttl: 5000",
+        r"match_digest: '^SELECT'",
+        r"match_digest: '^SELECT LAST_INSERT_ID', cache_ttl: 5000",
+    ):
+        assert lint("PX411", rule) == []
+
+
+def test_caches_behind_a_rule_that_takes_the_rest_out(lint):
+    first = r"match_digest: '(\(\)|@|CURRENT_|\(\?|_ID)', apply: true"
+    second = "match_digest: '^SELECT', cache_ttl: 5000"
+    assert lint("PX411", first, second) == []
+    assert lint("PX412", r"match_digest: ' (UPDATE|SHARE)', apply: true", second) == []
+    (found,) = lint("PX412", second)
+    assert "caches locking reads, which then lock nothing" in found
+
+
+def test_times_that_look_like_seconds(lint):
+    assert lint("PX413", "match_digest: a, cache_ttl: 60") == [
+        "1: cache_ttl is in milliseconds: the answer is kept for 0.06 seconds"
+    ]
+    assert lint("PX414", "match_digest: a, timeout: 30") == [
+        "1: timeout is in milliseconds: each query is killed after 0.03 seconds"
+    ]
+    assert lint("PX413", "match_digest: a, cache_ttl: 500") == []
+    assert lint("PX414", "match_digest: a, timeout: 0") == []
+
+
+def test_empty_texts(lint):
+    assert lint("PX421", "match_digest: a, OK_msg: ''", "match_digest: b, error_msg: ''") == [
+        "1: '' is a message: ProxySQL answers OK to each query of this rule, and no backend sees"
+        " it",
+        "2: '' is a message: ProxySQL answers an error without text, and no backend sees the query",
+    ]
+    assert lint("PX421", "match_digest: a, OK_msg: fine", "match_digest: b, OK_msg: null") == []
+    assert lint("PX422", "match_digest: ''", "match_pattern: '', negate_match_pattern: true") == [
+        "1: '' matches every query",
+        "2: '' matches every query, so that the rule never does",
+    ]
+    assert lint("PX422", "username: ''") == []
+
+
+def test_two_answers(lint):
+    assert lint("PX423", "match_digest: a, OK_msg: b, error_msg: c") == [
+        "1: OK_msg wins: the error is never sent"
+    ]
+    assert lint("PX423", "match_digest: a, error_msg: c") == []
+
+
+def test_mirrors(lint):
+    assert lint("PX424", "match_digest: a, mirror_flagOUT: 7") == [
+        "1: no rule has flagIN 7, and without mirror_hostgroup the copy runs in the user's default"
+        " hostgroup"
+    ]
+    assert lint("PX424", "match_digest: a, mirror_hostgroup: 3, destination_hostgroup: 3") == [
+        "1: hostgroup 3 gets each query twice: it is the destination, too"
+    ]
+    at_flag = "flagIN: 7, destination_hostgroup: 3"
+    assert lint("PX424", "match_digest: a, mirror_flagOUT: 7", at_flag) == []
+    assert lint("PX424", "match_digest: a, mirror_hostgroup: 3, destination_hostgroup: 2") == []
+
+
+def test_negation(lint):
+    negated = "negate_match_pattern: true"
+    assert len(lint("PX425", f"username: app, {negated}")) == 1
+    assert lint("PX425", f"match_digest: a, {negated}") == []
+    assert len(lint("PX426", f"match_digest: a, match_pattern: b, {negated}")) == 1
+    assert lint("PX426", f"match_digest: a, {negated}") == []
+
+
+def test_columns_that_do_nothing(lint):
+    assert lint("PX427", "match_digest: a, reconnect: true, cache_timeout: 5") == [
+        "1: ProxySQL takes this column and never looks at it",
+        "1: ProxySQL takes this column and never looks at it",
+    ]
+    assert lint("PX427", "match_digest: a, multiplex: 0") == []
+
+
+def test_rules_that_are_not_active_are_not_looked_at(lint):
+    rule = "active: false, match_digest: '^SELECT', cache_ttl: 60, OK_msg: '', timeout: 3"
+    for code in ("PX411", "PX413", "PX414", "PX421"):
+        assert lint(code, rule) == []

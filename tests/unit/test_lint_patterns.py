@@ -1,0 +1,194 @@
+"""Lint, PX1xx: what a pattern can match. Each check has its mistake, and what it must not take."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.digest import Digester
+from proxyctl.lint.all_checks import all_checks
+from proxyctl.state import Secret
+from tests.unit.linted import digest, findings, pattern, said_of, subject
+
+RE2 = {"query_processor_regex": 2}
+
+
+def codes(*rules, **given):
+    """The codes of PX1xx that are found, in order."""
+    of = subject(*rules, **given)
+    found = []
+    for code, check in all_checks().items():
+        if code.startswith("PX1"):
+            found += [code for _ in check.find(of)]
+    return found
+
+
+BAD = [
+    ("PX101", digest("^SELECT count(")),
+    ("PX101", pattern("[a-")),
+    ("PX103", digest("^SELECT COUNT(*) FROM orders WHERE id = ?$")),
+    ("PX103", digest("^SELECT c FROM t WHERE id=?$")),
+    ("PX103", digest("^SELECT c FROM t WHERE id IN (?,?)")),
+    ("PX103", digest("SELECT * FROM t WHERE a = b")),
+    ("PX103", digest("^SELECT c FROM t WHERE id BETWEEN ? AND ? ORDER BY c")),
+    ("PX103", pattern("^SELECT c FROM t WHERE id = ? AND d = ?")),
+    ("PX104", digest("id = 42")),
+    ("PX104", digest("id = 42 ")),
+    ("PX104", digest(r"LIMIT \d+$")),
+    ("PX104", digest("= 'x'")),
+    ("PX104", digest('name = "[a-z]+"')),
+    ("PX104", digest("(= 1 |= 2 )")),
+    ("PX105", digest(r"/\*")),
+    ("PX105", digest(r"^/\* app1 \*/ SELECT")),
+    ("PX105", digest("# report")),
+    ("PX106", digest("^SELECT a, b")),
+    ("PX106", digest("^SELECT  a")),
+    ("PX106", digest(r"COUNT\( \* \)")),
+    ("PX106", digest(r"SELECT a\nFROM")),
+    ("PX106", digest("^ SELECT")),
+    ("PX106", digest("FOR UPDATE;$")),
+    ("PX109", digest("^SELECT .* FROM sbtest1")),
+    ("PX109", digest("^INSERT INTO `?orders")),
+    ("PX109", digest(r"^DELETE\s+FROM\s+shop\.(orders|customers)")),
+    ("PX109", digest("^UPDATE shop.orders")),
+    ("PX110", pattern("WHERE user_id = 1")),
+    ("PX110", pattern("id>10")),
+    ("PX113", digest("^SELECT .* FOR UPDATE$")),
+    ("PX113", digest(r"SELECT.*FOR\s+SHARE$")),
+    ("PX114", pattern("^SELECT")),
+    ("PX114", pattern("^(INSERT|UPDATE) .*x")),
+    ("PX114", pattern("(?i)^select")),
+    ("PX115", pattern("SELECT.*FOR UPDATE")),
+    ("PX115", pattern("^.*FOR UPDATE")),
+    ("PX116", pattern(r"id = \?")),
+    ("PX116", pattern(r"LIMIT \?")),
+    ("PX121", digest("^a", re_modifiers="caseles")),
+    ("PX121", digest("^a", re_modifiers="CASELESS, GLOBAL")),
+    ("PX122", {"client_addr": "10.%.1"}),
+    ("PX122", {"client_addr": "10.0.0.1" * 9}),
+    ("PX123", {"digest": "D7C9A2A3B4C5D6E7", "apply": 1}),
+    ("PX123", {"digest": "12345", "apply": 1}),
+]
+
+
+@pytest.mark.parametrize(("code", "rule"), BAD, ids=lambda given: str(given)[:60])
+def test_a_mistake_is_found_once(code, rule):
+    assert codes(rule) == [code]
+
+
+GOOD = [
+    digest("^SELECT"),
+    digest("^SELECT .*FOR UPDATE"),
+    digest(r"^SELECT COUNT\(\*\) FROM orders WHERE id = \?"),
+    # Matches `id = ?` where it stands at the end: the question mark takes the blank away.
+    digest("^SELECT c FROM t WHERE id = ?"),
+    digest("^COMMIT ?$"),
+    digest("^(SELECT|SHOW) "),
+    digest("(foo)?bar$"),
+    digest(r"sbtest\d+ "),
+    digest("FROM sbtest42 "),
+    digest("FROM 2024_logs "),
+    digest(r"^SELECT\s+a,b"),
+    digest(r"^\s*SELECT"),
+    digest(r"a,\s*b"),
+    digest(r"a = (42|\?)"),
+    digest("^SELECT [^;]*$"),
+    digest(r"FROM sbtest1\b"),
+    digest("FROM sbtest1$"),
+    digest("FROM sbtest1( |$)"),
+    digest("FOR UPDATE NOWAIT"),
+    digest("^SELECT .* FROM"),
+    digest("FROM information_schema"),
+    digest("^SELECT c FROM t WHERE `a`"),
+    pattern(r"^\s*SELECT"),
+    pattern("user_id = 1 "),
+    pattern(r"user_id = 1\b"),
+    pattern(r"/\* app1 \*/"),
+    pattern("'secret'"),
+    pattern(".*report.*"),
+    pattern("(?s)SELECT.*FOR UPDATE"),
+    pattern("^SELECT c", replace_pattern="SELECT d"),
+    pattern(r"what\?"),
+    digest("^a", re_modifiers="caseless"),
+    digest("^a", re_modifiers="GLOBAL,CASELESS"),
+    digest("^a", re_modifiers=""),
+    {"client_addr": "10.0.%"},
+    {"client_addr": "%"},
+    {"digest": "0xD7C9A2A3B4C5D6E7"},
+    {"digest": ""},
+]
+
+
+@pytest.mark.parametrize("rule", GOOD, ids=lambda given: str(given)[:60])
+def test_what_is_right_is_left_alone(rule):
+    assert codes(rule) == []
+
+
+@pytest.mark.parametrize("rule", [rule for _, rule in BAD], ids=lambda given: str(given)[:60])
+def test_a_rule_that_is_not_active_is_left_alone(rule):
+    assert codes({**rule, "active": 0}) == []
+
+
+def test_what_pcre_takes_and_re2_does_not():
+    rule = digest("^SELECT (?!.*FOR UPDATE)")
+    assert codes(rule) == []
+    assert codes(rule, **RE2) == ["PX102"]
+    assert codes(digest(r"(a)\1"), **RE2) == ["PX102"]
+    assert codes(digest("(a"), **RE2) == ["PX101"]
+
+
+def test_a_negated_pattern_in_vain_is_said_to_match_everything():
+    [(_, message)] = findings("PX104", digest("= 42 ", negate_match_pattern=1))
+    assert message.endswith("negated, it fits every query")
+
+
+def test_the_hint_for_a_pasted_digest_matches_it():
+    text = "SELECT COUNT(*) FROM orders WHERE id = ? AND a IN (?,?)"
+    [found] = all_checks()["PX103"].find(subject(digest(f"^{text}$")))
+    assert found.hint.startswith(r"write '^SELECT COUNT\(\*\) FROM orders WHERE id = \?")
+    escaped = found.hint.removeprefix("write '").removesuffix("'")
+    assert codes(digest(escaped)) == []
+    [rule] = subject(digest(escaped)).rules
+    assert rule.match_digest.matches(Digester().digest(text.encode()).text)
+
+
+def test_variables_change_what_a_digest_text_is():
+    comment = digest(r"/\* x \*/")
+    assert codes(comment, query_digests_keep_comment=True) == []
+    capitals = digest("^SELECT", re_modifiers="")
+    assert codes(capitals) == []
+    assert codes(capitals, query_digests_lowercase=True) == ["PX107"]
+    assert codes(digest("^SELECT"), query_digests_lowercase=True) == []
+    digits = digest("sbtest42 ")
+    assert codes(digits, query_digests_no_digits=True) == ["PX108"]
+    assert codes(digest("sbtest[^ ]+ "), query_digests_no_digits=True) == []
+
+
+def test_the_length_of_what_is_matched_is_not_that_of_what_is_hashed():
+    long = digest("SELECT .* FROM customers WHERE")
+    assert codes(long, query_digests_max_digest_length=20) == []
+    assert codes(long, query_digests_max_query_length=20) == ["PX111"]
+    end = digest("FOR SHARE NOWAIT$")
+    assert codes(end, query_digests_max_query_length=500) == ["PX112"]
+    assert codes(digest(r"costs \$"), query_digests_max_query_length=500) == []
+
+
+def test_digests_that_are_off():
+    rules = [digest("^SELECT"), {"digest": "0xD7C9A2A3B4C5D6E7"}, pattern("x")]
+    assert said_of("PX120", *rules) == []
+    assert said_of("PX120", *rules, query_digests=False) == [1, 2]
+    # What digest texts look like matters no more, and match_pattern is the only way.
+    rules = [digest("id = 42"), digest("(FROM t1"), pattern("^SELECT")]
+    assert codes(*rules, query_digests=False) == ["PX120", "PX120"]
+
+
+def test_a_secret_is_not_shown():
+    rules = [
+        digest(Secret("(pw")),
+        digest(Secret("pw = ?$"), re_modifiers=Secret("pw")),
+        digest(Secret("pw = 42 ")),
+        {"client_addr": Secret("p%w"), "digest": Secret("pw")},
+    ]
+    codes_ = ("PX101", "PX103", "PX104", "PX121", "PX122", "PX123")
+    messages = [message for code in codes_ for _, message in findings(code, *rules)]
+    assert len(messages) == 6
+    assert not [message for message in messages if "pw" in message or "p%w" in message]

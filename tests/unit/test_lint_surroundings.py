@@ -1,0 +1,289 @@
+"""Lint, PX5xx: servers, users, variables and families; and every example of PX3xx to PX5xx."""
+
+from __future__ import annotations
+
+import re
+from inspect import cleandoc
+from pathlib import Path
+
+import pytest
+
+from proxyctl.config.configuration import configuration_of
+from proxyctl.config.load import Sources, load_project
+from proxyctl.configuration import Configuration, Held
+from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.finding import Severity
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.surroundings_version import compared_with, version_numbers
+from proxyctl.passwords import native_hash
+from tests.build import layout, rows
+from tests.unit.config_files import write
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = sorted(
+    {p.parent for d in ("examples", "templates") for p in ROOT.glob(f"{d}/**/*.y*ml*")}
+)
+OURS = sorted(code for code in all_checks() if code >= "PX3")
+
+
+def subject_of(*paths):
+    project = load_project(Sources(tuple(map(str, paths))), takes_dead_rules=True)
+    return Subject(configuration_of(project.desired))
+
+
+@pytest.fixture
+def lint(tmp_path, monkeypatch):
+    """Findings of one check over a file, as `key: message`."""
+    monkeypatch.setenv("APP", "sesame")
+
+    def run(code, text):
+        found = all_checks()[code].find(subject_of(write(tmp_path, "version: 1\n" + text)))
+        return [f"{'/'.join(map(str, one.key))}: {one.message}" for one in found]
+
+    return run
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_examples_and_templates_have_no_error_and_no_warning(folder, monkeypatch):
+    for file in folder.glob("*.y*ml*"):
+        for name in re.findall(r"\{env: (\w+)\}", file.read_text(encoding="utf-8")):
+            monkeypatch.setenv(name, "sesame")
+    subject = subject_of(folder)
+    checks = [all_checks()[code] for code in OURS]
+    bad = [check for check in checks if check.severity is not Severity.NOTE]
+    assert [(check.code, found) for check in bad for found in check.find(subject)] == []
+
+
+@pytest.mark.parametrize("code", OURS)
+def test_the_documentation_of_a_check_shows_it(code, tmp_path, monkeypatch):
+    monkeypatch.setenv("MONITOR_PASSWORD", "sesame")
+    check = all_checks()[code]
+    blocks = re.findall(r"```yaml\n(.*?)```", cleandoc(check.documentation), re.DOTALL)
+    assert [block.split("\n")[0] for block in blocks] == ["# Bad", "# Good"]
+    found = []
+    for block in blocks:
+        subject = subject_of(write(tmp_path, "version: 1\n" + block))
+        given = re.search(r"--backend-version (\S+)", block)
+        subject.backend_versions = (given[1],) if given else ()
+        found.append(list(check.find(subject)))
+    assert found[0]
+    assert not found[1]
+
+
+GALERA = """
+mysql_galera_hostgroups:
+  - {writer_hostgroup: 10, backup_writer_hostgroup: 11, reader_hostgroup: 12, offline_hostgroup: 13}
+  - {writer_hostgroup: 20, backup_writer_hostgroup: 21, reader_hostgroup: 22, offline_hostgroup: 23}
+mysql_servers:
+  - {hostgroup_id: 10, hostname: pxc1, weight: 9}
+  - {hostgroup_id: 10, hostname: pxc2}
+"""
+
+
+def test_a_node_in_two_clusters(lint):
+    assert lint("PX501", GALERA) == []
+    assert lint("PX501", GALERA + "  - {hostgroup_id: 10, hostname: pxc3, port: 3307}\n") == []
+    (found,) = lint("PX501", GALERA + "  - {hostgroup_id: 22, hostname: pxc2}\n")
+    assert found == (
+        "22/pxc2/3306: pxc2:3306 is a node of the Galera family of hostgroup 10, and of that of"
+        " hostgroup 20"
+    )
+    idle = GALERA.replace("offline_hostgroup: 23", "offline_hostgroup: 23, active: false")
+    assert lint("PX501", idle + "  - {hostgroup_id: 22, hostname: pxc2}\n") == []
+
+
+def test_families_of_two_tables_that_share_a_hostgroup(lint):
+    other = "mysql_replication_hostgroups: [{writer_hostgroup: %s, reader_hostgroup: %s}]\n"
+    assert lint("PX502", GALERA + other % (30, 12)) == [
+        "30: hostgroup 12 belongs to a row of mysql_galera_hostgroups, too"
+    ]
+    assert lint("PX502", GALERA + other % (30, 31)) == []
+
+
+def test_families_without_nodes(lint):
+    assert lint("PX503", GALERA) == ["20: no server is in any hostgroup of it"]
+    assert lint("PX503", GALERA[: GALERA.index("mysql_servers")]) == []
+
+
+def test_a_writer_hostgroup_that_nothing_is_sent_to(lint):
+    users = "mysql_users: [{username: app, password: {env: APP}, default_hostgroup: 10}]\n"
+    assert lint("PX504", GALERA + users) == ["20: nothing is sent to hostgroup 20"]
+    assert lint("PX504", GALERA) == []
+    rule = "mysql_query_rules: [{rule_id: 1, schemaname: a, destination_hostgroup: 20}]\n"
+    assert lint("PX504", GALERA + users + rule) == []
+
+
+def test_families_that_nobody_monitors(lint):
+    off = "variables: {mysql-monitor_enabled: false}\n"
+    assert lint("PX505", off + GALERA) == [
+        "mysql-monitor_enabled: nobody looks at the nodes of mysql_galera_hostgroups"
+    ]
+    assert lint("PX505", off) == lint("PX505", GALERA) == []
+
+
+def one_family(nodes=3, **columns):
+    cells = "".join(f", {name}: {value}" for name, value in columns.items())
+    servers = "".join(f"  - {{hostgroup_id: 1, hostname: n{n}}}\n" for n in range(nodes))
+    return (
+        "mysql_galera_hostgroups:\n"
+        "  - {writer_hostgroup: 1, backup_writer_hostgroup: 2, reader_hostgroup: 3,"
+        f" offline_hostgroup: 4{cells}}}\n"
+        f"mysql_servers:{' []' * (not nodes)}\n{servers}"
+        "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 3}]\n"
+    )
+
+
+def test_the_number_of_writers(lint):
+    assert len(lint("PX511", one_family(max_writers=0))) == 1
+    assert len(lint("PX512", one_family(max_writers=2))) == 1
+    assert lint("PX511", one_family()) == lint("PX512", one_family()) == []
+
+
+def test_readers_that_stay_empty(lint):
+    assert lint("PX513", one_family(writer_is_also_reader=0)) == [
+        "1: hostgroup 3 is used, and stays empty: writer_is_also_reader is 0, so that only nodes"
+        " with read_only=1 are readers"
+    ]
+    assert lint("PX513", one_family(nodes=1, writer_is_also_reader=2)) == [
+        "1: hostgroup 3 is used, and stays empty: of 1 node none stands by, all of them are writers"
+    ]
+    assert lint("PX513", one_family(writer_is_also_reader=2)) == []
+    assert lint("PX513", one_family(nodes=1, writer_is_also_reader=1)) == []
+    unused = one_family(writer_is_also_reader=0).replace("destination_hostgroup: 3", "log: 1")
+    assert lint("PX513", unused) == []
+
+
+def test_the_lag_limit(lint):
+    assert len(lint("PX514", one_family(writer_is_also_reader=0))) == 1
+    assert lint("PX514", one_family(writer_is_also_reader=2)) == []
+
+
+def test_rows_of_one_node_that_differ(lint):
+    other = "  - {hostgroup_id: 12, hostname: pxc1, weight: %s}\n"
+    assert lint("PX515", GALERA + other % 1) == [
+        "12/pxc1/3306: weight is 1 here and 9 in hostgroup 10; the monitor copies one of them"
+    ]
+    assert lint("PX515", GALERA + other % 9) == []
+
+
+def test_equal_weights(lint):
+    assert lint("PX516", one_family()) == [
+        "1: all 3 nodes weigh the same, so n2 is the writer by its name"
+    ]
+    assert lint("PX516", GALERA) == lint("PX516", one_family(nodes=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [
+        ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=10", "PX521"),
+        ("filename: /usr/bin/proxysql_galera_checker, arg1: '--config-file=a -w 1'", "PX522"),
+        ("filename: /var/lib/proxysql/proxysql_galera_checker.sh, arg1: '10', arg2: '12'", "PX521"),
+        ("filename: /bin/sh, arg1: '/opt/galera_check.pl -u=a -H=10:W,12:R'", "PX521"),
+        ("filename: /usr/bin/pxc_scheduler_handler, arg1: --configfile=config.toml", "PX522"),
+        ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=510", None),
+        ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=10, active: false", None),
+        ("filename: /usr/bin/backup_users.sh, arg1: '10'", None),
+    ],
+)
+def test_external_schedulers(lint, columns, code):
+    text = GALERA + f"scheduler: [{{id: 1, interval_ms: 3000, {columns}}}]\n"
+    found = [one for one in ("PX521", "PX522") if lint(one, text)]
+    assert found == ([] if code is None else [code])
+    assert lint("PX521", text.replace("mysql_galera", "mysql_group_replication")) == []
+
+
+def test_passwords_in_clear_text(lint):
+    users = "mysql_users: [{username: app, password: %s}]\n"
+    (found,) = lint("PX531", users % "sesame")
+    assert found == "app/1: the password of app stands here in clear text"
+    for password in ("{env: APP}", f"'{native_hash('sesame')}'", "null", "''"):
+        assert lint("PX531", users % password) == []
+
+
+def test_variables_with_a_password(lint):
+    (found,) = lint("PX531", "variables: {mysql-monitor_password: sesame}\n")
+    assert "sesame" not in found
+    assert lint("PX531", "variables: {mysql-monitor_password: {env: APP}}\n") == []
+    assert len(lint("PX531", "variables: {admin-admin_credentials: 'a:b'}\n")) == 1
+
+
+def test_an_instance_is_no_file():
+    held = Held(layout("mysql_users"), rows("mysql_users", {"username": "a", "password": "b"}))
+    configuration = Configuration((2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"})
+    assert list(all_checks()["PX531"].find(Subject(configuration))) == []
+
+
+def test_logins_that_everybody_knows(lint):
+    (found,) = lint("PX532", "variables: {admin-admin_credentials: 'admin:admin;joe:x'}\n")
+    assert found.startswith("admin-admin_credentials: the password of admin is the one")
+    assert lint("PX532", "variables: {admin-admin_credentials: 'admin:q;joe:x'}\n") == []
+    assert lint("PX532", "variables: {admin-refresh_interval: 3000}\n") == []
+
+
+def test_the_default_monitor(lint):
+    family = "mysql_replication_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2}]\n"
+    some = "variables: {mysql-max_connections: 9%s}\n"
+    assert len(lint("PX533", family + some % "")) == 1
+    assert len(lint("PX533", family + some % ", mysql-monitor_password: monitor")) == 1
+    assert lint("PX533", family + some % ", mysql-monitor_password: {env: APP}") == []
+    assert lint("PX533", family + some % ", mysql-monitor_username: proxysql") == []
+    assert lint("PX533", family) == lint("PX533", some % "") == []
+
+
+def test_users_called_like_an_administrator(lint):
+    users = "mysql_users: [{username: %s, password: {env: APP}}]\n"
+    assert lint("PX534", users % "admin") == [
+        "admin/1: admin is in admin-admin_credentials by default; the user replaces that login"
+    ]
+    assert len(lint("PX534", users % "stats")) == 1
+    assert lint("PX534", users % "app") == []
+    others = "variables: {admin-admin_credentials: 'root:x'}\n"
+    assert lint("PX534", others + users % "admin") == []
+
+
+def test_the_default_server_version(lint):
+    assert lint("PX541", "variables: {mysql-max_connections: 9}\n") == [
+        "mysql-max_connections: mysql-server_version is not set: clients are told 8.0.11, whatever"
+        " the backends are"
+    ]
+    for text in ("{mysql-server_version: '8.0.36'}", "{admin-refresh_interval: 3000}"):
+        assert lint("PX541", f"variables: {text}\n") == []
+    running = Configuration((2, 7, 1), {}, {"mysql-server_version": "8.0.11"})
+    assert len(list(all_checks()["PX541"].find(Subject(running)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "backends", "message"),
+    [
+        ("8.0.36", ["8.0.36"], None),
+        ("8.0.36", [], None),
+        ("8.0.30 (ProxySQL)", ["8.0.36-28.1", "8.4.0"], None),
+        (
+            "8.0.36",
+            ["8.4.0", "8.0.30"],
+            "clients are told 8.0.36, and the lowest backend is 8.0.30",
+        ),
+        ("10.6", ["5.5.5-10.6.12-MariaDB"], "clients are told 10.6, and a backend is"),
+        ("10.6.12-MariaDB", ["5.5.5-10.6.12-MariaDB-log"], None),
+        ("8.0.36", ["what"], None),
+    ],
+)
+def test_versions_of_backends(told, backends, message):
+    subject = Subject(Configuration((2, 7, 1), {}, {"mysql-server_version": told}))
+    found = [one.message for one in compared_with(subject, backends)]
+    assert [one.startswith(message or "") for one in found] == ([] if message is None else [True])
+
+
+def test_versions_that_clients_cannot_read(lint):
+    (found,) = lint("PX543", "variables: {mysql-server_version: MariaDB-10.2.31}\n")
+    assert found.startswith("mysql-server_version: MariaDB-10.2.31 does not begin with a version")
+    for version in ("8.0.17 (ProxySQL)", "9.1", "10.5.12-MariaDB-log"):
+        assert lint("PX543", f"variables: {{mysql-server_version: '{version}'}}\n") == []
+
+
+def test_numbers_of_a_version():
+    assert version_numbers("8.0.36-28.1") == (8, 0, 36)
+    assert version_numbers("5.5.5-10.6.12-MariaDB") == (10, 6, 12)
+    assert version_numbers("9.1") == (9, 1, 0)
+    assert version_numbers("MariaDB-10") is None

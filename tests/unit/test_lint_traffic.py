@@ -1,0 +1,395 @@
+"""Lint, PX3xx: where queries go."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.config.configuration import configuration_of
+from proxyctl.config.load import Sources, load_project
+from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.traffic_probes import PROBES
+from proxyctl.lint.traffic_sessions import sessions
+from proxyctl.lint.traffic_twins import ask
+from tests.unit.config_files import write
+
+SPLIT = """
+version: 1
+hostgroups: {writer: {id: 10}, reader: {id: 20}}
+mysql_replication_hostgroups:
+  - {writer_hostgroup: writer, reader_hostgroup: reader}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: db1}
+  - {hostgroup_id: reader, hostname: db2}
+mysql_users:
+  - {username: app, password: {env: APP}, default_hostgroup: writer}
+"""
+LOCKS = "'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+TO_WRITER = f"  - {{rule_id: 1, match_digest: {LOCKS}, destination_hostgroup: 10, apply: true}}\n"
+READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}\n"
+RULES = "mysql_query_rules:\n"
+
+
+@pytest.fixture
+def lint(tmp_path, monkeypatch):
+    """Findings of one check over a file, as `key: message`."""
+    monkeypatch.setenv("APP", "sesame")
+
+    def run(text, code):
+        project = load_project(Sources((write(tmp_path, text),)), takes_dead_rules=True)
+        subject = Subject(configuration_of(project.desired))
+        found = all_checks()[code].find(subject)
+        return [f"{'/'.join(map(str, one.key))}: {one.message}" for one in found]
+
+    return run
+
+
+def test_a_split_that_tells_locking_reads_apart_is_clean(lint):
+    assert lint(SPLIT + RULES + TO_WRITER + READS, "PX301") == []
+
+
+def test_locking_reads_that_meet_the_rule_for_reads(lint):
+    assert lint(SPLIT + RULES + READS, "PX301") == [
+        "9: sends `SELECT c FROM t WHERE id=1 FOR UPDATE` of user app to hostgroup 20 (reader);"
+        " also FOR UPDATE;, FOR UPDATE NOWAIT, FOR UPDATE SKIP LOCKED, FOR SHARE and 9 more"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "missed"),
+    [
+        ("match_pattern: '^SELECT.*FOR UPDATE$'", "FOR UPDATE;"),
+        ("match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE)'", "LOCK IN SHARE MODE"),
+        ("match_digest: '^SELECT.*(FOR UPDATE|LOCK IN SHARE MODE)'", "FOR SHARE"),
+        (
+            "match_pattern: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'",
+            r"SELECT c\nFROM t\nWHERE id=1\nFOR UPDATE",
+        ),
+    ],
+)
+def test_a_rule_for_locking_reads_that_misses_some(lint, pattern, missed):
+    rule = f"  - {{rule_id: 1, {pattern}, destination_hostgroup: 10, apply: true}}\n"
+    (found,) = lint(SPLIT + RULES + rule + READS, "PX301")
+    assert found.startswith("9: sends")
+    assert missed in found
+
+
+def test_lower_case_counts_where_a_rule_minds_it(lint):
+    exact = f"{{rule_id: 1, match_digest: {LOCKS}, re_modifiers: '', destination_hostgroup: 10"
+    (found,) = lint(SPLIT + RULES + f"  - {exact}, apply: true}}\n" + READS, "PX301")
+    assert "select c from t where id=1 for update" in found
+
+
+def test_a_rule_without_apply_decides_if_it_is_the_last(lint):
+    first = "  - {rule_id: 1, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: 10}\n"
+    (found,) = lint(SPLIT + RULES + first + READS, "PX301")
+    assert "`SELECT c FROM t WHERE id=1 FOR UPDATE`" in found
+
+
+def test_a_rule_for_one_table_is_tried_with_a_query_of_its_own(lint):
+    rule = "{rule_id: 5, match_digest: '^SELECT .* FROM orders', destination_hostgroup: 20}"
+    assert lint(SPLIT + RULES + f"  - {rule}\n", "PX301") == [
+        "5: sends `SELECT  c  FROM orders FOR UPDATE` of user app to hostgroup 20 (reader)"
+    ]
+    assert lint(SPLIT + RULES + TO_WRITER + f"  - {rule}\n", "PX301") == []
+
+
+def test_a_pattern_that_came_by_a_reference_is_not_shown(lint):
+    rule = "  - {rule_id: 5, match_digest: {env: APP}, destination_hostgroup: 20}\n"
+    assert lint(SPLIT + RULES + rule, "PX301") == lint(SPLIT + RULES + rule, "PX304") == []
+
+
+def test_a_rule_for_one_digest_is_no_rule_for_locking_reads(lint):
+    rule = "{rule_id: 5, match_digest: '^SELECT c FROM t WHERE id=\\?$', destination_hostgroup: 20}"
+    assert lint(SPLIT + RULES + f"  - {rule}\n", "PX301") == []
+
+
+def test_each_user_that_rules_name_is_tried(lint):
+    users = "  - {username: web, password: {env: APP}, default_hostgroup: writer}\n"
+    rules = "  - {rule_id: 5, username: web, match_digest: '^SELECT', destination_hostgroup: 20}\n"
+    (found,) = lint(SPLIT + users + RULES + rules, "PX301")
+    assert "of user web to" in found
+
+
+def test_each_schema_and_address_that_rules_name_is_tried(lint):
+    rules = (
+        "  - {rule_id: 5, schemaname: shop, match_digest: '^SELECT', destination_hostgroup: 20}\n"
+        "  - {rule_id: 6, client_addr: '10.0.%', match_digest: '^SELECT',"
+        " destination_hostgroup: 20}\n"
+    )
+    one, other = lint(SPLIT + RULES + rules, "PX301")
+    assert "of user app in schema shop to" in one
+    assert "of user app from 10.0.0.1 to" in other
+
+
+def test_a_session_behind_next_query_flagin_is_tried(lint):
+    rules = (
+        "  - {rule_id: 5, match_digest: '^SET', next_query_flagIN: 7}\n"
+        "  - {rule_id: 6, flagIN: 7, match_digest: '^SELECT', destination_hostgroup: 20}\n"
+    )
+    (found,) = lint(SPLIT + RULES + rules, "PX301")
+    assert found.startswith("6: ")
+    assert "with flagIN 7" in found
+
+
+def test_the_rule_that_leads_to_fast_routing_is_the_culprit(lint):
+    fast = """
+mysql_query_rules_fast_routing:
+  - {username: app, schemaname: shop, flagIN: 1, destination_hostgroup: 20}
+  - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 10}
+"""
+    rules = "  - {rule_id: 5, match_digest: '^SELECT', flagOUT: 1}\n"
+    (found,) = lint(SPLIT + fast + RULES + rules, "PX301")
+    assert found.startswith("5: sends `SELECT c FROM t WHERE id=1 FOR UPDATE` of user app in")
+
+
+def test_a_split_without_a_family_shows_by_its_writes(lint):
+    text = """
+version: 1
+mysql_users:
+  - {username: app, password: {env: APP}, default_hostgroup: 1}
+mysql_query_rules:
+  - {rule_id: 5, match_pattern: '^SELECT.*FOR UPDATE$', destination_hostgroup: 1, apply: true}
+  - {rule_id: 6, match_pattern: '^SELECT', destination_hostgroup: 2, apply: true}
+"""
+    (found,) = lint(text, "PX301")
+    assert found.startswith("6: sends `SELECT c FROM t WHERE id=1 FOR UPDATE;`")
+    one_place = text.replace("default_hostgroup: 1}", "default_hostgroup: 2}")
+    assert lint(one_place, "PX301") == []
+
+
+def test_two_names_for_the_same_servers_are_no_split(lint):
+    text = """
+version: 1
+mysql_users: [{username: app, password: {env: APP}, default_hostgroup: 1}]
+mysql_servers: [{hostgroup_id: 1, hostname: db1}, {hostgroup_id: 2, hostname: db1}]
+mysql_query_rules: [{rule_id: 6, match_digest: '^SELECT', destination_hostgroup: 2}]
+"""
+    assert lint(text, "PX301") == []
+
+
+def test_hostgroups_by_name_need_a_writer_beside_the_reader(lint):
+    text = """
+version: 1
+hostgroups: {%s: {id: 10}, reader: {id: 20}}
+mysql_users: [{username: app, password: {env: APP}, default_hostgroup: 20}]
+mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}]
+"""
+    assert len(lint(text % "writer", "PX305")) == 1
+    assert lint(text % "shop", "PX305") == []
+
+
+def test_a_user_who_only_reads_gets_a_note_and_nothing_else(lint):
+    report = "  - {username: report, password: {env: APP}, default_hostgroup: reader}\n"
+    rule = "  - {rule_id: 0, username: report, destination_hostgroup: reader, apply: true}\n"
+    for rules in (TO_WRITER + READS, rule + TO_WRITER + READS):
+        text = SPLIT + report + RULES + rules
+        assert lint(text, "PX301") == lint(text, "PX304") == []
+        (note,) = lint(text, "PX305")
+        assert "writes of user report go to hostgroup 20 (reader)" in note
+
+
+def test_a_query_that_is_answered_goes_nowhere(lint):
+    rule = "  - {rule_id: 1, match_digest: 'FOR UPDATE|SHARE', error_msg: no locks, apply: true}\n"
+    assert lint(SPLIT + RULES + rule + READS, "PX301") == []
+
+
+def test_lock_functions(lint):
+    (found,) = lint(SPLIT + RULES + TO_WRITER + READS, "PX302")
+    assert found.startswith("9: sends `SELECT GET_LOCK('nightly', 10)`")
+    assert "LAST_INSERT_ID" not in found
+    functions = r"GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT"
+    rule = f"  - {{rule_id: 1, match_digest: '({functions}) ?\\(', destination_hostgroup: 10"
+    assert lint(SPLIT + RULES + rule + ", apply: true}\n" + READS, "PX302") == []
+
+
+def test_what_may_write_is_said_only_of_a_split(lint):
+    assert len(lint(SPLIT + RULES + READS, "PX303")) == 1
+    assert lint(SPLIT + RULES + TO_WRITER, "PX303") == []
+
+
+def test_writes_that_an_unanchored_pattern_catches(lint):
+    rule = "  - {rule_id: 1, match_digest: 'SELECT', destination_hostgroup: 20, apply: true}\n"
+    (found,) = lint(SPLIT + RULES + rule, "PX304")
+    assert "`GRANT SELECT ON shop.* TO report`" in found
+    assert "INSERT ... SELECT" in found
+    assert lint(SPLIT + RULES + READS, "PX304") == []
+
+
+def test_writes_that_a_list_of_writes_forgets(lint):
+    rules = (
+        "  - {rule_id: 1, match_digest: '^(INSERT|UPDATE|DELETE)', destination_hostgroup: 10,"
+        " apply: true}\n"
+        "  - {rule_id: 2, destination_hostgroup: 20, apply: true}\n"
+    )
+    (found,) = lint(SPLIT + RULES + rules, "PX304")
+    assert found.startswith("2: sends `BEGIN` of user app to hostgroup 20 (reader); also REPLACE")
+
+
+def test_a_reader_as_default_hostgroup_beside_a_list_of_writes(lint):
+    text = SPLIT.replace("default_hostgroup: writer}", "default_hostgroup: reader}")
+    listed = (
+        "  - {rule_id: 1, match_digest: '^(INSERT|UPDATE|DELETE)', destination_hostgroup: 10}\n"
+    )
+    (found,) = lint(text + RULES + listed, "PX304")
+    assert found.startswith("app/1: sends `BEGIN` of user app to hostgroup 20 (reader); also")
+    # Where another user's transactions begin on the writer, this one is meant to read.
+    writing = "  - {username: web, password: {env: APP}, default_hostgroup: writer}\n"
+    assert lint(text + writing + RULES + listed, "PX304") == []
+    assert len(lint(text + writing + RULES + listed, "PX305")) == 1
+
+
+def test_a_rule_for_one_write(lint):
+    rule = "  - {rule_id: 1, match_digest: '^UPDATE visits', destination_hostgroup: 20}\n"
+    (found,) = lint(SPLIT + RULES + rule, "PX304")
+    assert found.startswith("1: sends `UPDATE visits` of user app to hostgroup 20 (reader)")
+
+
+def test_found_rows(lint):
+    rule = "  - {rule_id: 1, match_digest: '^SELECT%sFOUND_ROWS', destination_hostgroup: 10"
+    (found,) = lint(SPLIT + RULES + rule % " " + ", apply: true}\n" + READS, "PX306")
+    assert found.startswith("1: sends `SELECT FOUND_ROWS()` of user app to hostgroup 10 (writer)")
+    assert lint(SPLIT + RULES + rule % ".*" + ", apply: true}\n" + READS, "PX306") == []
+    assert lint(SPLIT + RULES + READS, "PX306") == []
+
+
+def test_transactions_that_part(lint):
+    loose = SPLIT.replace("{username: app,", "{username: app, transaction_persistent: false,")
+    (found,) = lint(loose + RULES + READS, "PX307")
+    assert found.startswith("app/1: transaction_persistent is 0")
+    assert lint(SPLIT + RULES + READS, "PX307") == []
+    everything = "  - {rule_id: 9, destination_hostgroup: 10, apply: true}\n"
+    assert lint(loose + RULES + everything, "PX307") == []
+
+
+def test_hostgroups_without_servers(lint):
+    rules = (
+        "  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 77}\n"
+        "  - {rule_id: 2, match_digest: '^INSERT', mirror_hostgroup: 78}\n"
+        "  - {rule_id: 3, match_digest: '^DROP', destination_hostgroup: 79, error_msg: never}\n"
+        "  - {rule_id: 4, match_digest: '^CALL', destination_hostgroup: 80, active: false}\n"
+    )
+    fast = "mysql_query_rules_fast_routing:\n" + "".join(
+        f"  - {{username: '', schemaname: s{n}, destination_hostgroup: 90}}\n" for n in range(3)
+    )
+    assert lint(SPLIT + fast + RULES + rules, "PX311") == [
+        "1: hostgroup 77 has no server",
+        "2: hostgroup 78 has no server",
+        "/s0/0: hostgroup 90 (and of 2 more rows) has no server",
+    ]
+
+
+def test_hostgroups_are_not_judged_where_servers_are_left_alone(lint):
+    text = "version: 1\n" + RULES + READS
+    assert lint(text, "PX311") == []
+    assert len(lint(text + "mysql_servers: []\n", "PX311")) == 1
+
+
+def test_a_family_serves_its_hostgroups(lint):
+    text = SPLIT.replace("  - {hostgroup_id: reader, hostname: db2}\n", "")
+    assert lint(text + RULES + READS, "PX311") == []
+
+
+def test_default_hostgroups_without_servers(lint):
+    users = "  - {username: %s, password: {env: APP}, default_hostgroup: 5}\n"
+    text = SPLIT + users % "web" + users % "etl"
+    assert lint(text, "PX312") == ["web/1: hostgroup 5 (and of 1 more row) has no server"]
+    rule = "  - {rule_id: 1, username: web, destination_hostgroup: 10, apply: true}\n"
+    assert lint(text + RULES + rule, "PX312") == ["etl/1: hostgroup 5 has no server"]
+
+
+def test_hostgroups_that_the_monitor_keeps(lint):
+    text = """
+version: 1
+mysql_galera_hostgroups:
+  - {writer_hostgroup: 1, backup_writer_hostgroup: 2, reader_hostgroup: 3, offline_hostgroup: 4}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: %s}
+"""
+    assert lint(text % 4, "PX313") == [
+        "1: hostgroup 4 is the offline_hostgroup of mysql_galera_hostgroups"
+    ]
+    assert lint(text % 2, "PX314") == [
+        "1: hostgroup 2 is the backup_writer_hostgroup of mysql_galera_hostgroups"
+    ]
+    assert lint(text % 3, "PX313") == lint(text % 3, "PX314") == []
+
+
+SHARDED = """
+version: 1
+hostgroups: {shard0: {id: 100}, shard1: {id: 101}}
+mysql_users: [{username: app, password: {env: APP}, default_hostgroup: shard0}]
+sharding:
+  - name: a
+    tables: "orders{1..12}"
+    hostgroups: [shard0, shard1]
+    assign: modulo
+    rule_ids: 100-199
+    username: app
+"""
+
+
+def test_sharding_sections_that_overlap(lint):
+    other = """
+  - name: b
+    tables: "orders{%s}"
+    hostgroups: [shard1, shard0]
+    assign: modulo
+    rule_ids: 200-299
+    username: app
+"""
+    found = lint(SHARDED + other % "12..20", "PX321")
+    assert found == [
+        "100: sends `SELECT c FROM orders12 WHERE id=1` of user app to hostgroup 100 (shard0),"
+        " before sharding b gets it"
+    ]
+    assert lint(SHARDED + other % "13..20", "PX321") == []
+
+
+def test_a_read_write_split_before_the_shards(lint):
+    rule = "  - {rule_id: %s, match_digest: '^SELECT', destination_hostgroup: 50, apply: true}\n"
+    (found, *_) = lint(SHARDED + RULES + rule % 1, "PX322")
+    assert found.startswith("1: sends `SELECT c FROM orders")
+    assert lint(SHARDED + RULES + rule % 900, "PX322") == []
+
+
+def test_a_split_before_sharded_schemas(lint):
+    text = """
+version: 1
+hostgroups: {shard0: {id: 100}, shard1: {id: 101}}
+sharding:
+  - {name: s, schemas: "tenant_{1..4}", hostgroups: [shard0, shard1], assign: modulo, username: app}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 50%s}
+"""
+    (found,) = lint(text % ", apply: true", "PX322")
+    assert "in schema tenant_" in found
+    assert lint(text % "", "PX322") == []
+
+
+def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setenv("APP", "sesame")
+    text = "version: 1\nmysql_users:\n"
+    rules, fast = [], ""
+    for n in range(12):
+        text += f"  - {{username: u{n}, password: {{env: APP}}, default_hostgroup: {n % 3}}}\n"
+        who = f"username: u{n}" if n % 4 else f"schemaname: s{n}"
+        lock = f"match_digest: 'FOR UPDATE{'$' * (n % 2)}', destination_hostgroup: {50 + n}"
+        rules += [f"{who}, {lock}, apply: true"] * (n % 5 > 0)
+        rules += [f"{who}, match_digest: '^SELECT', destination_hostgroup: {70 + n}, flagOUT: 1"]
+        rules += ["match_digest: '^INSERT', destination_hostgroup: 90"] * (n == 6)
+        fast += f"  - {{username: u{n}, schemaname: s{n}, flagIN: 1, destination_hostgroup: {n}}}\n"
+    text += "mysql_query_rules_fast_routing:\n" + fast + RULES
+    text += "".join(f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
+    project = load_project(Sources((write(tmp_path, text),)))
+    subject = Subject(configuration_of(project.desired))
+    asked = 0
+    for session in sessions(subject):
+        for probe in PROBES:
+            found = ask(subject, session, probe.query)
+            direct = subject.router.evaluate(session.request(probe.query))
+            assert (found.rule_id, found.matched_rules) == (direct.rule_id, direct.matched_rules)
+            assert found.destination_hostgroup == direct.destination_hostgroup
+            assert found.source is direct.source
+            asked += 1
+    assert asked > len(PROBES) * 12

@@ -1,0 +1,135 @@
+"""What a replay says of a digest, against the evaluation of the query that the digest was made of.
+
+A digest knows less than a query. So a replay may say that it cannot tell; what it does say has to
+be so for every query that the digest stands for.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from proxyctl.catalog import REFERENCE
+from proxyctl.configuration import Configuration, Held
+from proxyctl.digest import Digest
+from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.outcome import Kind, Outcome, is_own, kinds_of, outcome_of
+from proxyctl.replay.seen import SeenDigest
+from proxyctl.replay.sides import Sides
+from proxyctl.routing import Request, Route, Router
+from proxyctl.routing.of_configuration import router_of
+from tests.build import layout, rows
+from tests.routing_cases import random_case, rule
+from tests.routing_rig import ADDRESSES, FAST, RULES, USERS, VARIABLES, Case, Cells, Client
+
+PORTS = (6033, 6034)
+CASES = 60
+QUERIES = 25
+
+
+def configuration(case: Case) -> Configuration:
+    tables = {
+        name: Held(layout(name), rows(name, *cells))
+        for name, cells in (
+            (RULES, case.rules),
+            (FAST, case.fast_routing),
+            ("mysql_users", list(USERS)),
+        )
+    }
+    return Configuration(REFERENCE, tables, VARIABLES | case.variables)
+
+
+def changed(random: Random, case: Case) -> Case:
+    """The case after somebody edited its files."""
+    rules: list[Cells] = []
+    for cells in case.rules:
+        what = random.random()
+        if what < 0.1:
+            continue
+        if what < 0.25:
+            cells = {**cells, "destination_hostgroup": random.randrange(12)}
+        elif what < 0.3:
+            cells = rule(random, int(str(cells["rule_id"])), [], PORTS)
+        rules.append(cells)
+    if random.random() < 0.3:
+        rules.append(rule(random, 1000, [], PORTS))
+    variables = dict(case.variables)
+    if random.random() < 0.15:
+        variables["mysql-query_digests_lowercase"] = "true"
+    fast = case.fast_routing[: random.randint(0, 8)]
+    return Case(rules, case.queries, fast, variables)
+
+
+def request(client: Client, query: bytes, flag: int) -> Request:
+    place = client.interface
+    return Request(
+        query,
+        client.username,
+        client.schemaname or "",
+        client.client_addr,
+        ADDRESSES[place],
+        PORTS[place],
+        flag,
+    )
+
+
+def seen_of(router: Router, asked: Request, route: Route) -> SeenDigest | None:
+    """The row of the statistics that the query is counted in."""
+    made = route.final_digest
+    if not isinstance(made, Digest) or not made.certain:
+        return None
+    return SeenDigest(
+        hostgroup=-1 if route.destination_hostgroup is None else route.destination_hostgroup,
+        schemaname=router.schema_of(asked),
+        username=asked.username or "",
+        client_address="",
+        digest=made.hexadecimal,
+        digest_text=made.text[:2048].decode("utf-8", "surrogateescape"),
+        count_star=1,
+        first_seen=0,
+        last_seen=0,
+        sum_time=1,
+        min_time=1,
+        max_time=1,
+    )
+
+
+def truth(before: Route, after: Route) -> tuple[Outcome, Outcome, frozenset[Kind]]:
+    outcomes = [outcome_of(route, (), route.special) for route in (before, after)]
+    kinds = kinds_of(*outcomes)
+    if not kinds & {Kind.BLOCKED} and not outcomes[0].answer:
+        texts = [route.rewritten_query for route in (before, after)]
+        kinds |= {Kind.REWRITTEN} if texts[0] != texts[1] else set()
+    return outcomes[0], outcomes[1], kinds
+
+
+@pytest.mark.parametrize("number", range(CASES))
+def test_nothing_is_said_that_is_not_so(number: int) -> None:
+    random = Random(f"replay:{number}")
+    case = random_case(random, PORTS, queries=QUERIES)
+    case.variables.pop("mysql-query_digests_max_digest_length", None)
+    case.variables.pop("mysql-query_digests_keep_comment", None)
+    after = changed(random, case)
+    sides = Sides(configuration(case), configuration(after))
+    routers = router_of(sides.before), router_of(sides.after)
+    comparison = Comparison(sides, case.variables)
+    for client, query in case.queries:
+        asked = request(client, query, 0)
+        explained = [router.explain(asked) for router in routers]
+        if explained[0].hints or explained[1].hints:
+            continue  # no digest shows them
+        routes = [one.route for one in explained]
+        seen = seen_of(routers[0], asked, routes[0])
+        if seen is None:
+            continue
+        if is_own(comparison.facts(seen).special):
+            continue  # such as COMMIT; one that ProxySQL does not know for a blank goes unnoticed
+        verdict = comparison.verdict(seen)
+        _, _, kinds = truth(routes[0], routes[1])
+        if verdict.is_too_much:
+            continue
+        assert kinds <= verdict.certain | verdict.possible, (number, query, verdict, routes)
+        assert verdict.certain - {Kind.REWRITTEN} <= kinds, (number, query, verdict, routes)
+        if verdict.expected is not None and not routes[0].is_answered:
+            assert routes[0].destination_hostgroup in verdict.expected, (number, query, routes[0])

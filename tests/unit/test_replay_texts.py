@@ -1,0 +1,247 @@
+"""What a digest text of the statistics tells about the text that rules see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from proxyctl.catalog import REFERENCE, Value
+from proxyctl.configuration import Configuration, Held
+from proxyctl.digest import Digester, DigestOptions
+from proxyctl.regex import Engine, compile_pattern
+from proxyctl.replay.comparing import Comparison, Verdict
+from proxyctl.replay.outcome import Kind
+from proxyctl.replay.report import replay
+from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.replay.sides import Sides
+from proxyctl.replay.texts import (
+    is_of_other_options,
+    leads_on_to,
+    matches_anyhow,
+    never_begins,
+    words_of,
+)
+from tests.build import layout, rows
+
+Cells = Mapping[str, Value]
+APP = {"username": "app", "default_hostgroup": 1}
+LENGTH = "mysql-query_digests_max_digest_length"
+
+
+def configuration(*rules: Cells, **variables: str) -> Configuration:
+    values = {f"mysql-{name}": value for name, value in variables.items()}
+    tables = {"mysql_query_rules": rules, "mysql_users": (APP,)}
+    held = {name: Held(layout(name), rows(name, *cells)) for name, cells in tables.items()}
+    return Configuration(REFERENCE, held, values)
+
+
+def seen(query: str, *, hostgroup: int = 1, address: str = "", size: int = 2048) -> SeenDigest:
+    made = Digester(DigestOptions(max_digest_length=size)).digest(query)
+    text = made.text[:size].decode()
+    cells = (hostgroup, "shop", "app", address, made.hexadecimal, text)
+    return SeenDigest(*cells, 1, 0, 0, 1, 1, 1)
+
+
+def verdict(before: Configuration, after: Configuration, one: SeenDigest) -> Verdict:
+    return Comparison(Sides(before, after), before.variables).verdict(one)
+
+
+def rule(number: int, **cells: Value) -> dict[str, Value]:
+    return {"rule_id": number, "re_modifiers": "CASELESS", "apply": 1, **cells}
+
+
+def test_client_addr_is_not_known_without_tracking() -> None:
+    before, after = (
+        configuration(rule(1, client_addr="10.0.%", destination_hostgroup=hostgroup))
+        for hostgroup in (2, 3)
+    )
+    unknown = verdict(before, after, seen("SELECT 1"))
+    assert unknown.is_open
+    assert unknown.undecided == ((1, "client_addr"),)
+    assert verdict(before, after, seen("SELECT 1", address="10.0.7.1")).certain == {Kind.HOSTGROUP}
+    assert not verdict(before, after, seen("SELECT 1", address="10.1.7.1")).possible
+
+
+@pytest.mark.parametrize(("column", "value"), [("proxy_addr", "10.0.0.1"), ("proxy_port", 6033)])
+def test_what_the_client_connected_to_is_never_known(column: str, value: Value) -> None:
+    before = configuration()
+    after = configuration(rule(1, destination_hostgroup=2, **{column: value}))
+    assert verdict(before, after, seen("SELECT 1")).undecided == ((1, column),)
+
+
+def test_both_ways_lead_to_the_same_place() -> None:
+    first = rule(1, match_pattern="id = 1", destination_hostgroup=2)
+    before = configuration(first, rule(2, destination_hostgroup=3))
+    after = configuration({**first, "destination_hostgroup": 4}, rule(2, destination_hostgroup=4))
+    found = verdict(before, after, seen("SELECT 1"))
+    assert found.certain == {Kind.HOSTGROUP}
+    assert not found.possible
+    assert {one.hostgroup for one in found.before} == {2, 3}
+
+
+def test_a_rule_that_looks_for_any_query_needs_no_query() -> None:
+    after = configuration(rule(1, match_pattern=".*", destination_hostgroup=2))
+    assert verdict(configuration(), after, seen("SELECT 1")).certain == {Kind.HOSTGROUP}
+
+
+def test_a_session_that_next_query_flag_in_may_have_moved() -> None:
+    sets = rule(1, match_digest="^CALL", next_query_flagIN=7, apply=0)
+    before = configuration(sets)
+    after = configuration(sets, rule(2, flagIN=7, destination_hostgroup=2))
+    found = verdict(before, after, seen("SELECT 1"))
+    assert found.is_open
+    assert (1, "next_query_flagIN") in found.undecided
+
+
+def test_a_draw_by_weight_cannot_be_told() -> None:
+    ways = '{"flagOUTs":[{"id":1,"weight":1},{"id":2,"weight":1}]}'
+    rules = [rule(1, attributes=ways, apply=0), rule(2, flagIN=1, destination_hostgroup=2)]
+    before = configuration(*rules)
+    after = configuration(*rules, rule(3, flagIN=2, destination_hostgroup=3))
+    found = verdict(before, after, seen("SELECT 1"))
+    assert found.is_open
+    assert found.undecided == ((1, "flagOUT"),)
+
+
+def test_a_digest_that_a_rule_may_have_made_of_another_query() -> None:
+    rewrites = rule(1, match_pattern="^SELECT a", replace_pattern="SELECT b", apply=0)
+    before = configuration(rewrites, rule(2, match_digest="^SELECT b", destination_hostgroup=2))
+    after = configuration(rewrites, rule(2, match_digest="^SELECT b", destination_hostgroup=3))
+    found = verdict(before, after, seen("SELECT b FROM t"))
+    assert found.is_open
+    assert (1, "replace_pattern") in found.undecided
+    untouched = verdict(before, after, seen("SELECT c FROM t"))
+    assert not untouched.certain | untouched.possible
+
+
+def test_a_text_that_was_cut_may_go_on_in_any_way() -> None:
+    variables = {"query_digests_max_digest_length": "16"}
+    before = configuration(**variables)
+    one = seen("SELECT name FROM users WHERE id = 1", size=16)
+
+    def after(pattern: str) -> Verdict:
+        made = configuration(rule(1, match_digest=pattern, destination_hostgroup=2), **variables)
+        return verdict(before, made, one)
+
+    assert after("^SELECT").certain == {Kind.HOSTGROUP}
+    assert after("users").is_open
+    assert after("^SELECT.*FROM$").is_open
+    assert not after("^INSERT.*users").possible
+
+
+def test_digests_of_other_options_are_not_what_rules_see_now() -> None:
+    lower = configuration(query_digests_lowercase="true")
+    after = configuration(
+        rule(1, match_digest="FROM t", destination_hostgroup=2), query_digests_lowercase="true"
+    )
+    assert verdict(lower, after, seen("SELECT a FROM t")).is_open
+    assert verdict(lower, after, seen("select a from t")).certain == {Kind.HOSTGROUP}
+
+
+def test_files_that_change_how_digests_are_made() -> None:
+    same = {"match_digest": "FROM t", "re_modifiers": None, "destination_hostgroup": 2}
+    before = configuration(rule(1, **same))
+    after = configuration(rule(1, **same), query_digests_lowercase="true")
+    assert verdict(before, after, seen("SELECT a FROM t")).certain == {Kind.HOSTGROUP}
+    off = configuration(rule(1, **same), query_digests="false")
+    assert verdict(before, off, seen("SELECT a FROM u")).certain == {Kind.HOSTGROUP}
+
+
+@pytest.mark.parametrize("text", ["COMMIT", "SET NAMES utf8mb4", "USE shop", "SHOW WARNINGS"])
+def test_what_proxysql_answers_by_itself_stays(text: str) -> None:
+    after = configuration(rule(1, destination_hostgroup=2))
+    assert verdict(configuration(), after, seen(text)).certain == frozenset()
+
+
+def test_more_open_questions_than_can_be_followed() -> None:
+    many = [
+        rule(number, match_pattern=f"id = {number}", destination_hostgroup=number % 9, apply=0)
+        for number in range(1, 40)
+    ]
+    before = configuration(*many)
+    same = verdict(before, before, seen("SELECT 1"))
+    assert (same.certain, same.possible, same.is_too_much) == (frozenset(), frozenset(), False)
+    other = configuration(*many, rule(50, match_digest="^SELECT", destination_hostgroup=9))
+    assert verdict(before, other, seen("SELECT 1")).is_too_much
+    assert not verdict(before, other, seen("UPDATE t SET a=1")).is_open
+
+
+def test_a_report_adds_up() -> None:
+    before = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=2))
+    after = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=3))
+    table = [seen("SELECT 1", hostgroup=2), seen("UPDATE t SET a=1"), seen("SELECT a", hostgroup=5)]
+    found = replay(DigestTable("x", "x", "2.7.1", 0, table), Sides(before, after))
+    assert (found.total.digests, found.changed.digests, found.unchanged.digests) == (3, 2, 1)
+    assert found.elsewhere.digests == 1
+    assert [(flow.before, flow.after) for flow in found.flows] == [(2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("replacement", "words"),
+    [
+        (r"DISTINCT\1", (b"distinct",)),
+        (r"\1 LIMIT 10", (b"limit",)),
+        (r"SELECT 'a b' /* by rule */ FROM t1", (b"select", b"from", b"t")),
+        (r"\1", ()),
+        ("", ()),
+    ],
+)
+def test_words_that_a_replacement_leaves(replacement: str, words: tuple[bytes, ...]) -> None:
+    assert words_of(replacement.encode()) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        (b"SELECT a FROM t1", {}, False),
+        (b"SELECT a FROM t1", {"lowercase": True}, True),
+        (b"SELECT a FROM t1", {"no_digits": True}, True),
+        (b"SELECT NULL", {"replace_null": True}, True),
+        (b"IN (?,?,?,...)", {}, False),
+        (b"IN (?,?,?,...)", {"grouping_limit": 5}, True),
+        (b"IN (?,?,?,?,?,...)", {}, True),
+    ],
+)
+def test_under_which_options_a_text_was_made(
+    text: bytes, options: dict[str, bool | int], expected: bool
+) -> None:
+    made = DigestOptions(**options)  # type: ignore[arg-type]
+    assert is_of_other_options(text, made, Digester(made), is_cut=False) is expected
+
+
+def test_digesting_again_gives_what_stricter_options_give() -> None:
+    plain, lower = DigestOptions(), DigestOptions(lowercase=True)
+    assert leads_on_to(plain, lower)
+    assert not leads_on_to(lower, plain)
+    assert not leads_on_to(plain, DigestOptions(grouping_limit=9))
+    assert not leads_on_to(plain, DigestOptions(keep_comment=True))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        (b"^SELECT", b"SELECT a", True),
+        (b"a$", b"SELECT a", False),
+        (rb"\ba\b", b"SELECT a", False),
+        (rb"\bSELECT\b", b"SELECT a", True),
+        (b"a(?! b)", b"SELECT a", False),
+    ],
+)
+def test_what_matches_however_a_text_goes_on(pattern: bytes, text: bytes, expected: bool) -> None:
+    compiled = compile_pattern(pattern, Engine.PCRE)
+    assert matches_anyhow(compiled, pattern, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (b"^INSERT", True),
+        (b"^select", False),
+        (b"INSERT", False),
+        (b"^INSERT|SELECT", False),
+        (b"^SELECTS?", False),
+    ],
+)
+def test_patterns_that_ask_for_another_first_word(pattern: bytes, expected: bool) -> None:
+    assert never_begins(pattern, b"SELECT a") is expected
