@@ -111,14 +111,14 @@ def _replayed(
 ) -> tuple[Plan, Report]:
     """Return the plan, and what becomes of the digests."""
     from proxyctl.admin.digests import read_digests
-    from proxyctl.cli.progress import Progress
+    from proxyctl.cli.progress import progress
     from proxyctl.replay.report import replay
     from proxyctl.workflow import plan_with_sides
 
     found, sides = plan_with_sides(client, parsed, options)
     table = read_digests(client)
-    with Progress("replay", len(table.rows), "digests") as progress:
-        return found, replay(table, sides, limit=_LISTED, progress=progress)
+    with progress("replaying digests", len(table.rows)) as tell:
+        return found, replay(table, sides, limit=_LISTED, progress=tell)
 
 
 _LISTED = 5

@@ -44,7 +44,7 @@ def replay(
     """Show what the files would change for the queries that the instance has seen."""
     from proxyctl.admin.digests import read_digests
     from proxyctl.cli.connection import opened
-    from proxyctl.cli.progress import Progress
+    from proxyctl.cli.progress import progress
     from proxyctl.formats.digest_file import read_digest_file
     from proxyctl.render.replay_machine import replay_json
     from proxyctl.render.replay_text import replay_text
@@ -58,8 +58,8 @@ def replay(
             table = read_digests(client)
     if save:
         _save(table, Path(save))
-    with Progress("replay", len(table.rows), "digests") as progress:
-        report = replayed(table, change.sides, limit=limit, progress=progress)
+    with progress("replaying digests", len(table.rows)) as tell:
+        report = replayed(table, change.sides, limit=limit, progress=tell)
     if format is TextFormat.JSON:
         write(replay_json(report, change.moves))
     else:

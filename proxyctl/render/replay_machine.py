@@ -6,21 +6,13 @@ import json
 from collections.abc import Sequence
 
 from proxyctl.plan import Plan, ShardMove
+from proxyctl.render.explain_machine import SOURCES
 from proxyctl.render.plan_machine import FORMAT as PLAN_FORMAT
 from proxyctl.render.plan_machine import plan_object
 from proxyctl.replay.outcome import Kind, Outcome
 from proxyctl.replay.report import Entry, Report, Tally
-from proxyctl.routing import Source
 
 FORMAT = 1
-
-_SOURCES = {
-    Source.RULE: "rule",
-    Source.FAST_ROUTING: "fast_routing",
-    Source.HINT: "hint",
-    Source.DEFAULT_HOSTGROUP: "default_hostgroup",
-    Source.NOTHING: None,
-}
 
 
 def replay_json(report: Report, moves: Sequence[ShardMove]) -> str:
@@ -113,7 +105,7 @@ def _outcome(outcome: Outcome) -> dict[str, object]:
     column, text = outcome.answer or ("", None)
     return {
         "hostgroup": outcome.hostgroup,
-        "by": _SOURCES[outcome.source],
+        "by": SOURCES[outcome.source],
         "rule_id": outcome.rule_id,
         "cache_ttl": outcome.cache_ttl,
         "rewritten": bool(outcome.rewriting),
