@@ -23,7 +23,7 @@ from proxyctl.catalog.variables import (
     Variable,
     VariableKind,
 )
-from proxyctl.cli.app import build
+from proxyctl.cli.app import build, commands_of
 from proxyctl.config.models import section_adapter
 from proxyctl.config.row_models import expected
 from proxyctl.config.sections import SPECIAL
@@ -87,7 +87,7 @@ def _cell(text: str) -> str:
 def _commands() -> Iterator[str]:
     yield from _head("Commands", notes.COMMANDS)
     shared: dict[str, list[Any]] = {}
-    for name, command in build().commands.items():
+    for name, command in commands_of(build()).items():
         arguments = [p for p in command.params if p.param_type_name == "argument"]
         groups: dict[str | None, list[Any]] = {}
         for parameter in command.params:

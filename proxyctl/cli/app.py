@@ -14,7 +14,20 @@ _HELP = ["-h", "--help"]
 
 def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between its versions
     """Return the command line, ready to be called with a list of arguments."""
-    from proxyctl.cli import apply, explain, export, files, lint, plan, replay, sandbox, test
+    from proxyctl.cli import (
+        apply,
+        digest,
+        explain,
+        export,
+        files,
+        lint,
+        live,
+        plan,
+        replay,
+        rules,
+        sandbox,
+        test,
+    )
 
     app = typer.Typer(
         name="proxyctl",
@@ -42,11 +55,27 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     explain.register(app)
     test.register(app)
     replay.register(app)
+    digest.register(app)
+    rules.register(app)
+    live.register(app)
     sandbox.register(app)
     built: Any = typer.main.get_command(app)
-    for one in (built, *built.commands.values()):
+    groups = [one for one in built.commands.values() if hasattr(one, "commands")]
+    for one in (built, *groups, *commands_of(built).values()):
         _say_what_options_take(one)
     return built
+
+
+def commands_of(built: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Return every command by its words: `plan`, `digest top`."""
+    found: dict[str, Any] = {}
+    for name, command in built.commands.items():
+        if hasattr(command, "commands"):
+            inner = commands_of(command)
+            found |= {f"{name} {word}": one for word, one in inner.items()}
+        else:
+            found[name] = command
+    return found
 
 
 def _say_what_options_take(command: Any) -> None:  # noqa: ANN401 - as above

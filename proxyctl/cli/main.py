@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
         report_error(error, as_json=as_json)
         return error.exit_code
     except WrongCommandLine as error:
-        if not arguments:
+        if type(error).__name__ == "NoArgsIsHelpError":
             error.show()  # type: ignore[attr-defined]  # the help
         else:
             report_error(usage_error(error, arguments), as_json=as_json)

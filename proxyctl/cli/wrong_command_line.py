@@ -20,13 +20,16 @@ _EXTRA = re.compile(r"extra argument\S* \((.+)\)$")
 
 def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401 - see above
     """Return Typer's complaint about `arguments` as ours: what is wrong, and what to do."""
-    word = next((one for one in arguments if not one.startswith("-")), "")
+    words = [one for one in arguments if not one.startswith("-")]
+    word = words[0] if words else ""
     context = error.ctx
     path = context.command_path if context is not None else f"proxyctl {word}"
     see = f"{path} --help shows how it is called"
     match type(error).__name__:
-        case "UsageError" | "NoSuchCommand" if context is not None and context.parent is None:
-            return _no_such_command(word, context.command.commands)
+        case "UsageError" | "NoSuchCommand" if hasattr(context and context.command, "commands"):
+            # A group of commands has its own name before the one that is not there.
+            said = words[1:] if context.parent is not None else words
+            return _no_such_command(said[0] if said else "", context.command.commands)
         case "UsageError" if extra := _EXTRA.search(error.message):
             if "--file" in _options(context):
                 see = f"files are named with -f: {path} -f {extra[1].replace(' ', ' -f ')}"

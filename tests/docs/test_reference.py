@@ -7,7 +7,7 @@ import pytest
 from docs.generate import FOLDER, pages
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.cli.app import build
+from proxyctl.cli.app import build, commands_of
 
 PAGES = pages()
 
@@ -19,7 +19,7 @@ def test_the_page_is_fresh(name: str) -> None:
 
 def test_every_command_and_option_is_there() -> None:
     page = PAGES["commands.md"]
-    for name, command in build().commands.items():
+    for name, command in commands_of(build()).items():
         assert f"## {name}\n" in page
         for parameter in command.params:
             assert all(option in page for option in parameter.opts if option.startswith("-"))

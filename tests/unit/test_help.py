@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from proxyctl.cli.app import build
+from proxyctl.cli.app import build, commands_of
 from tests.cli import proxyctl
 
-COMMANDS = sorted(build().commands)
+COMMANDS = sorted(commands_of(build()))
 
 
 @pytest.fixture(params=["80", "100"])
@@ -25,7 +25,7 @@ def _width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.usefixtures("_width")
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> None:
-    done = proxyctl(*filter(None, [command]), "--help")
+    done = proxyctl(*command.split(), "--help")
     assert done.code == 0
     assert not re.search(r"<bool>|BOOLEAN|<int|<float|INTEGER|FLOAT", done.out)
     for choices in re.findall(r"[a-z]+\|[a-z|]+", done.out):

@@ -1,0 +1,1 @@
+"""Digest statistics: what they say, and what would help. Pure."""
