@@ -10,9 +10,12 @@ from pathlib import Path
 
 from proxyctl.errors import ProxyctlError, RefusedError, UsageError
 
+_MARK = "proxyctl.yaml"
+"""The file that makes a folder a starter. Others hold what commands need, such as the report's."""
 
-def starters_folder() -> Path:
-    """Return the folder that holds one folder a starter."""
+
+def templates_folder() -> Path:
+    """Return the folder templates/: a folder a starter, and the templates of commands."""
     package = Path(__file__).parent
     for folder in (package / "templates", package.parent / "templates"):
         if folder.is_dir():
@@ -22,7 +25,7 @@ def starters_folder() -> Path:
 
 def starter_names() -> list[str]:
     """Return the names that `init --template` takes."""
-    return sorted(folder.name for folder in starters_folder().iterdir() if folder.is_dir())
+    return sorted(mark.parent.name for mark in templates_folder().glob(f"*/{_MARK}"))
 
 
 def copy_starter(name: str, target: Path) -> list[Path]:
@@ -38,7 +41,7 @@ def copy_starter(name: str, target: Path) -> list[Path]:
     for path in (target, *target.parents):
         if path.exists() and not path.is_dir():
             raise ProxyctlError(f"{path}: this is a file, and init writes into a folder")
-    source = starters_folder() / name
+    source = templates_folder() / name
     files = sorted(path for path in source.rglob("*") if path.is_file())
     taken = [
         str(target / f.relative_to(source))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -143,21 +143,62 @@ class AdminClient:
     def _run(
         self, sql: str, masked: Callable[[], str]
     ) -> tuple[list[tuple[bytes | None, ...]], int]:
-        from pymysql import err
-
         if self._connection is None:
             raise ConnectionLostError(f"{self.address}: the connection is closed")
         if self._trace:
             self._trace(masked())
+        with self._translating(masked), self._connection.cursor() as cursor:
+            # Encoded here: not every PyMySQL lets surrogate escapes through. It takes bytes as they
+            # are, which its types do not say.
+            count = cursor.execute(sql.encode("utf-8", "surrogateescape"))
+            rows = list(cursor.fetchall()) if cursor.description else []
+        return rows, count
+
+    @contextmanager
+    def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
+        """Yield the rows of one statement as they arrive, without holding them.
+
+        Who leaves before the last one has closed the connection: the rest would have to be read
+        first. Raises: as `execute`.
+        """
+        from pymysql.cursors import SSCursor
+
+        # Any: the types of PyMySQL leave out what is needed to give an answer up.
+        connection: Any = self._connection
+        if connection is None:
+            raise ConnectionLostError(f"{self.address}: the connection is closed")
+        if self._trace:
+            self._trace(mask_literals(sql))
+        cursor: Any = connection.cursor(SSCursor)
+        is_done = False
+
+        def rows() -> Iterator[tuple[bytes | None, ...]]:
+            nonlocal is_done
+            with self._translating(lambda: mask_literals(sql)):
+                while (row := cursor.fetchone()) is not None:
+                    yield row
+            is_done = True
+
         try:
-            with self._connection.cursor() as cursor:
-                # Encoded here: not every PyMySQL lets surrogate escapes through. It takes bytes as
-                # they are, which its types do not say.
-                count = cursor.execute(sql.encode("utf-8", "surrogateescape"))
-                rows = list(cursor.fetchall()) if cursor.description else []
+            with self._translating(lambda: mask_literals(sql)):
+                cursor.execute(sql)
+            yield rows()
+        finally:
+            if not is_done:
+                # Cursor and answer would read to the end: there must be none.
+                if cursor._result is not None:
+                    cursor._result.unbuffered_active = False
+                self.close()
+            cursor.connection = None
+
+    @contextmanager
+    def _translating(self, masked: Callable[[], str]) -> Iterator[None]:
+        from pymysql import err
+
+        try:
+            yield
         except (err.Error, OSError, ssl.SSLError) as error:
             raise self._translated(error, masked()) from error
-        return rows, count
 
     def _translated(self, error: Exception, masked: str) -> InstanceError:
         from pymysql import err

@@ -7,11 +7,13 @@ The table with `_reset` behind its name is never named: to read that one is to c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.digest.options import PREFIX
+from proxyctl.admin.digest_size import read_digest_variables
+from proxyctl.digests.diff_snapshot import Snapshot
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.replay.seen import DigestTable, SeenDigest
 
@@ -20,6 +22,7 @@ _GROUP = 1_000
 """Rows of one JSON text. A digest text has 2 KB by default and 1 MB at most."""
 
 _SINCE_2_0_6 = ("sum_rows_affected", "sum_rows_sent")
+_Record = tuple[bytes | None, ...]
 
 
 class JsonRows:
@@ -34,48 +37,100 @@ class JsonRows:
 
     def __iter__(self) -> Iterator[SeenDigest]:
         for group in self._groups:
-            for row in _rows(group):
-                yield SeenDigest(*row)
+            yield from _rows(group)
 
 
 def read_digests(client: AdminClient) -> DigestTable:
-    """Return all digests that the instance has seen.
+    """Return all digests that the instance has seen, to be gone through more than once.
 
     Raises: InstanceError, also where ProxySQL keeps back rows.
     """
-    variables = client.query(
-        "SELECT variable_name, variable_value FROM runtime_global_variables"
-        f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'"
-    )
-    groups, count, taken_at = _read(client)
+    variables = read_digest_variables(client)
+    with _groups(client) as (count, taken_at, groups):
+        rows = JsonRows(list(groups), count)
     return DigestTable(
         name=client.login.name or client.address,
         address=client.address,
         version=client.version_text,
         taken_at=taken_at,
-        rows=JsonRows(groups, count),
-        variables={str(name): str(value) for name, value in variables},
+        rows=rows,
+        variables=variables,
     )
 
 
-def _read(client: AdminClient) -> tuple[list[bytes], int, int]:
+@contextmanager
+def streamed_digests(client: AdminClient) -> Iterator[Snapshot]:
+    """Yield all digests that the instance has seen; the rows come as they are read.
+
+    Some thousand of them are held at a time. Whoever leaves before the last row has closed the
+    connection. Raises: InstanceError; its rows too, also where ProxySQL keeps back some.
+    """
+    variables, started_at = read_digest_variables(client), _started_at(client)
+    with _groups(client) as (count, taken_at, groups):
+        yield Snapshot(
+            name=client.login.name or client.address,
+            address=client.address,
+            version=client.version_text,
+            taken_at=taken_at,
+            uptime=None if started_at is None else max(taken_at - started_at, 0),
+            count=count,
+            rows=(row for group in groups for row in _rows(group)),
+            variables=variables,
+        )
+
+
+def _started_at(client: AdminClient) -> int | None:
+    """Return when ProxySQL was started, in unix seconds of its clock; None where it says not.
+
+    Asked before the table, which takes its time: so the clock has to be read with it.
+    """
+    rows = client.query(
+        "SELECT Variable_Value, strftime('%s','now') FROM stats_mysql_global"
+        " WHERE Variable_Name='ProxySQL_Uptime'"
+    )
+    uptime, now = rows[0] if rows else (None, None)
+    if not uptime or not now or not uptime.isdecimal() or uptime == "0":
+        return None
+    return int(now) - int(uptime)
+
+
+@contextmanager
+def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
+    """Yield how many digests there are, when that was, and JSON lists of them."""
     has_rows = client.version >= (2, 0, 6)
     columns = ",".join(name for name in SeenDigest._fields if has_rows or name not in _SINCE_2_0_6)
     if not _makes_json(client):
         answer = client.raw(f"SELECT {columns} FROM {_TABLE}")
-        return [_as_json(answer)], len(answer), _now(client)
-    answer = client.raw(
-        f"SELECT count(*), json_group_array(json_array({columns})) FROM {_TABLE}"
-        f" GROUP BY rowid/{_GROUP} UNION ALL"
-        f" SELECT (SELECT count(*) FROM {_TABLE}), strftime('%s','now')"
+        yield len(answer), _now(client), _as_json(answer)
+        return
+    # The count comes first, so that a file can begin with it.
+    sql = (
+        f"SELECT (SELECT count(*) FROM {_TABLE}), strftime('%s','now') UNION ALL"
+        f" SELECT count(*), json_group_array(json_array({columns})) FROM {_TABLE}"
+        f" GROUP BY rowid/{_GROUP}"
     )
-    *groups, (total, now) = answer or [(None, None)]
-    if total is None or sum(int(count or 0) for count, _ in groups) != int(total):
-        raise InstanceError(
-            f"{client.address}: {_TABLE}: ProxySQL answered with a part of the rows only",
-            hint="its memory may be short; try again",
-        )
-    return [text for _, text in groups if text is not None], int(total), int(now or 0)
+    with client.stream(sql) as records:
+        total, now = next(records, (None, None))
+        if total is None or now is None:
+            raise _incomplete(client)
+        yield int(total), int(now), _whole(client, int(total), records)
+
+
+def _whole(client: AdminClient, total: int, records: Iterable[_Record]) -> Iterator[bytes]:
+    found = 0
+    for count, group in records:
+        if group is not None:
+            found += int(count or 0)
+            yield group
+    if found != total:
+        raise _incomplete(client)
+
+
+def _incomplete(client: AdminClient) -> InstanceError:
+    return InstanceError(
+        f"{client.address}: {_TABLE}: ProxySQL answered with a part of the rows only",
+        hint="its memory may be short; try again",
+    )
 
 
 def _makes_json(client: AdminClient) -> bool:
@@ -96,20 +151,21 @@ def _now(client: AdminClient) -> int:
 _TEXTS = frozenset({"schemaname", "username", "client_address", "digest", "digest_text"})
 
 
-def _as_json(answer: Sequence[tuple[bytes | None, ...]]) -> bytes:
-    """Return rows of the text protocol as the JSON that other ProxySQLs make themselves."""
+def _as_json(answer: Sequence[_Record]) -> Iterator[bytes]:
+    """Yield rows of the text protocol as the JSON that other ProxySQLs make themselves."""
     is_text = [name in _TEXTS for name in SeenDigest._fields]
-    rows = [
-        [
-            (cell or b"").decode("utf-8", "surrogateescape") if text else int(cell or 0)
-            for cell, text in zip(row, is_text, strict=False)
+    for start in range(0, len(answer), _GROUP):
+        rows = [
+            [
+                (cell or b"").decode("utf-8", "surrogateescape") if text else int(cell or 0)
+                for cell, text in zip(row, is_text, strict=False)
+            ]
+            for row in answer[start : start + _GROUP]
         ]
-        for row in answer
-    ]
-    return json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        yield json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogateescape")
 
 
-def _rows(text: bytes) -> list[list[Any]]:
+def _rows(text: bytes) -> Iterator[SeenDigest]:
     import orjson
 
     try:
@@ -117,4 +173,5 @@ def _rows(text: bytes) -> list[list[Any]]:
     except orjson.JSONDecodeError:
         # Text that is not UTF-8: keep its bytes as surrogate escapes.
         rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
-    return rows
+    for row in rows:
+        yield SeenDigest(*row)

@@ -21,7 +21,6 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
         export,
         files,
         lint,
-        live,
         plan,
         replay,
         rules,
@@ -57,7 +56,6 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     replay.register(app)
     digest.register(app)
     rules.register(app)
-    live.register(app)
     sandbox.register(app)
     built: Any = typer.main.get_command(app)
     groups = [one for one in built.commands.values() if hasattr(one, "commands")]

@@ -7,11 +7,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ExitCode, InternalError
 from proxyctl.sandbox import Sandbox
+from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 
 _TEMPLATE = "read-write-split"
 _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"}
@@ -38,6 +40,9 @@ def run_demo() -> int:
         tour.run("drift", "-f", "config", expect=ExitCode.DIFFERENCES)
         tour.say("The running configuration as our files:")
         tour.run("export", expect=ExitCode.DONE)
+        sandbox.stats[DIGESTS] = recorded_digests(time.time())
+        tour.say("Some traffic later: which queries take the time?")
+        tour.run("digest", "top", "--limit", "5", expect=ExitCode.DONE)
     write("Done. Next: docs/tutorial.md\n")
     return ExitCode.DONE
 

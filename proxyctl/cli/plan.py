@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,6 @@ from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
     PlanFormat,
-    TextFormat,
     command,
 )
 from proxyctl.cli.output import say, style, write, write_file
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from proxyctl.plan import Plan
     from proxyctl.replay.report import Report
     from proxyctl.workflow import PlanOptions
+
+
+class DriftFormat(StrEnum):
+    """How drift is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    PROMETHEUS = "prometheus"
 
 
 def register(app: typer.Typer) -> None:
@@ -92,18 +100,32 @@ def drift(
         list[str] | None,
         typer.Option("--only", metavar="NAME", help="As for plan.", autocompletion=tables),
     ] = None,
-    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
+    format: Annotated[
+        DriftFormat, typer.Option("--format", help="How to write.")
+    ] = DriftFormat.TEXT,
 ) -> int:
     """Say what differs from the files, in which layer, and who could have moved it (exit 2)."""
     from proxyctl.cli.connection import opened
-    from proxyctl.render.drift_text import drift_text
-    from proxyctl.render.plan_machine import plan_json
     from proxyctl.workflow import PlanOptions, plan_files
 
     with opened(files, connection) as (client, parsed):
         found = plan_files(client, parsed, PlanOptions(only=tuple(only or ())))
-    write(plan_json([found]) if format is TextFormat.JSON else drift_text(found, style()))
+    write(_drift_output(found, format))
     return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
+
+
+def _drift_output(found: Plan, format: DriftFormat) -> str:
+    from proxyctl.render.drift_text import drift_text
+    from proxyctl.render.plan_machine import plan_json
+    from proxyctl.render.prometheus import drift_prometheus
+
+    match format:
+        case DriftFormat.TEXT:
+            return drift_text(found, style())
+        case DriftFormat.JSON:
+            return plan_json([found])
+        case DriftFormat.PROMETHEUS:
+            return drift_prometheus(found)
 
 
 def _replayed(

@@ -1,9 +1,49 @@
-"""The command rules."""
+"""The command rules: how often query rules are hit."""
 
 from __future__ import annotations
 
+import time
+from typing import Annotated
+
 import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
+from proxyctl.cli.output import say, style, write
+from proxyctl.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
+    command(app, "rules")(rules)
+
+
+def rules(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="Look twice, so far apart, and add hits a second; the share is that in between.",
+        ),
+    ] = None,
+    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
+) -> int:
+    """Show hits of the query rules in force, and the rules that nothing has hit."""
+    from proxyctl.admin.rule_hits import read_rule_hits
+    from proxyctl.cli.connection import connected
+    from proxyctl.digests.rules_hits import rule_report
+    from proxyctl.render.rules_text import rules_json, rules_text
+
+    with connected(files, connection) as client:
+        earlier = None
+        sample = read_rule_hits(client)
+        if interval is not None:
+            say(f"waiting {interval:g} s for a second look")
+            time.sleep(interval)
+            earlier, sample = sample, read_rule_hits(client)
+        name = client.login.name or client.address
+        report = rule_report(name, client.address, client.version_text, sample, earlier)
+    write(rules_json(report) if format is TextFormat.JSON else rules_text(report, style()))
+    return ExitCode.DONE

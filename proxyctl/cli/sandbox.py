@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ def sandbox(
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
     from proxyctl.cli.files import chosen_version
     from proxyctl.sandbox import Sandbox
+    from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
     from proxyctl.sandbox.starting import address
 
     chosen_version(proxysql_version)
@@ -41,6 +43,7 @@ def sandbox(
         say(f"ProxySQL {proxysql_version} sandbox on {address(host, found)}; ctrl-c ends it")
 
     served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
+    served.stats[DIGESTS] = recorded_digests(time.time())
     try:
         served.serve_forever(host, port, ready)
     except KeyboardInterrupt:

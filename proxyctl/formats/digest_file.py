@@ -4,35 +4,72 @@
     [10,"shop","app","","0x3EF2C4DB4D1A4E21","SELECT ?",7,...]
     ...
 
-It is JSON lines, so that a million digests are read and written one after the other. A digest is a
-list in the order of `columns`, which are those of stats_mysql_query_digest: a reader takes those it
-knows. `count` tells a file that was cut short. Units: `taken_at` in unix seconds of the instance's
-clock; the columns as in ProxySQL.
+It is JSON lines, so that a million digests are read and written one after the other; plain, or
+compressed with gzip, which its first bytes tell. A digest is a list in the order of `columns`,
+which are those of stats_mysql_query_digest: a reader takes those it knows. `count` tells a file
+that was cut short. Units: `taken_at` in unix seconds of the instance's clock, `uptime`, which may
+be missing, in seconds; the columns as in ProxySQL.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, get_type_hints
+from typing import IO, Any, cast, get_type_hints
+
+import orjson
 
 from proxyctl import __version__
+from proxyctl.digests.diff_snapshot import Snapshot
 from proxyctl.errors import ProxyctlError
 from proxyctl.replay.seen import DigestTable, SeenDigest
 
 KIND = "proxyctl digests"
 FORMAT = 1
-_HINT = "make one with: proxyctl replay --save FILE"
-_NEEDED = SeenDigest._fields[: -len(SeenDigest._field_defaults)]
+_HINT = "make one with: proxyctl digest snapshot -o FILE"
+_COLUMNS = SeenDigest._fields
+_NEEDED = _COLUMNS[: -len(SeenDigest._field_defaults)]
+_GZIP = b"\x1f\x8b"
+_LEVEL = 1
+"""The lowest: a third larger than the default, and many times as fast."""
+_LONGEST_HEADER = 1 << 20
+_BATCH = 1_000
 
 
-def lines(table: DigestTable) -> Iterator[str]:
-    """Yield the lines of the file."""
-    header = {
+def write_digest_file(
+    table: DigestTable | Snapshot, path: Path, *, is_compressed: bool = False
+) -> int:
+    """Write the file whole or not at all; it is for its owner only. Return its size in bytes.
+
+    Rows are taken one after the other, and not kept. Raises: OSError, and what the rows raise.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with ExitStack() as stack:
+            file: IO[bytes] = stack.enter_context(os.fdopen(handle, "wb"))
+            if is_compressed:
+                # Neither name nor time: the same digests give the same bytes.
+                packed = gzip.GzipFile("", "wb", _LEVEL, file, mtime=0)
+                file = cast(IO[bytes], stack.enter_context(packed))
+            file.writelines(_chunks(table))
+        size = Path(name).stat().st_size
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return size
+
+
+def _chunks(table: DigestTable | Snapshot) -> Iterator[bytes]:
+    header: dict[str, object] = {
         "kind": KIND,
         "format": FORMAT,
         "proxyctl": __version__,
@@ -41,51 +78,75 @@ def lines(table: DigestTable) -> Iterator[str]:
         "version": table.version,
         "taken_at": table.taken_at,
         "variables": dict(sorted(table.variables.items())),
-        "columns": list(SeenDigest._fields),
-        "count": len(table.rows),
+        "columns": list(_COLUMNS),
+        "count": table.count if isinstance(table, Snapshot) else len(table.rows),
     }
-    yield json.dumps(header, ensure_ascii=True) + "\n"
-    for row in table.rows:
-        yield json.dumps(row, ensure_ascii=True, separators=(",", ":")) + "\n"
+    if isinstance(table, Snapshot) and table.uptime is not None:
+        header["uptime"] = table.uptime
+    yield json.dumps(header, ensure_ascii=True).encode() + b"\n"
+    rows = iter(cast(Iterable[SeenDigest], table.rows))
+    while batch := list(islice(rows, _BATCH)):
+        yield b"".join(map(_line, batch))
 
 
-def write_digest_file(table: DigestTable, path: Path) -> None:
-    """Write the file whole or not at all; it is for its owner only. Raises: OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _line(row: SeenDigest) -> bytes:
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.writelines(lines(table))
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        return orjson.dumps(tuple(row), option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        # Bytes that are not UTF-8 are surrogate escapes, which JSON holds as \\udcXX.
+        return json.dumps(row, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
 def read_digest_file(path: Path) -> DigestTable:
     """Return the digests of a file; its rows are read when they are asked for.
 
-    Raises: ProxyctlError when the file is none of these, of another format, or not whole.
+    Raises: ProxyctlError when the file is none of these or of another format; its rows raise it
+    where they are damaged or not all there.
     """
-    try:
-        with path.open("rb") as file:
-            header = _header(path, file.readline())
-            count = sum(1 for _ in file)
-    except OSError as error:
-        raise ProxyctlError(f"{path}: {error.strerror}") from error
-    if count != header["count"]:
-        raise ProxyctlError(
-            f"{path}: it should hold {header['count']} digests and has {count} lines", hint=_HINT
-        )
-    columns = [str(name) for name in header["columns"]]
-    variables = {str(name): str(value) for name, value in header["variables"].items()}
+    header = _read_header(path)
     return DigestTable(
-        name=str(header["name"]),
-        address=str(header["address"]),
-        version=str(header["version"]),
-        taken_at=int(header["taken_at"]),
-        rows=_FileRows(path, columns, count),
-        variables=variables,
+        name=header["name"],
+        address=header["address"],
+        version=header["version"],
+        taken_at=header["taken_at"],
+        rows=_FileRows(path, header["columns"], header["count"]),
+        variables=_variables(header),
     )
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """Return the digests of a file for a comparison. Raises: as `read_digest_file`."""
+    header = _read_header(path)
+    return Snapshot(
+        name=header["name"],
+        address=header["address"],
+        version=header["version"],
+        taken_at=header["taken_at"],
+        uptime=header.get("uptime"),
+        count=header["count"],
+        rows=_FileRows(path, header["columns"], header["count"]),
+        variables=_variables(header),
+    )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a plain or a compressed file. Raises: ProxyctlError, also for what goes on inside."""
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(len(_GZIP))
+            raw.seek(0)
+            if start != _GZIP:
+                yield raw
+                return
+            with gzip.GzipFile(fileobj=raw, mode="rb") as unpacked:
+                yield cast(IO[bytes], unpacked)
+    except EOFError as error:
+        raise ProxyctlError(f"{path}: the file was cut short", hint=_HINT) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise ProxyctlError(f"{path}: the compressed file is damaged", hint=_HINT) from error
+    except OSError as error:
+        raise ProxyctlError(f"{path}: {error.strerror or error}") from error
 
 
 _KEYS = {
@@ -99,7 +160,9 @@ _KEYS = {
 }
 
 
-def _header(path: Path, line: bytes) -> dict[str, Any]:
+def _read_header(path: Path) -> dict[str, Any]:
+    with _opened(path) as file:
+        line = file.readline(_LONGEST_HEADER)
     try:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -112,9 +175,14 @@ def _header(path: Path, line: bytes) -> dict[str, Any]:
             f" reads format {FORMAT}"
         )
     is_sound = all(type(header.get(key)) is kind for key, kind in _KEYS.items())
-    if not is_sound or not set(_NEEDED) <= set(header["columns"]):
+    is_sound = is_sound and type(header.get("uptime", 0)) is int
+    if not is_sound or not {*_NEEDED} <= {name for name in header["columns"] if name in _COLUMNS}:
         raise ProxyctlError(f"{path}: the first line is damaged", hint=_HINT)
     return header
+
+
+def _variables(header: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in header["variables"].items()}
 
 
 @dataclass(frozen=True)
@@ -127,28 +195,41 @@ class _FileRows:
         return self.count
 
     def __iter__(self) -> Iterator[SeenDigest]:
-        places = [
-            (name, self.columns.index(name)) for name in SeenDigest._fields if name in self.columns
-        ]
-        try:
-            with self.path.open("rb") as file:
-                file.readline()
-                yield from self._parsed(file, places)
-        except OSError as error:
-            raise ProxyctlError(f"{self.path}: {error.strerror}") from error
+        with _opened(self.path) as file:
+            file.readline()
+            number = 1
+            for number, line in enumerate(file, 2):
+                yield self._digest(number, line)
+        if number - 1 != self.count:
+            raise ProxyctlError(
+                f"{self.path}: it should hold {self.count} digests and has {number - 1} lines",
+                hint=_HINT,
+            )
 
-    def _parsed(self, file: IO[bytes], places: Iterable[tuple[str, int]]) -> Iterator[SeenDigest]:
-        kinds = get_type_hints(SeenDigest)
-        for number, line in enumerate(file, 2):
-            try:
-                cells = json.loads(line)
-                values = {name: cells[place] for name, place in places}
-            except (ValueError, LookupError, TypeError, RecursionError) as error:
-                raise self._damaged(number) from error
-            for name, value in values.items():
-                if type(value) is not kinds[name]:
-                    raise self._damaged(number)
-            yield SeenDigest(**values)
+    def _digest(self, number: int, line: bytes) -> SeenDigest:
+        try:
+            cells = _parsed(line)
+            if self.columns == _WRITTEN:
+                found = SeenDigest._make(cells)
+            else:
+                places = {name: place for place, name in enumerate(self.columns)}
+                found = SeenDigest(**{n: cells[places[n]] for n in _COLUMNS if n in places})
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise self._damaged(number) from error
+        if list(map(type, found)) != _KINDS:
+            raise self._damaged(number)
+        return found
 
     def _damaged(self, number: int) -> ProxyctlError:
         return ProxyctlError(f"{self.path}:{number}: not a digest", hint=_HINT)
+
+
+_WRITTEN = list(_COLUMNS)
+_KINDS = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]
+
+
+def _parsed(line: bytes) -> Any:  # noqa: ANN401
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return json.loads(line)  # takes surrogate escapes

@@ -13,7 +13,7 @@ from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.state import KEEP
 
 ROOT = Path(__file__).parents[2]
-TEMPLATES = sorted(path for path in (ROOT / "templates").iterdir() if path.is_dir())
+TEMPLATES = sorted(mark.parent for mark in (ROOT / "templates").glob("*/proxyctl.yaml"))
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
 SHARDING = ROOT / "examples" / "sharding-sysbench"
 

@@ -34,6 +34,10 @@ def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> No
             "text|json|markdown|sql",
             "text|json|jsonl",
             "text|json|sarif|github",
+            "text|json|markdown",
+            "change|time|avg|max|count",
+            "text|json|prometheus",
+            "text|json|csv|markdown|prometheus",
         )
 
 

@@ -1,9 +1,130 @@
-"""The command digest diff."""
+"""The command digest diff: did it help?"""
 
 from __future__ import annotations
 
+import shutil
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import style, write
+from proxyctl.digests.diff_order import DiffSort
+from proxyctl.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.digests.diff import Diff
+    from proxyctl.digests.diff_tally import Tally
+
+
+class DiffFormat(StrEnum):
+    """How the comparison is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
 
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group."""
+    command(group, "diff")(diff)
+
+
+def diff(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BEFORE [AFTER]", help="Snapshots. Without AFTER: the instance."),
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="FILE", help="The snapshot BEFORE.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="FILE", help="The snapshot AFTER.")
+    ] = None,
+    sort: Annotated[
+        DiffSort, typer.Option("--sort", help="What comes first; change is that of the load.")
+    ] = DiffSort.CHANGE,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN,...",
+            help="Put together by digest, hostgroup, schemaname, username, client_address."
+            " Default: digest.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="List N at most.")] = 20,
+    full_text: Annotated[
+        bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
+    ] = False,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
+    ] = False,
+    format: Annotated[DiffFormat, typer.Option("--format", help="How to write.")] = DiffFormat.TEXT,
+) -> int:
+    """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
+    from proxyctl.cli.digest.top import columns_of
+    from proxyctl.digests.diff import compare
+    from proxyctl.digests.diff_tally import tally
+    from proxyctl.formats.digest_file import read_snapshot
+
+    one, other = _named(snapshots or [], before, after)
+    by = columns_of(group)
+    first = tally(read_snapshot(Path(one)), by)
+    if other is not None:
+        second = tally(read_snapshot(Path(other)), by, earlier=first)
+    else:
+        second = _live(files, connection, first, is_approved=auto_approve)
+    found = compare(first, second, sort=sort, limit=limit)
+    write(_output(found, sort, format, has_whole_texts=full_text))
+    return ExitCode.DONE
+
+
+def _named(given: list[str], before: str | None, after: str | None) -> tuple[str, str | None]:
+    """Return BEFORE and AFTER, however they were named. Raises: UsageError."""
+    places = list(given)
+    if before is None and places:
+        before = places.pop(0)
+    if after is None and places:
+        after = places.pop(0)
+    if places:
+        raise UsageError(f"{places[0]}: one snapshot too many", hint="digest diff BEFORE [AFTER]")
+    if before is None:
+        raise UsageError(
+            "the snapshot BEFORE is missing",
+            hint="make one with: proxyctl digest snapshot -o FILE",
+        )
+    return before, after
+
+
+def _live(
+    files: FileOptions, connection: ConnectionOptions, first: Tally, *, is_approved: bool
+) -> Tally:
+    from proxyctl.admin.digests import streamed_digests
+    from proxyctl.cli.connection import connected
+    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.digests.diff_tally import tally
+
+    with connected(files, connection) as client:
+        warn_of_size(client, is_approved=is_approved)
+        with streamed_digests(client) as snapshot:
+            return tally(snapshot, first.by, earlier=first)
+
+
+def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:
+    from proxyctl.render.digest_diff_machine import digest_diff_json
+    from proxyctl.render.digest_diff_markdown import digest_diff_markdown
+    from proxyctl.render.digest_diff_text import digest_diff_text
+
+    match format:
+        case DiffFormat.JSON:
+            return digest_diff_json(diff)
+        case DiffFormat.MARKDOWN:
+            return digest_diff_markdown(diff)
+        case DiffFormat.TEXT:
+            width = 10**9 if has_whole_texts else max(shutil.get_terminal_size().columns - 11, 40)
+            return digest_diff_text(diff, sort, style(), limit=width)

@@ -1,9 +1,125 @@
-"""The command digest report."""
+"""The command digest report: the statistics as a page for a browser."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import say, write_file
+from proxyctl.errors import ExitCode, ProxyctlError, counted
+
+if TYPE_CHECKING:
+    from proxyctl.render.digest_report import Origin
+    from proxyctl.replay.seen import DigestTable
+
+_FOLDER = "report"
 
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group."""
+    command(group, "report")(report)
+
+
+def report(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="FILE", help="The page, such as report.html."),
+    ],
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SNAPSHOT",
+            help="Files of digest snapshot. With several, what was counted between them.",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", min=1, max=500, metavar="N", help="List the first N by each of four orders."
+        ),
+    ] = 250,
+    auto_approve: Annotated[
+        bool,
+        typer.Option("--auto-approve", help="Read a very large table without asking."),
+    ] = False,
+) -> int:
+    """Write a page with charts and a table of the digests; the browser needs no network."""
+    from proxyctl.digests.report import make_report
+    from proxyctl.formats.digest_file import read_digest_file
+    from proxyctl.formats.digest_report import report_html
+    from proxyctl.formats.digest_report_charts import need_library
+    from proxyctl.starters import templates_folder
+
+    path = Path(out)
+    need_library()
+    _check_target(path)
+    if snapshots:
+        tables = [read_digest_file(Path(name)) for name in snapshots]
+    else:
+        tables = [_of_instance(files, connection, is_approved=auto_approve)]
+    try:
+        made = make_report(tables, limit=limit)
+    except ValueError as error:
+        raise ProxyctlError(f"{error}: there is no time between them") from error
+    origin = _origin(tables, len(snapshots or []))
+    for note in origin.notes:
+        say(f"note: {note}")
+    write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
+    say(f"{counted(made.count, 'digest')} reported in {path} ({path.stat().st_size:,} bytes)")
+    return ExitCode.DONE
+
+
+def _check_target(path: Path) -> None:
+    """Refuse before digests are read for nothing."""
+    if path.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
+    if not path.parent.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: no such folder")
+
+
+def _of_instance(
+    files: FileOptions, connection: ConnectionOptions, *, is_approved: bool
+) -> DigestTable:
+    from proxyctl.admin.digests import read_digests
+    from proxyctl.cli.connection import connected
+    from proxyctl.cli.digest.top import warn_of_size
+
+    with connected(files, connection) as client:
+        warn_of_size(client, is_approved=is_approved)
+        return read_digests(client)
+
+
+def _origin(tables: Sequence[DigestTable], snapshots: int) -> Origin:
+    from proxyctl.render.digest_report import Origin
+
+    last = max(tables, key=lambda table: table.taken_at)
+    length = last.variables.get("mysql-query_digests_max_digest_length", "")
+    return Origin(
+        name=last.name,
+        address=last.address,
+        version=last.version,
+        snapshots=snapshots,
+        max_length=int(length) if length.isdecimal() else None,
+        notes=tuple(_notes(tables, last)),
+    )
+
+
+def _notes(tables: Sequence[DigestTable], last: DigestTable) -> Iterator[str]:
+    if last.variables.get("mysql-query_digests") == "false":
+        yield "mysql-query_digests is false: ProxySQL counts no queries by their digest."
+    addresses = sorted({table.address for table in tables})
+    if len(addresses) > 1:
+        yield (
+            f"The snapshots were taken at different addresses, {', '.join(addresses)}: if these are"
+            " different instances, the difference means nothing."
+        )
+    versions = sorted({table.version for table in tables})
+    if len(versions) > 1:
+        yield f"The snapshots are of different versions of ProxySQL: {', '.join(versions)}."

@@ -2,8 +2,125 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import is_terminal, say
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    ExitCode,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+    counted,
+)
+
+if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
 
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group."""
+    command(group, "reset")(reset)
+
+
+def reset(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the snapshot goes that is taken first, a new file."
+            " Default: digests-NAME-TIME.jsonl.gz.",
+        ),
+    ] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
+) -> int:
+    """Clear the digest statistics for everybody, after they were saved to a file."""
+    from proxyctl.admin.digest_reset import clear_digests
+    from proxyctl.admin.digest_size import read_digest_size
+    from proxyctl.cli.connection import connected
+    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.digests.units import size_text
+
+    with connected(files, connection) as client:
+        path = Path(out) if out else _default(client.login.name or client.address)
+        _check(path)
+        memory = size_text(read_digest_size(client).memory)
+        say(
+            f"{client.address}: this clears stats_mysql_query_digest, {memory} of digests, for"
+            " everybody who reads them: monitoring sees the counters begin again, and it cannot be"
+            f" undone. What they are now goes to {path} first."
+        )
+        if not auto_approve:
+            _ask(client.address)
+        warn_of_size(client, is_approved=True)
+        began = time.monotonic()
+        count = _save(client, path)
+        try:
+            clear_digests(client)
+        except ConnectionLostError as error:
+            raise ApplyError(
+                f"{error.message}\nit is not known whether the statistics were cleared; they are"
+                f" in {path}",
+                layers=[],
+            ) from error
+    say(
+        f"{counted(count, 'digest')} saved to {path}; all were cleared"
+        f" {time.monotonic() - began:.1f} s after the reading began, and queries that ended in"
+        " between may be counted nowhere"
+    )
+    return ExitCode.DONE
+
+
+def _save(client: AdminClient, path: Path) -> int:
+    """Write the snapshot; return how many digests it holds. Raises: ProxyctlError."""
+    from proxyctl.admin.digests import streamed_digests
+    from proxyctl.formats.digest_file import write_digest_file
+
+    is_compressed = path.suffix not in (".json", ".jsonl")
+    with streamed_digests(client) as found:
+        try:
+            write_digest_file(found, path, is_compressed=is_compressed)
+        except OSError as error:
+            raise ProxyctlError(
+                f"{path}: cannot be written: {error.strerror}; nothing was cleared"
+            ) from error
+    return found.count
+
+
+def _check(path: Path) -> None:
+    """Refuse before anything is asked: an earlier snapshot is not to be lost."""
+    if path.exists():
+        raise UsageError(f"{path}: is there already; name a new file with -o")
+    if not path.parent.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: no such folder")
+
+
+def _default(name: str) -> Path:
+    """Return a name in the working folder. The time is that of this machine, in UTC."""
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return Path(f"digests-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}-{moment}.jsonl.gz")
+
+
+def _ask(address: str) -> None:
+    """Ask on the terminal. Only `yes` goes on."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise UsageError(
+            "digest reset asks before it acts, and there is no terminal to ask on",
+            hint="--auto-approve clears without asking",
+        )
+    sys.stderr.write(f"Clear the statistics of {address}? Only 'yes' is accepted: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip() != "yes":
+        raise RefusedError("not cleared: the answer was not 'yes'")

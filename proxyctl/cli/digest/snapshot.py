@@ -1,9 +1,86 @@
-"""The command digest snapshot."""
+"""The command digest snapshot: the statistics of an instance into a file."""
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import say
+from proxyctl.errors import ExitCode, ProxyctlError, counted
+
+if TYPE_CHECKING:
+    from proxyctl.digests.diff_snapshot import DigestRow
+
+_PLAIN = (".json", ".jsonl")
+_EVERY = 10_000
 
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group."""
+    command(group, "snapshot")(snapshot)
+
+
+def snapshot(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to. Default: digests-NAME-TIME.jsonl.gz. Plain where it ends in .jsonl.",
+        ),
+    ] = None,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
+    ] = False,
+) -> int:
+    """Write the digests that the instance has seen into a file, to compare with later."""
+    from dataclasses import replace
+
+    from proxyctl.admin.digests import streamed_digests
+    from proxyctl.cli.connection import connected
+    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.progress import progress
+    from proxyctl.formats.digest_file import write_digest_file
+
+    with connected(files, connection) as client:
+        path = Path(out) if out else _default(client.login.name or client.address)
+        _check_folder(path)
+        warn_of_size(client, is_approved=auto_approve)
+        with streamed_digests(client) as found, progress("digests", found.count) as tell:
+            told = replace(found, rows=_telling(found.rows, tell))
+            try:
+                size = write_digest_file(told, path, is_compressed=path.suffix not in _PLAIN)
+            except OSError as error:
+                raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
+    say(f"{counted(found.count, 'digest')} saved to {path} ({size:,} bytes)")
+    return ExitCode.DONE
+
+
+def _default(name: str) -> Path:
+    """Return a name in the working folder. The time is that of this machine, in UTC."""
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return Path(f"digests-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}-{moment}.jsonl.gz")
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse before the instance has copied its statistics for nothing."""
+    if path.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
+    if not path.parent.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: no such folder")
+
+
+def _telling(rows: Iterable[DigestRow], tell: Callable[[int], None]) -> Iterator[DigestRow]:
+    for number, row in enumerate(rows, 1):
+        if number % _EVERY == 0:
+            tell(number)
+        yield row

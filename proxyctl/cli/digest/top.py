@@ -2,8 +2,290 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
 import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import is_terminal, say, style, write
+from proxyctl.digests.top import SHORT_NAMES, Group, SeenSince, Sort, TopOptions
+from proxyctl.digests.units import microseconds_of, size_text
+from proxyctl.errors import ExitCode, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.digests.top import Top
+
+_FILTERS = "Filters"
+
+
+_PATIENCE = 10
+"""How many times the expected time is waited for an answer: others may read as well."""
+
+
+class TopFormat(StrEnum):
+    """How the list is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    PROMETHEUS = "prometheus"
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Which rows of the statistics count."""
+
+    hostgroup: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", help="Only this hostgroup; many times.", rich_help_panel=_FILTERS
+        ),
+    ] = None
+    schemaname: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Only this schema; many times.", rich_help_panel=_FILTERS
+        ),
+    ] = None
+    username: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this user; many times.", rich_help_panel=_FILTERS),
+    ] = None
+    client_address: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS", help="Only this client; many times.", rich_help_panel=_FILTERS
+        ),
+    ] = None
+    digest: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="0x...", help="Only this digest; many times.", rich_help_panel=_FILTERS
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Only digests with this in their text; % stands for anything; many times.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    seen_since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN",
+            help="Only what was seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    min_count: Annotated[
+        int, typer.Option(min=0, metavar="N", help="At least N queries.", rich_help_panel=_FILTERS)
+    ] = 0
+    min_avg: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="At least this average, as 10ms.", rich_help_panel=_FILTERS
+        ),
+    ] = None
 
 
 def register(group: typer.Typer) -> None:
     """Add the command to the group."""
+    command(group, "top")(top)
+
+
+def top(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    filters: FilterOptions,
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="KEY",
+            help="What comes first: time (the share of the load), avg, max, count, rows-sent,"
+            " rows-affected, time-per-row.",
+            autocompletion=lambda: list(Sort),
+        ),
+    ] = "time",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN,...",
+            help="Put together by digest, hostgroup, schemaname, username, client_address."
+            " Default: digest.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
+    rule: Annotated[
+        bool, typer.Option("--rule", help="Say which rule in force catches each digest.")
+    ] = False,
+    full_text: Annotated[
+        bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
+    ] = False,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
+    ] = False,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="How to write: text, json, csv, markdown, prometheus.",
+            autocompletion=lambda: list(TopFormat),
+        ),
+    ] = "text",
+) -> int:
+    """List the digests that cost most. Sends SELECTs only, and resets nothing."""
+    from proxyctl.admin.digest_rules import with_rules
+    from proxyctl.admin.digest_top import read_top
+    from proxyctl.cli.connection import connected
+
+    options = _options(filters, _chosen(Sort, "--sort", sort), group, limit, has_rules=rule)
+    chosen = _chosen(TopFormat, "--format", format)
+    with connected(files, connection) as client:
+        warn_of_size(client, is_approved=auto_approve)
+        found, members = read_top(client, options)
+        if rule:
+            found = with_rules(client, found, members)
+    if chosen not in (TopFormat.TEXT, TopFormat.MARKDOWN):
+        for note in found.notes():
+            say(f"note: {note}")
+    write(_output(found, chosen, has_whole_texts=full_text))
+    return ExitCode.DONE
+
+
+def warn_of_size(client: AdminClient, *, is_approved: bool) -> None:
+    """Say beforehand that a very large table will be read, and ask on a terminal.
+
+    Changes: the client connects anew where it would not wait long enough. Raises: RefusedError.
+    """
+    from dataclasses import replace
+
+    from proxyctl.admin.digest_size import read_digest_size
+
+    size = read_digest_size(client)
+    if not size.is_large:
+        return
+    say(
+        f"{client.address}: digests take {size_text(size.memory)} of memory; ProxySQL copies all of"
+        f" it for one look, about {size.expected_s:.0f} s, and its admin interface waits meanwhile"
+    )
+    if not is_approved and is_terminal(sys.stdin) and is_terminal(sys.stderr):
+        sys.stderr.write("Read it? Only 'yes' is accepted: ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip() != "yes":
+            raise RefusedError("not read: the answer was not 'yes'")
+    patience_s = round(size.expected_s * _PATIENCE)
+    if patience_s > client.login.read_timeout_s:
+        client.login = replace(client.login, read_timeout_s=patience_s)
+        client.connect()
+
+
+def _options(
+    filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int, *, has_rules: bool
+) -> TopOptions:
+    groups = columns_of(group)
+    if has_rules and Group.DIGEST not in groups:
+        raise UsageError("--rule needs `digest` in --group: a rule catches queries")
+    return TopOptions(
+        sort=sort,
+        groups=groups,
+        limit=limit,
+        hostgroups=tuple(filters.hostgroup or ()),
+        schemanames=tuple(filters.schemaname or ()),
+        usernames=tuple(filters.username or ()),
+        client_addresses=tuple(filters.client_address or ()),
+        digests=tuple(map(_digest, filters.digest or ())),
+        texts=tuple(filters.text or ()),
+        seen_since=_seen_since(filters.seen_since),
+        min_count=filters.min_count,
+        min_avg_us=_duration("--min-avg", filters.min_avg),
+        with_rules=has_rules,
+    )
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def _chosen(choices: type[_Choice], option: str, name: str) -> _Choice:
+    """Return a choice by its name; in help, so many names in a row would be broken in words."""
+    try:
+        return choices(name)
+    except ValueError:
+        raise UsageError(f"{option}: {name!r} is not one of {', '.join(choices)}") from None
+
+
+def columns_of(given: list[str] | None) -> tuple[Group, ...]:
+    """Return what --group names, digests unless told. Raises: UsageError."""
+    names = [name.strip() for one in given or ["digest"] for name in one.split(",")]
+    found: list[Group] = []
+    for name in names:
+        try:
+            found.append(SHORT_NAMES.get(name) or Group(name))
+        except ValueError:
+            known = ", ".join(Group)
+            raise UsageError(f"--group {name}: no such column", hint=f"one of: {known}") from None
+    return tuple(dict.fromkeys(found))
+
+
+def _digest(text: str) -> str:
+    """Return a digest as ProxySQL writes it."""
+    found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
+    if found is None:
+        raise UsageError(f"--digest {text}: not a digest such as 0x3EF2C4DB4D1A4E21")
+    return f"0x{int(found[1], 16):016X}"
+
+
+def _duration(option: str, text: str | None) -> int:
+    if text is None:
+        return 0
+    try:
+        return microseconds_of(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _seen_since(text: str | None) -> SeenSince | None:
+    """Return the moment. Raises: UsageError."""
+    if text is None:
+        return None
+    try:
+        return SeenSince(microseconds_of(text) // 1_000_000, is_ago=True)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"--seen-since {text}: neither a time such as 30min, 2h or 7d nor a date such as"
+            " 2026-01-31T12:00"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return SeenSince(int(moment.timestamp()), is_ago=False)
+
+
+def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
+    from proxyctl.render import digest_top_machine, digest_top_markdown, digest_top_text, prometheus
+
+    match format:
+        case TopFormat.TEXT:
+            return digest_top_text.digest_top_text(top, style(), has_whole_texts=has_whole_texts)
+        case TopFormat.JSON:
+            return digest_top_machine.digest_top_json(top)
+        case TopFormat.CSV:
+            return digest_top_machine.digest_top_csv(top)
+        case TopFormat.MARKDOWN:
+            return digest_top_markdown.digest_top_markdown(top)
+        case TopFormat.PROMETHEUS:
+            return prometheus.digest_top_prometheus(top)

@@ -1,0 +1,66 @@
+"""Which rules in force catch the digests of a top list: the evaluator is asked, not ProxySQL."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.configuration import read_configuration
+from proxyctl.admin.digest_top import Members
+from proxyctl.digests.top import Caught, Fate, Load, Top
+from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.outcome import Outcome
+from proxyctl.replay.sides import Sides
+from proxyctl.routing import Source
+from proxyctl.routing.of_configuration import ROUTING_TABLES
+from proxyctl.state import Layer
+
+_SOURCES = {
+    Source.RULE: "rule",
+    Source.FAST_ROUTING: "fast routing",
+    Source.HINT: "a hint",
+    Source.DEFAULT_HOSTGROUP: "default_hostgroup",
+    Source.NOTHING: "nothing",
+}
+
+
+def with_rules(client: AdminClient, top: Top, members: Members) -> Top:
+    """Return the list, each group with what the rules at RUNTIME do with its rows.
+
+    A digest has no literals and no client's address: where that matters there are several fates.
+    Raises: InstanceError; ProxyctlError for variables under which ProxySQL ends.
+    """
+    now = read_configuration(client, Layer.RUNTIME, ROUTING_TABLES)
+    comparison = Comparison(Sides(now, now), top.variables)
+    loads: dict[tuple[str | int, ...], dict[tuple[Fate, ...], Load]] = defaultdict(dict)
+    for key, seen in members:
+        fates = _fates(comparison.verdict(seen).before)
+        found = loads[key].get(fates, Load())
+        loads[key][fates] = Load(
+            found.entries + 1,
+            found.count_star + seen.count_star,
+            found.sum_time + seen.sum_time,
+        )
+    rows = []
+    for row in top.rows:
+        caught = [Caught(fates, load) for fates, load in loads[tuple(row.group.values())].items()]
+        caught.sort(key=lambda one: -one.load.count_star)
+        rows.append(replace(row, caught=tuple(caught)))
+    return replace(top, rows=tuple(rows))
+
+
+def _fates(outcomes: Iterable[Outcome]) -> tuple[Fate, ...]:
+    return tuple(dict.fromkeys(map(_fate, outcomes)))
+
+
+def _fate(outcome: Outcome) -> Fate:
+    return Fate(
+        outcome.hostgroup,
+        _SOURCES[outcome.source],
+        outcome.rule_id,
+        None if outcome.answer is None else outcome.answer[0] or "ProxySQL",
+        outcome.cache_ttl,
+        bool(outcome.rewriting),
+    )

@@ -1,0 +1,18 @@
+"""Reads how often rules were hit, and since when the instance counts it."""
+
+from __future__ import annotations
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.rule_hits import read_rule_hits
+from proxyctl.digests.suggest_hits import RuleHits
+
+
+def read_hits_since(client: AdminClient) -> RuleHits:
+    """Return the hits of the rules at RUNTIME; they begin at 0 with every LOAD of the rules.
+
+    Raises: InstanceError.
+    """
+    sample = read_rule_hits(client)
+    now = int(client.query("SELECT strftime('%s','now')")[0][0] or 0)
+    loaded_at = sample.loaded_at
+    return RuleHits(sample.hits, None if not loaded_at else max(0, now - loaded_at))

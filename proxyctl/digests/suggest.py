@@ -1,0 +1,169 @@
+"""Proposals from what an instance has seen, each with its evidence and what it cannot know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+from proxyctl.configuration import Configuration
+from proxyctl.digests.suggest_caching import cacheable
+from proxyctl.digests.suggest_chains import Bulk, Chain, bulk_of, chain_of
+from proxyctl.digests.suggest_context import Context
+from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
+from proxyctl.digests.suggest_hits import RuleHits
+from proxyctl.digests.suggest_load import load_of
+from proxyctl.digests.suggest_order import better_order
+from proxyctl.digests.suggest_readers import readers_of
+from proxyctl.digests.suggest_reads import reads_on_writers
+from proxyctl.digests.suggest_repeats import repeated_lookups
+from proxyctl.digests.suggest_rules import Cells, is_anyone, rule_layout, with_rules
+from proxyctl.digests.suggest_slow import far_above_peers
+from proxyctl.digests.suggest_thresholds import Thresholds
+from proxyctl.digests.suggest_unused import without_hits
+from proxyctl.replay.report import Report
+from proxyctl.replay.seen import DigestTable
+
+_WITH_RULES = (Kind.READS, Kind.CACHE)
+
+
+def suggest(
+    table: DigestTable,
+    configuration: Configuration,
+    hits: RuleHits | None = None,
+    *,
+    only: Collection[Kind] = (),
+    limit: int | None = 5,
+    thresholds: Thresholds | None = None,
+    may_use: Callable[[int], bool] = is_anyone,
+    progress: Callable[[int], None] = lambda _done: None,
+) -> Suggestions:
+    """Return what would help.
+
+    `only`: these kinds, all if there are none; `limit`: so many of each kind. `hits` None: they are
+    not known. `may_use`: which rule_ids the files may use;
+    `progress`: called with the number of digests that are replayed.
+    Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
+    """
+    load = load_of(table)
+    context = Context(
+        load, configuration, thresholds or Thresholds(), limit, may_use, progress=progress
+    )
+    if table.variables.get("mysql-query_digests", "true") != "true":
+        context.note("mysql-query_digests is not true: ProxySQL keeps no statistics of new queries")
+    if not load.digests:
+        context.note("the statistics hold no digest")
+    found: list[Suggestion] = []
+    chains: _Chains = []
+    for kind in Kind:
+        if not only or kind in only:
+            found += _of(kind, context, hits, chains)
+    return Suggestions(
+        name=table.name,
+        address=table.address,
+        version=table.version,
+        taken_at=table.taken_at,
+        digests=load.digests,
+        count_star=load.count_star,
+        sum_time=load.sum_time,
+        layout=rule_layout(configuration),
+        thresholds=context.thresholds,
+        found=tuple(_proven(context, found)),
+        notes=tuple(context.notes),
+        left_out=context.left_out,
+    )
+
+
+def _of(
+    kind: Kind, context: Context, hits: RuleHits | None, chains: _Chains
+) -> Iterator[Suggestion]:
+    match kind:
+        case Kind.READS:
+            yield from reads_on_writers(context, readers_of(context.configuration))
+        case Kind.CACHE:
+            yield from cacheable(context)
+        case Kind.REPEATS:
+            yield from repeated_lookups(context)
+        case Kind.SLOW:
+            yield from far_above_peers(context)
+        case Kind.UNUSED | Kind.ORDER:
+            yield from _of_chains(kind, context, hits, chains)
+
+
+_Chains = list[tuple[Bulk, Chain]]
+"""What the rules in force make of the load, once it was worked out."""
+
+
+def _walked(context: Context, chains: _Chains) -> tuple[Bulk, Chain]:
+    """Return the chains, worked out once. Changes: chains."""
+    if not chains:
+        router = context.now.routers[0]
+        bulk = bulk_of(context, len(router.rules))
+        chains.append((bulk, chain_of(router, bulk.asked)))
+    return chains[0]
+
+
+def _of_chains(
+    kind: Kind, context: Context, hits: RuleHits | None, chains: _Chains
+) -> Iterator[Suggestion]:
+    router = context.now.routers[0]
+    if kind is Kind.UNUSED and hits is None:
+        context.note("unused: hits are not known without the instance")
+        return
+    if not router.rules:
+        return
+    bulk, chain = _walked(context, chains)
+    if kind is Kind.ORDER:
+        yield from better_order(context, bulk, chain)
+    elif hits is not None:
+        yield from without_hits(context, hits, bulk, chain)
+
+
+def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:
+    """Replay all digests with all rules at once: each may change its own digest and no other."""
+    rules = [rule for one in found if one.kind in _WITH_RULES for rule in one.rules]
+    if not rules:
+        yield from found
+        return
+    report = context.replayed(with_rules(context.configuration, rules))
+    others = _others(report, rules)
+    if any(True for _ in context.configuration.rows("mysql_query_rules_fast_routing")):
+        # Whether the last rule has apply matters then: each has to do no harm alone as well.
+        for rule in rules:
+            alone = context.replayed(with_rules(context.configuration, [rule]))
+            others |= _others(alone, [rule])
+    calls: dict[str, int] = {}
+    maybe: dict[str, int] = {}
+    for entry in (*report.moved, *report.open):
+        digest, count = entry.seen.digest, entry.seen.count_star
+        calls[digest] = calls.get(digest, 0) + count
+        if entry.verdict.is_open:
+            maybe[digest] = maybe.get(digest, 0) + count
+    for one in found:
+        if one.kind not in _WITH_RULES or not one.rules:
+            yield one
+        elif others:
+            # Something else than a match, such as fast routing that a last rule with apply ends.
+            proof = f"No rule: with it, {len(others)} other digests that were seen would change."
+            yield replace(one, rules=(), proof=proof)
+        else:
+            yield replace(
+                one,
+                proof=(
+                    f"A replay of the {report.total.digests} digests that were seen, with the rules"
+                    f" proposed here: {calls.get(one.digest, 0)} calls of this digest change"
+                    f"{_unless(maybe.get(one.digest, 0))}, and no digest for"
+                    " which no rule is proposed. That says nothing of queries that were not seen."
+                ),
+            )
+
+
+def _unless(count: int) -> str:
+    if not count:
+        return ""
+    return f" ({count} of them unless a rule that looks at the query itself answers it)"
+
+
+def _others(report: Report, rules: list[Cells]) -> set[str]:
+    """Return the digests that change, or may, and that no rule is about."""
+    changed = {entry.seen.digest for entry in (*report.moved, *report.open)}
+    return changed - {str(rule["digest"]) for rule in rules}

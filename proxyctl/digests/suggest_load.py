@@ -1,0 +1,111 @@
+"""The digests of an instance, added up for each query: what the suggestions look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from proxyctl.digests.suggest_texts import makes_temporary_table, tables_in
+from proxyctl.replay.report import CACHE
+from proxyctl.replay.seen import DigestTable, SeenDigest
+
+
+@dataclass(slots=True)
+class Query:
+    """All rows of one digest. Units: seconds and microseconds, as in SeenDigest.
+
+    Shape: `calls` are those that went to a backend, `cached` those that the query cache answered;
+    `hostgroups` are the calls by hostgroup, `sessions` the pairs of username and schemaname.
+    """
+
+    digest: str
+    text: str
+    first_seen: int
+    last_seen: int
+    calls: int = 0
+    cached: int = 0
+    sum_time: int = 0
+    max_time: int = 0
+    rows_sent: int = 0
+    hostgroups: dict[int, int] = field(default_factory=dict)
+    sessions: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, seen: SeenDigest) -> None:
+        """Count a row. Changes: self."""
+        self.first_seen = min(self.first_seen, seen.first_seen)
+        self.last_seen = max(self.last_seen, seen.last_seen)
+        self.sessions.add((seen.username, seen.schemaname))
+        if seen.hostgroup == CACHE:
+            self.cached += seen.count_star
+            return
+        self.calls += seen.count_star
+        self.sum_time += seen.sum_time
+        self.max_time = max(self.max_time, seen.max_time)
+        self.rows_sent += seen.sum_rows_sent
+        self.hostgroups[seen.hostgroup] = self.hostgroups.get(seen.hostgroup, 0) + seen.count_star
+
+    @property
+    def average(self) -> float:
+        """The time of a call, in microseconds."""
+        return self.sum_time / self.calls if self.calls else 0.0
+
+    @property
+    def rows_per_call(self) -> float:
+        """The rows that a call returned."""
+        return self.rows_sent / self.calls if self.calls else 0.0
+
+    @property
+    def seconds(self) -> int:
+        """The time from the first to the last call, 1 at least."""
+        return max(1, self.last_seen - self.first_seen)
+
+    @property
+    def hostgroup(self) -> int | None:
+        """Where most calls went."""
+        return max(self.hostgroups, key=lambda one: self.hostgroups[one], default=None)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Everything that was seen. Units: microseconds."""
+
+    table: DigestTable
+    queries: dict[str, Query]
+    digests: int
+    count_star: int
+    sum_time: int
+
+    @cached_property
+    def temporary_tables(self) -> frozenset[str]:
+        """The tables that some seen statement makes for its connection alone."""
+        return frozenset(
+            table
+            for query in self.queries.values()
+            if makes_temporary_table(query.text)
+            for table in tables_in(query.text)
+        )
+
+    def asks_temporary_table(self, text: str) -> bool:
+        """Return whether a query names a table that may be one of its connection alone."""
+        return not self.temporary_tables.isdisjoint(tables_in(text))
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether rows are counted at all: an old ProxySQL does not."""
+        return any(query.rows_sent for query in self.queries.values())
+
+
+def load_of(table: DigestTable) -> Load:
+    """Return the rows added up by digest."""
+    queries: dict[str, Query] = {}
+    digests = count_star = sum_time = 0
+    for seen in table.rows:
+        digests += 1
+        count_star += seen.count_star
+        sum_time += seen.sum_time
+        query = queries.get(seen.digest)
+        if query is None:
+            made = Query(seen.digest, seen.digest_text, seen.first_seen, seen.last_seen)
+            query = queries[seen.digest] = made
+        query.add(seen)
+    return Load(table, queries, digests, count_star, sum_time)

@@ -1,0 +1,180 @@
+"""What a digest text tells of a query: whether it only reads, changes its answer, names a table.
+
+It errs on the side of leaving a query out: a function that is not known may be a stored one.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from proxyctl.lint.traffic_probes import LOCK_ENDS, PROBES
+from proxyctl.lint.traffic_probes import Kind as ProbeKind
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LOCKS = re.compile(
+    "|".join(
+        r"\b" + end.strip().rstrip(";").replace(" ", r"\s+") + r"\b"
+        for end in sorted(set(LOCK_ENDS.values()))
+    ),
+    re.IGNORECASE,
+)
+_OF_THE_SERVER = frozenset(
+    probe.what for probe in PROBES if probe.kind is ProbeKind.FUNCTION and probe.what.isupper()
+)
+_OF_THE_SESSION = _OF_THE_SERVER | _words("""
+LAST_INSERT_ID FOUND_ROWS CONNECTION_ID SLEEP BENCHMARK NEXTVAL LASTVAL SETVAL MASTER_POS_WAIT
+SOURCE_POS_WAIT MASTER_GTID_WAIT WAIT_FOR_EXECUTED_GTID_SET WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS
+LOAD_FILE PS_CURRENT_THREAD_ID PS_THREAD_ID
+""")
+"""Their answer, or what they do, belongs to one connection or one server."""
+_CHANGING = _words("""
+NOW CURRENT_TIMESTAMP CURDATE CURRENT_DATE CURTIME CURRENT_TIME LOCALTIME LOCALTIMESTAMP SYSDATE
+UNIX_TIMESTAMP UTC_DATE UTC_TIME UTC_TIMESTAMP RAND UUID UUID_SHORT RANDOM_BYTES SYS_GUID USER
+CURRENT_USER SESSION_USER SYSTEM_USER CURRENT_ROLE DATABASE SCHEMA VERSION STATEMENT_DIGEST
+ROW_COUNT
+""")
+"""Another answer each time, or for each session; some are written without parentheses."""
+_BARE = re.compile(
+    r"\b(CURRENT_TIMESTAMP|CURRENT_DATE|CURRENT_TIME|LOCALTIME|LOCALTIMESTAMP|UTC_DATE|UTC_TIME"
+    r"|UTC_TIMESTAMP|CURRENT_USER|CURRENT_ROLE)\b",
+    re.IGNORECASE,
+)
+_PURE = _words("""
+ABS ACOS ADDDATE ADDTIME ANY_VALUE ASCII ASIN ATAN ATAN2 AVG BIN BIT_AND BIT_COUNT BIT_OR
+BIT_XOR CAST CEIL CEILING CHAR CHAR_LENGTH CHARACTER_LENGTH COALESCE CONCAT CONCAT_WS CONV
+CONVERT CONVERT_TZ COS COT COUNT CRC32 CUME_DIST DATE DATE_ADD DATE_FORMAT DATE_SUB DATEDIFF DAY
+DAYNAME DAYOFMONTH DAYOFWEEK DAYOFYEAR DEGREES DENSE_RANK ELT EXP EXTRACT FIELD FIND_IN_SET
+FIRST_VALUE FLOOR FORMAT FROM_BASE64 FROM_DAYS FROM_UNIXTIME GREATEST GROUP_CONCAT GROUPING HEX
+HOUR IF IFNULL INET_ATON INET_NTOA INSTR ISNULL JSON_ARRAY JSON_ARRAYAGG JSON_CONTAINS
+JSON_EXTRACT JSON_LENGTH JSON_OBJECT JSON_OBJECTAGG JSON_UNQUOTE JSON_VALUE LAG LAST_DAY
+LAST_VALUE LCASE LEAD LEAST LEFT LENGTH LN LOCATE LOG LOG10 LOG2 LOWER LPAD LTRIM MAKEDATE
+MAKETIME MATCH MAX MD5 MICROSECOND MID MIN MINUTE MOD MONTH MONTHNAME NTH_VALUE NTILE NULLIF OCT
+OCTET_LENGTH ORD PERCENT_RANK PERIOD_ADD PERIOD_DIFF PI POSITION POW POWER QUARTER QUOTE RADIANS
+RANK REGEXP_LIKE REGEXP_REPLACE REGEXP_SUBSTR REPEAT REPLACE REVERSE RIGHT ROUND ROW_NUMBER RPAD
+RTRIM SEC_TO_TIME SECOND SHA SHA1 SHA2 SIGN SIN SOUNDEX SPACE SQRT STD STDDEV STDDEV_POP
+STDDEV_SAMP STR_TO_DATE STRCMP SUBDATE SUBSTR SUBSTRING SUBSTRING_INDEX SUBTIME SUM TAN TIME
+TIME_FORMAT TIME_TO_SEC TIMEDIFF TIMESTAMP TIMESTAMPADD TIMESTAMPDIFF TO_BASE64 TO_DAYS
+TO_SECONDS TRIM TRUNCATE UCASE UNHEX UPPER VAR_POP VAR_SAMP VARIANCE WEEK WEEKDAY WEEKOFYEAR
+YEAR YEARWEEK
+""")
+"""Functions that give the same answer on each server that has the same rows."""
+_WORDS = _words("""
+ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCEPT EXISTS FROM HAVING IN INDEX INTERSECT
+INTERVAL IS JOIN KEY LIKE LIMIT NOT OFFSET ON OR OVER PARTITION REGEXP RLIKE ROW SELECT SOME
+THEN UNION USING VALUES WHEN WHERE XOR AGAINST BINARY DECIMAL DATETIME DOUBLE FLOAT NUMERIC VARCHAR
+""")
+"""Words that a parenthesis may follow and that call nothing."""
+
+_OF_ONE_SERVER = re.compile(
+    r"\b(information_schema|performance_schema|sys|mysql)`?\s*\.", re.IGNORECASE
+)
+_SEQUENCE = re.compile(
+    r"\b(NEXT|PREVIOUS)\s+VALUE\s+FOR\b|\.\s*`?(NEXTVAL|CURRVAL)\b", re.IGNORECASE
+)
+_TWO_STEPS = re.compile(r"\bSQL_CALC_FOUND_ROWS\b", re.IGNORECASE)
+_TEMPORARY = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?TEMPORARY\s+TABLE\b", re.IGNORECASE)
+_CALL = re.compile(r"([A-Za-z_$][\w$.]*|`[^`]*`)\s*\(")
+_READ = re.compile(r"\(*\s*SELECT\b", re.IGNORECASE)
+_WRITE = re.compile(
+    r"\(*\s*(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME|CREATE)\b", re.IGNORECASE
+)
+_INTO = re.compile(r"\bINTO\b", re.IGNORECASE)
+_PROCEDURE = re.compile(r"\bPROCEDURE\b", re.IGNORECASE)
+_NAME = r"(?:`[^`]+`|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|[\w$]+))?"
+_TABLES = re.compile(
+    r"\b(?:FROM|JOIN|(?<!KEY )(?<!FOR )UPDATE|INTO|TABLE)\s+(?:IF NOT EXISTS\s+)?(?!SELECT\b)"
+    rf"({_NAME}(?:(?:\s+(?:AS\s+)?\w+)?\s*,\s*{_NAME})*)",
+    re.IGNORECASE,
+)
+_BEGINS = re.compile(r"\s*(BEGIN|START TRANSACTION|SET\s+(SESSION\s+)?AUTOCOMMIT)\b", re.IGNORECASE)
+_EQUALS = re.compile(r"\bWHERE\b.*[\w`]\s*=\s*\?", re.IGNORECASE | re.DOTALL)
+_MANY = re.compile(r"\bIN\s*\(\s*\?|\bLIKE\b|\bBETWEEN\b|[<>]|\bGROUP\s+BY\b", re.IGNORECASE)
+
+
+def is_select(text: str) -> bool:
+    """Return whether a text begins as a SELECT."""
+    return _READ.match(text) is not None
+
+
+def is_write(text: str) -> bool:
+    """Return whether a text begins as a statement that changes rows or tables."""
+    return _WRITE.match(text) is not None
+
+
+def begins_transaction(text: str) -> bool:
+    """Return whether a statement begins a transaction, or switches autocommit."""
+    return _BEGINS.match(text) is not None
+
+
+def makes_temporary_table(text: str) -> bool:
+    """Return whether a statement makes a table that only its connection sees."""
+    return _TEMPORARY.match(text) is not None
+
+
+@lru_cache(maxsize=4096)
+def not_for_a_reader(text: str) -> str | None:
+    """Return what keeps a query from being answered by another server; None for a plain read."""
+    if not is_select(text):
+        return "it is no SELECT"
+    if _LOCKS.search(text):
+        return "it locks rows"
+    if _INTO.search(text) or _PROCEDURE.search(text):
+        return "it may write (INTO)"
+    if _SEQUENCE.search(text):
+        return "it takes a number of a sequence"
+    if _OF_ONE_SERVER.search(text):
+        return "it asks a server about itself"
+    if _TWO_STEPS.search(text):
+        return "FOUND_ROWS() asks the same connection afterwards"
+    if "@" in text or ":=" in text:
+        return "it uses a variable of the session or the server"
+    for name in called(text):
+        if name in _OF_THE_SESSION:
+            return f"{name} belongs to one connection or server"
+        if name not in _PURE and name not in _CHANGING:
+            return f"{name.lower()}() may be a stored function that writes"
+    return None
+
+
+@lru_cache(maxsize=4096)
+def not_cacheable(text: str) -> str | None:
+    """Return what keeps an answer from being kept; None if nothing in the text does."""
+    reason = not_for_a_reader(text)
+    if reason is not None:
+        return reason
+    for name in called(text):
+        if name in _CHANGING:
+            return f"{name} gives another answer each time"
+    bare = _BARE.search(text)
+    return f"{bare[1].upper()} gives another answer each time" if bare else None
+
+
+def called(text: str) -> list[str]:
+    """Return the functions that a text calls, in capitals; a quoted name counts as a function."""
+    names = (found[1].strip("`").upper() for found in _CALL.finditer(text))
+    return [name for name in names if name not in _WORDS]
+
+
+@lru_cache(maxsize=4096)
+def tables_in(text: str) -> tuple[str, ...]:
+    """Return the tables that a text names in the usual places, the first one first.
+
+    Shape: in lower case, without a schema.
+    """
+    found: dict[str, None] = {}
+    for place in _TABLES.finditer(text):
+        for part in place[1].split(","):
+            name = re.match(_NAME, part.strip())
+            if name is not None:
+                found[re.split(r"\s*\.\s*", name[0])[-1].strip("`").lower()] = None
+    return tuple(found)
+
+
+def looks_up_one(text: str) -> bool:
+    """Return whether a SELECT asks for equality with one value, as a lookup in a loop does."""
+    return bool(is_select(text) and _EQUALS.search(text) and not _MANY.search(text))

@@ -1,0 +1,60 @@
+"""Times and numbers as people write and read them."""
+
+from __future__ import annotations
+
+import re
+
+_SIZES_US = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]+)")
+_LARGEST_FIRST = ("d", "h", "min", "s", "ms")
+
+
+def microseconds_of(text: str) -> int:
+    """Return the microseconds of a duration such as `10ms`, `1.5s` or `2h`.
+
+    Raises: ValueError for anything else, also for a number without a unit.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or found[2] not in _SIZES_US:
+        raise ValueError(f"{text!r} is not a time such as 500us, 10ms, 1.5s, 5min, 2h or 7d")
+    return round(float(found[1]) * _SIZES_US[found[2]])
+
+
+def time_text(microseconds: float) -> str:
+    """Return a time with a unit that suits it and three digits: `8.71 ms`."""
+    for unit in _LARGEST_FIRST:
+        if microseconds >= _SIZES_US[unit]:
+            return f"{_three_digits(microseconds / _SIZES_US[unit])} {unit}"
+    return f"{microseconds:.0f} us"
+
+
+def number_text(number: float) -> str:
+    """Return a number of rows or the like: whole from a hundred on, three digits below."""
+    return f"{number:,.0f}" if number >= 100 or number == int(number) else _three_digits(number)
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes: `340 MB`, in powers of ten."""
+    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= one:
+            return f"{_three_digits(size / one)} {unit}"
+    return f"{size:.0f} bytes"
+
+
+def share_text(share: float) -> str:
+    """Return a part of 1 as text: `12.3%`."""
+    return f"{share * 100:.1f}%"
+
+
+def _three_digits(number: float) -> str:
+    if number >= 100:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2f}"

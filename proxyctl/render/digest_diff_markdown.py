@@ -1,0 +1,75 @@
+"""A comparison of two snapshots as markdown, to be pasted into a ticket."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from proxyctl.digests.diff import Diff
+from proxyctl.digests.diff_entry import Entry
+from proxyctl.digests.units import time_text
+from proxyctl.render.digest_diff_figures import (
+    change_text,
+    counts_text,
+    hostgroups_text,
+    name_of,
+    rate_text,
+    totals_of,
+    verdict_text,
+)
+from proxyctl.render.digest_diff_text import head_text
+from proxyctl.render.style import printable, shown
+
+WIDEST_TEXT = 300
+
+
+def digest_diff_markdown(diff: Diff) -> str:
+    """Return a comparison. What came from the server stands in code spans: it is no markup."""
+    lines = [f"**Digests before and after**, {_code(head_text(diff))}", ""]
+    lines += [_line(["", "before", "after", "change"]), _line(["---", "---:", "---:", "---:"])]
+    lines += [_line(cells) for cells in totals_of(diff)]
+    lines.append("")
+    lines += [f"Note: {_code(text)}\n" for text in diff.remarks.values()]
+    if not diff.count:
+        return "\n".join([*lines, "No digest has any calls."]) + "\n"
+    lines += [f"{counts_text(diff)}.", ""]
+    heads = ["verdict", "time before", "after", "calls before", "after", "average before", "after"]
+    lines.append(_line([*heads, "change", "hostgroups", "digest", "text"]))
+    lines.append(_line(["---", *["---:"] * 7, "---", "---", "---"]))
+    lines += [_line(_cells(diff, entry)) for entry in diff.entries]
+    left = diff.count - len(diff.entries)
+    if left:
+        lines += ["", f"{left} more are not listed."]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(diff: Diff, entry: Entry) -> list[str]:
+    busy, rate = diff.busy(entry), diff.rate(entry)
+    before, after = entry.before, entry.after
+    one, other = (
+        hostgroups_text(calls) for calls in (entry.hostgroups_before, entry.hostgroups_after)
+    )
+    word = verdict_text(entry) + (", moved" if entry.is_moved else "")
+    return [
+        word + (", counters cleared" if entry.is_reset else ""),
+        *(f"{time_text(time)}/s" for time in busy),
+        *(rate_text(calls) for calls in rate),
+        *(time_text(load.average) if load.calls else "" for load in (before, after)),
+        change_text(before.average, after.average) if after.calls else "",
+        f"{one} → {other}" if entry.is_moved else other or one,
+        _code(name_of(diff, entry)),
+        _code(shown(entry.text, limit=WIDEST_TEXT)) if entry.text else "",
+    ]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    """Return a code span that also a table cell takes, which a pipe would end."""
+    safe = printable(text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall(r"`+", safe)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if safe.startswith("`") or safe.endswith("`") else ""
+    return f"{fence}{pad}{safe}{pad}{fence}"

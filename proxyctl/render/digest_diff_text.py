@@ -1,0 +1,106 @@
+"""A comparison of two snapshots for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.digests.diff import Diff
+from proxyctl.digests.diff_entry import Entry
+from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, Verdict
+from proxyctl.digests.units import time_text
+from proxyctl.render.digest_diff_figures import (
+    change_text,
+    counts_text,
+    hostgroups_text,
+    name_of,
+    rate_text,
+    totals_of,
+    verdict_text,
+)
+from proxyctl.render.style import PLAIN, Style, printable, shown
+
+WIDEST_TEXT = 110
+"""Characters of a digest text that are shown."""
+RULE = (
+    f"slower, faster: at least {LEAST_CALLS} calls on both sides, and averages {LEAST_CHANGE:.0%}"
+    " apart, also without the slowest call"
+)
+_COLOURS = {
+    Verdict.SLOWER: "delete",
+    Verdict.FASTER: "add",
+    Verdict.NEW: "change",
+    Verdict.VANISHED: "change",
+    Verdict.SAME: "dim",
+    Verdict.FEW_CALLS: "dim",
+}
+_INDENT = 11
+
+
+def digest_diff_text(
+    diff: Diff, order: str, style: Style = PLAIN, *, limit: int = WIDEST_TEXT
+) -> str:
+    """Return a comparison. `limit` is how long a digest text gets."""
+    lines = [style("bold", head_text(diff)), ""]
+    lines.append(f"{'':<14}{'before':>20}{'after':>22}")
+    lines += [
+        f"{what:<14}{one:>20}{other:>22}{change:>10}".rstrip()
+        for what, one, other, change in totals_of(diff)
+    ]
+    lines.append("")
+    lines += [style("refuse", "note: ") + printable(text) for text in diff.remarks.values()]
+    if diff.remarks:
+        lines.append("")
+    if not diff.count:
+        return "\n".join([*lines, "No digest has any calls."]) + "\n"
+    lines += [style("bold", counts_text(diff)), style("dim", RULE), ""]
+    for entry in diff.entries:
+        lines += _entry_lines(diff, entry, style, limit)
+    left = diff.count - len(diff.entries)
+    lines.append(f"Listed by {order}." + (f" {left} more: --limit." if left else ""))
+    return "\n".join(lines) + "\n"
+
+
+def head_text(diff: Diff) -> str:
+    """Return which instance it is."""
+    side = diff.after
+    name = f"{side.name}  " if side.name != side.address else ""
+    return printable(f"{name}{side.address}  ProxySQL {side.version}")
+
+
+def _entry_lines(diff: Diff, entry: Entry, style: Style, limit: int) -> Iterator[str]:
+    word = style(_COLOURS[entry.verdict], f"{verdict_text(entry):<{_INDENT}}")
+    moved = style("change", "  moved") if entry.is_moved else ""
+    reset = "  counters cleared in between" if entry.is_reset else ""
+    yield f"{word}{name_of(diff, entry)}{moved}{reset}"
+    pad = " " * _INDENT
+    yield pad + "   ".join(figure_texts(diff, entry))
+    if entry.text:
+        yield pad + shown(entry.text, limit=limit)
+
+
+def figure_texts(diff: Diff, entry: Entry) -> list[str]:
+    """Return the numbers of an entry, each as `before -> after`."""
+    one, other = entry.before, entry.after
+    rates = [rate_text(rate) for rate in diff.rate(entry)]
+    busy = [f"{time_text(time)}/s" for time in diff.busy(entry)]
+    if not other.calls:
+        where = hostgroups_text(entry.hostgroups_before)
+        return [f"was {busy[0]}", rates[0], f"avg {time_text(one.average)}", f"hostgroup {where}"]
+    where = hostgroups_text(entry.hostgroups_after)
+    if not one.calls:
+        return [
+            f"time {busy[1]}",
+            rates[1],
+            f"avg {time_text(other.average)}",
+            f"hostgroup {where}",
+        ]
+    change = change_text(one.average, other.average)
+    if entry.is_moved:
+        where = f"{hostgroups_text(entry.hostgroups_before)} -> {where}"
+    return [
+        f"time {busy[0]} -> {busy[1]}",
+        f"{rates[0]} -> {rates[1]}",
+        f"avg {time_text(one.average)} -> {time_text(other.average)}"
+        + (f" ({change})" if change else ""),
+        f"hostgroup {where}",
+    ]

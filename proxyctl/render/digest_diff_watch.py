@@ -1,0 +1,67 @@
+"""What went on since the last look: a table that fits the width of a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from proxyctl.digests.diff import Diff
+from proxyctl.digests.diff_entry import Entry
+from proxyctl.digests.diff_verdict import Verdict
+from proxyctl.digests.units import number_text, share_text, time_text
+from proxyctl.errors import counted
+from proxyctl.render.digest_diff_figures import hostgroups_text, name_of, rate_text
+from proxyctl.render.digest_diff_text import head_text
+from proxyctl.render.style import PLAIN, Style, printable, shown
+
+_HEADS = ("time/s", "share", "calls", "average", "rows", "hostgroup")
+_WIDTHS = (10, 7, 8, 9, 7, 11)
+_WIDE = 130
+"""From here on there is room for the digest beside its text."""
+
+
+def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> str:
+    """Return the table of one interval; its lines are cut to `width`."""
+    side = diff.after
+    active = diff.count - diff.counts[Verdict.VANISHED]
+    moment = datetime.fromtimestamp(side.taken_at, UTC)
+    busy = side.total.time / side.seconds
+    lines = [
+        style("bold", f"{head_text(diff)}  {moment:%H:%M:%S} UTC"[:width]),
+        f"{side.seconds} s: {rate_text(side.total.calls / side.seconds)}, query time"
+        f" {time_text(busy)}/s, {counted(active, 'digest')}"[:width],
+        *(style("refuse", "note: ") + printable(text) for text in diff.remarks.values()),
+        "",
+    ]
+    shown_ = [entry for entry in diff.entries if entry.after.calls]
+    if not shown_:
+        return "\n".join([*lines, "No queries in this time."]) + "\n"
+    lines.append(style("dim", _line(_HEADS, "digest", width)))
+    for entry in shown_:
+        lines.append(_line(_cells(diff, entry), _what(diff, entry, width), width))
+    return "\n".join(lines) + "\n"
+
+
+def _cells(diff: Diff, entry: Entry) -> tuple[str, ...]:
+    total = diff.after.total.time
+    calls, busy = diff.rate(entry)[1], diff.busy(entry)[1]
+    return (
+        time_text(busy),
+        share_text(entry.after.time / total) if total else "",
+        rate_text(calls),
+        time_text(entry.after.average),
+        number_text(entry.after.rows_sent / entry.after.calls),
+        hostgroups_text(entry.hostgroups_after),
+    )
+
+
+def _what(diff: Diff, entry: Entry, width: int) -> str:
+    parts = ["new"] if entry.verdict is Verdict.NEW else []
+    if width >= _WIDE or diff.by != ("digest",) or not entry.text:
+        parts.append(name_of(diff, entry))
+    return "  ".join([*parts, shown(entry.text, limit=width) if entry.text else ""]).rstrip()
+
+
+def _line(cells: Sequence[str], last: str, width: int) -> str:
+    text = "".join(f"{cell:>{wide}}" for cell, wide in zip(cells, _WIDTHS, strict=True))
+    return f"{text}  {last}"[:width].rstrip()

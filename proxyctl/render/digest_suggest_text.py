@@ -1,0 +1,99 @@
+"""Suggestions for people on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from textwrap import wrap
+
+from proxyctl.catalog import Value
+from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
+from proxyctl.render.style import PLAIN, Style, printable
+
+RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
+"""Rules as YAML to paste: a section mysql_query_rules."""
+
+HEADINGS = {
+    Kind.READS: "READS ON A WRITER",
+    Kind.CACHE: "WORTH CACHING",
+    Kind.REPEATS: "LOOKUPS OF ONE ROW, VERY OFTEN",
+    Kind.SLOW: "SLOWER THAN THEIR PEERS",
+    Kind.UNUSED: "RULES WITHOUT HITS",
+    Kind.ORDER: "ORDER OF THE RULES",
+}
+_WIDTH = 96
+_LONGEST_TEXT = 300
+
+
+def suggest_text(found: Suggestions, rules_text: RulesText, style: Style = PLAIN) -> str:
+    """Return the suggestions: heading, digest, evidence, what is not known, and rules to paste."""
+    lines = [style("bold", title(found)), ""]
+    for kind in Kind:
+        some = [one for one in found.found if one.kind is kind]
+        if not some:
+            continue
+        lines.append(style("bold", HEADINGS[kind]))
+        for one in some:
+            lines += _lines(one, rules_text, style)
+        if kind in found.left_out:
+            lines += [f"  ... {found.left_out[kind]} more: --limit", ""]
+        lines += _wrapped("cannot be known here:", unknowns(some), style)
+        lines.append("")
+    if not found.found:
+        lines += ["Nothing to suggest.", ""]
+    for note in found.notes:
+        lines += wrap(f"note: {printable(note)}", _WIDTH, subsequent_indent="      ")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def title(found: Suggestions) -> str:
+    """Return the first line: where this is from, and how much of it there is."""
+    count = len(found.found)
+    seconds = found.sum_time / 1_000_000
+    return printable(
+        f"{found.name}  ProxySQL {found.version}: {count} suggestion{'s' * (count != 1)} from"
+        f" {found.digests} digests, {found.count_star} calls, {seconds:.1f} s"
+    )
+
+
+def unknowns(some: Sequence[Suggestion]) -> list[str]:
+    """Return what suggestions cannot know, each sentence once."""
+    return list(dict.fromkeys(text for one in some for text in one.unknown))
+
+
+def short_text(one: Suggestion) -> str:
+    """Return the digest text on one line; empty where there is none."""
+    text = printable(one.digest_text)
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+
+
+def replaces_text(one: Suggestion) -> str:
+    """Return which rules have to go when the rules are pasted; empty where none has."""
+    if not one.replaces:
+        return ""
+    return "In place of rule " + ", ".join(map(str, one.replaces)) + ":"
+
+
+def _lines(one: Suggestion, rules_text: RulesText, style: Style) -> Iterator[str]:
+    yield "  " + style("change", "*") + " " + printable(one.title)
+    if one.digest:
+        yield from wrap(
+            f"{one.digest}  {short_text(one)}",
+            _WIDTH,
+            initial_indent="    ",
+            subsequent_indent="      ",
+        )
+    for text in (*one.says, one.proof):
+        if text:
+            yield from wrap(
+                printable(text), _WIDTH, initial_indent="    ", subsequent_indent="    "
+            )
+    if one.rules:
+        yield "    " + (replaces_text(one) or "Paste into the files:")
+        yield from (style("add", f"      {line}") for line in rules_text(one.rules).splitlines())
+    yield ""
+
+
+def _wrapped(heading: str, texts: Sequence[str], style: Style) -> Iterator[str]:
+    yield "  " + style("dim", heading)
+    for text in texts:
+        yield from wrap(text, _WIDTH, initial_indent="    - ", subsequent_indent="      ")

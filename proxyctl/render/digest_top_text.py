@@ -1,0 +1,138 @@
+"""A top list of digests for a terminal: two lines a digest, figures above its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from proxyctl.digests.top import Caught, Fate, Group, Top, TopRow
+from proxyctl.digests.units import number_text, share_text, time_text
+from proxyctl.errors import counted
+from proxyctl.render.style import PLAIN, Style, printable, shown
+
+WIDEST_TEXT = 110
+"""Characters of a digest text that are shown."""
+HEADS = ("#", "share", "cum.", "total", "queries", "avg", "max", "rows/q", "time/row")
+_MOST_FATES = 3
+LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
+EMPTY = "No digests: nothing was counted since ProxySQL started, or since somebody reset them."
+NOTHING_LEFT = "Nothing is left by the filters."
+
+
+def digest_top_text(top: Top, style: Style = PLAIN, *, has_whole_texts: bool = False) -> str:
+    """Return the whole list. `has_whole_texts`: texts are not shortened."""
+    lines = [style("bold", head_text(top)), *(f"note: {note}" for note in top.notes())]
+    if not top.total.entries:
+        return "\n".join([*lines, EMPTY]) + "\n"
+    lines += [summary_text(top), ""]
+    if not top.rows:
+        return "\n".join([*lines, NOTHING_LEFT if top.groups == 0 else ""]).rstrip() + "\n"
+    figures = [HEADS, *(figures_of(number, row) for number, row in enumerate(top.rows, 1))]
+    widths = [max(map(len, column)) for column in zip(*figures, strict=True)]
+    lines.append(style("dim", _aligned(HEADS, widths)))
+    for row, cells in zip(top.rows, figures[1:], strict=True):
+        aside = "  ".join(_group_texts(row))
+        lines.append(f"{_aligned(cells, widths)}  {aside}".rstrip())
+        lines += [f"    {text}" for text in _texts(row, has_whole_texts=has_whole_texts)]
+        if top.options.with_rules:
+            lines.append(f"    -> {caught_text(row.caught)}")
+    if top.groups > len(top.rows):
+        lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
+    lines += ["", style("dim", LEGEND)]
+    return "\n".join(lines) + "\n"
+
+
+def head_text(top: Top) -> str:
+    """Return which instance it is."""
+    name = f"{printable(top.name)}  " if top.name != top.address else ""
+    return f"{name}{printable(top.address)}  ProxySQL {printable(top.version)}"
+
+
+def summary_text(top: Top) -> str:
+    """Return how much is listed, and of how much."""
+    total, selected = top.total, top.selected
+    entries = "entry" if total.entries == 1 else "entries"
+    whole = (
+        f"{total.entries:,} {entries}, {total.count_star:,} queries,"
+        f" {time_text(total.sum_time)} of query time"
+    )
+    how = f"by {', '.join(top.options.groups)}, first by {top.options.sort}"
+    if not top.options.is_filtered:
+        return f"{whole}; {how}"
+    part = share_text(selected.sum_time / total.sum_time) if total.sum_time else share_text(0)
+    left = f"the filters leave {selected.count_star:,} queries with {part} of that time"
+    return f"{whole};\n{left}; {how}"
+
+
+def figures_of(number: int, row: TopRow) -> tuple[str, ...]:
+    """Return the cells of a row, in the order of HEADS."""
+    per_row = row.time_per_row
+    return (
+        str(number),
+        share_text(row.share),
+        share_text(row.cumulative_share),
+        time_text(row.sum_time),
+        f"{row.count_star:,}",
+        time_text(row.avg_time),
+        time_text(row.max_time),
+        number_text(row.rows_per_query),
+        "-" if per_row is None else time_text(per_row),
+    )
+
+
+def group_value(group: Group, value: str | int) -> str:
+    """Return the value of a group column for people."""
+    if group is Group.HOSTGROUP and value == -1:
+        return "-1 (no backend: the query cache)"
+    return shown(value)
+
+
+def caught_text(caught: Sequence[Caught]) -> str:
+    """Return what the rules do with a group, the biggest part first."""
+    if not caught:
+        return "not looked up: others of the list have too many entries"
+    parts = []
+    total = sum(one.load.count_star for one in caught)
+    for one in caught[:_MOST_FATES]:
+        text = " or ".join(map(fate_text, one.fates[:_MOST_FATES])) or "cannot be told"
+        if len(one.fates) > _MOST_FATES:
+            text += f" or {counted(len(one.fates) - _MOST_FATES, 'other')}"
+        share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
+        parts.append(f"{text} ({share} of the queries)" if share else text)
+    if len(caught) > _MOST_FATES:
+        parts.append(f"and {counted(len(caught) - _MOST_FATES, 'other way')}")
+    return "; ".join(parts)
+
+
+def fate_text(fate: Fate) -> str:
+    """Return one of them: `hostgroup 30 by rule 5010, cached 5000 ms`."""
+    if fate.answer is not None:
+        by = "" if fate.rule_id is None else f" of rule {fate.rule_id}"
+        return f"answered by {printable(fate.answer)}{by}"
+    if fate.hostgroup is None and fate.source == "nothing":
+        return "no rule, and no such user in mysql_users"
+    where = "nowhere" if fate.hostgroup is None else f"hostgroup {fate.hostgroup}"
+    by_rule = fate.source == "rule" and fate.rule_id is not None
+    text = f"{where} by {f'rule {fate.rule_id}' if by_rule else fate.source}"
+    if fate.rule_id is not None and not by_rule:
+        text += f", past rule {fate.rule_id}"
+    if fate.cache_ttl is not None:
+        text += f", cached {fate.cache_ttl} ms"
+    return f"{text}, rewritten" if fate.is_rewritten else text
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def _group_texts(row: TopRow) -> Iterator[str]:
+    for group, value in row.group.items():
+        named = group is not Group.DIGEST
+        yield f"{group} {group_value(group, value)}" if named else group_value(group, value)
+
+
+def _texts(row: TopRow, *, has_whole_texts: bool) -> Iterator[str]:
+    if row.digest_text is not None:
+        text = row.digest_text
+        short = printable(text) if has_whole_texts else shown(text, limit=WIDEST_TEXT)
+        cut = "   (cut by mysql-query_digests_max_digest_length)" if row.is_cut else ""
+        yield f"{short}{cut}"

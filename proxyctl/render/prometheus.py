@@ -1,0 +1,177 @@
+"""Metrics in Prometheus' text format, for the textfile collector of node_exporter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from proxyctl.digests.top import Top, TopRow, is_on
+from proxyctl.plan import Plan
+from proxyctl.render.style import printable
+
+LONGEST_TEXT = 200
+"""Characters of a digest text in a label."""
+
+
+_OF_A_ROW: tuple[tuple[str, str, str, Callable[[TopRow], float]], ...] = (
+    (
+        "queries_total",
+        "counter",
+        "Queries of this group, by ProxySQL's digest statistics.",
+        lambda row: row.count_star,
+    ),
+    (
+        "query_time_seconds_total",
+        "counter",
+        "Time of these queries.",
+        lambda row: row.sum_time / 1e6,
+    ),
+    (
+        "query_time_max_seconds",
+        "gauge",
+        "The longest of these queries.",
+        lambda row: row.max_time / 1e6,
+    ),
+    (
+        "rows_sent_total",
+        "counter",
+        "Rows that these queries sent.",
+        lambda row: row.sum_rows_sent,
+    ),
+    (
+        "rows_affected_total",
+        "counter",
+        "Rows that these queries affected.",
+        lambda row: row.sum_rows_affected,
+    ),
+)
+"""Name, kind, what it says, and the value of a row."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A metric: its name, `counter` or `gauge`, what it says, and its samples by labels."""
+
+    name: str
+    kind: str
+    help: str
+    samples: tuple[tuple[Mapping[str, str], float], ...]
+
+
+def exposition(families: Iterable[Family]) -> str:
+    """Return families as text. A family without samples is left out."""
+    return "".join(f"{line}\n" for family in families for line in _lines(family))
+
+
+def digest_top_prometheus(top: Top) -> str:
+    """Return the list as metrics. Times are in seconds, as Prometheus wants them.
+
+    A digest that leaves the list takes its series along.
+    """
+    base = {"address": top.address}
+    rows = [
+        ({**base, **{group.value: str(value) for group, value in row.group.items()}}, row)
+        for row in top.rows
+    ]
+    families = [
+        Family(
+            f"proxyctl_digest_{name}",
+            kind,
+            text,
+            tuple((labels, value(row)) for labels, row in rows),
+        )
+        for name, kind, text, value in _OF_A_ROW
+    ]
+    texts = tuple(
+        ({**base, "digest": labels["digest"], "digest_text": row.digest_text[:LONGEST_TEXT]}, 1)
+        for labels, row in rows
+        if row.digest_text is not None
+    )
+    by_digest = {labels["digest"]: (labels, one) for labels, one in texts}
+    total = top.total
+    families += [
+        Family("proxyctl_digest_info", "gauge", "The text of a digest.", tuple(by_digest.values())),
+        Family(
+            "proxyctl_digests_entries",
+            "gauge",
+            "Entries of stats_mysql_query_digest.",
+            ((base, total.entries),),
+        ),
+        Family(
+            "proxyctl_digests_queries_total",
+            "counter",
+            "Queries of all digests.",
+            ((base, total.count_star),),
+        ),
+        Family(
+            "proxyctl_digests_query_time_seconds_total",
+            "counter",
+            "Time of the queries of all digests.",
+            ((base, total.sum_time / 1e6),),
+        ),
+        Family(
+            "proxyctl_digests_enabled",
+            "gauge",
+            "Whether mysql-query_digests is true.",
+            ((base, int(is_on(top.variables, "mysql-query_digests"))),),
+        ),
+    ]
+    return exposition(families)
+
+
+def drift_prometheus(plan: Plan) -> str:
+    """Return how far an instance is from its files, as metrics."""
+    base = {"name": plan.name, "address": plan.address}
+    changes = Counter(
+        (module.name, change.table, change.action)
+        for module in plan.modules
+        for change in module.changes
+    )
+    return exposition(
+        [
+            Family(
+                "proxyctl_drift_in_sync",
+                "gauge",
+                "Whether the instance holds what the files say, in every layer.",
+                ((base, int(plan.is_in_sync)),),
+            ),
+            Family(
+                "proxyctl_drift_differences",
+                "gauge",
+                "Rows and variables that differ from the files.",
+                ((base, sum(changes.values())),),
+            ),
+            Family(
+                "proxyctl_drift_changes",
+                "gauge",
+                "The same by what an apply would do; nothing where there is nothing to do.",
+                tuple(
+                    ({**base, "module": module, "table": table, "action": action}, count)
+                    for (module, table, action), count in sorted(changes.items())
+                ),
+            ),
+            Family(
+                "proxyctl_drift_refusals",
+                "gauge",
+                "Reasons for which an apply would refuse to act.",
+                ((base, len(plan.refusals)),),
+            ),
+        ]
+    )
+
+
+def _lines(family: Family) -> Iterator[str]:
+    if not family.samples:
+        return
+    yield f"# HELP {family.name} {family.help}"
+    yield f"# TYPE {family.name} {family.kind}"
+    for labels, value in family.samples:
+        named = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+        number = str(value) if isinstance(value, int) else repr(value)
+        yield f"{family.name}{{{named}}} {number}"
+
+
+def _escaped(text: str) -> str:
+    """Return the value of a label. Bytes that are not UTF-8 would make the whole file invalid."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')

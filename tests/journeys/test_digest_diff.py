@@ -1,0 +1,275 @@
+"""Snapshots of the statistics, and what two of them say; on the sandbox, whose counters we set."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from proxyctl.replay.seen import SeenDigest
+from tests.cli import Outcome, Project, proxyctl
+from tests.servers import Instance
+
+READ = SeenDigest(10, "shop", "app", "", "0x00000000000000AA", "SELECT ?", 100, 1, 2, 10**6, 1, 50)
+WRITE = SeenDigest(10, "shop", "app", "", "0x00000000000000BB", "UPDATE t", 50, 1, 2, 500, 1, 20)
+
+
+class Shop:
+    """An instance whose statistics a test writes."""
+
+    def __init__(self, project: Project, instance: Instance) -> None:
+        assert instance.sandbox is not None
+        self._sandbox = instance.sandbox
+        self.folder = project.folder
+
+    def has_seen(self, *rows: SeenDigest, uptime: int | None = None) -> None:
+        self._sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in rows]
+
+    def snapshot(self, name: str, *rows: SeenDigest) -> None:
+        self.has_seen(*rows)
+        found = proxyctl("digest", "snapshot", "-o", name)
+        assert found.code == 0, found.text
+
+
+@pytest.fixture
+def shop(sandbox_project: Project, sandbox_instance: Instance) -> Shop:
+    return Shop(sandbox_project, sandbox_instance)
+
+
+def diff(*arguments: str) -> Outcome:
+    return proxyctl("digest", "diff", *arguments)
+
+
+def grown(row: SeenDigest, calls: int, time_us: int, **other: object) -> SeenDigest:
+    """The counters of a digest after so many calls more."""
+    return row._replace(
+        count_star=row.count_star + calls,
+        sum_time=row.sum_time + time_us,
+        last_seen=int(time.time()),
+        **other,
+    )
+
+
+def verdicts(found: Outcome) -> dict[str, str]:
+    assert found.code == 0, found.text
+    return {one["digest"][-2:]: one["verdict"] for one in found.json["digests"]}
+
+
+def test_a_snapshot_is_a_small_file_for_its_owner(shop: Shop) -> None:
+    shop.has_seen(READ, WRITE)
+    found = proxyctl("digest", "snapshot")
+    assert found.code == 0, found.text
+    [path] = shop.folder.glob("digests-127.0.0.1-*.jsonl.gz")
+    assert f"2 digests saved to {path.name}" in found.err
+    assert path.stat().st_mode & 0o777 == 0o600
+    header, *rows = gzip.decompress(path.read_bytes()).splitlines()
+    assert json.loads(header)["count"] == 2
+    assert [json.loads(row) for row in rows] == [list(READ), list(WRITE)]
+
+
+def test_a_snapshot_can_be_plain(shop: Shop) -> None:
+    shop.snapshot("plain.jsonl", READ)
+    shop.snapshot("packed", READ)
+    plain = (shop.folder / "plain.jsonl").read_bytes()
+    assert plain.startswith(b'{"kind"')
+    assert (
+        gzip.decompress((shop.folder / "packed").read_bytes()).splitlines()[1:]
+        == (plain.splitlines()[1:])
+    )
+
+
+@pytest.mark.parametrize("place", ["missing/file", "."])
+def test_a_place_that_takes_no_file_is_said_before_the_statistics_are_read(
+    shop: Shop, place: str
+) -> None:
+    found = proxyctl("digest", "snapshot", "-o", place, "--debug")
+    assert found.code == 1
+    assert "cannot be written" in found.err
+    assert "stats_mysql_query_digest" not in found.err
+
+
+def test_one_statement_names_the_digests(shop: Shop) -> None:
+    shop.has_seen(READ)
+    looks = {
+        ("snapshot", "-o", "s.gz"): 1,
+        ("diff", "s.gz"): 1,
+        ("watch", "--interval", "1", "--count", "1"): 2,
+    }
+    for arguments, count in looks.items():
+        found = proxyctl("digest", *arguments, "--debug")
+        assert found.code == 0, found.text
+        named = [line for line in found.err.split("\n") if "stats_mysql_query_digest" in line]
+        assert len(named) == count, arguments
+        assert "_reset" not in found.err
+
+
+def test_what_became_of_each_digest(shop: Shop) -> None:
+    gone = WRITE._replace(digest="0x00000000000000CC", digest_text="DELETE FROM t")
+    new = WRITE._replace(digest="0x00000000000000DD", digest_text="SELECT new")
+    shop.snapshot("before.gz", READ, WRITE, gone)
+    shop.snapshot("after.gz", grown(READ, 100, 100_000), grown(WRITE, 50, 2_000), gone, new)
+    found = diff("before.gz", "after.gz", "--format", "json")
+    assert verdicts(found) == {"AA": "faster", "BB": "slower", "CC": "vanished", "DD": "new"}
+    assert found.json["remarks"] == []
+    [read] = [one for one in found.json["digests"] if one["digest"].endswith("AA")]
+    assert (read["before"]["average"], read["after"]["average"]) == (10_000, 1_000)
+    assert read["after"]["count_star"] == 100
+    assert read["after"]["hostgroups"] == {"10": 100}
+    text = diff("before.gz", "after.gz").out
+    assert "avg 10.0 ms -> 1.00 ms (-90.0%)" in text
+    assert "1 new, 1 vanished, 1 slower, 1 faster" in text
+    markdown = diff("--before", "before.gz", "--after", "after.gz", "--format", "markdown").out
+    assert "| -90.0% | 10 | `0x00000000000000AA` | `SELECT ?` |" in markdown
+
+
+def test_without_after_it_is_the_instance_now(shop: Shop) -> None:
+    shop.snapshot("before.gz", READ)
+    shop.has_seen(grown(READ, 100, 100_000))
+    for arguments in (("before.gz",), ("--before", "before.gz")):
+        assert verdicts(diff(*arguments, "--format", "json")) == {"AA": "faster"}
+
+
+def test_queries_that_go_to_another_hostgroup(shop: Shop) -> None:
+    shop.snapshot("before.gz", READ)
+    shop.snapshot("after.gz", READ, READ._replace(hostgroup=20, count_star=90, sum_time=900_000))
+    [found] = diff("before.gz", "after.gz", "--format", "json").json["digests"]
+    assert found["moved"]
+    assert (found["before"]["hostgroups"], found["after"]["hostgroups"]) == (
+        {"10": 100},
+        {"20": 90},
+    )
+    assert "moved" in (text := diff("before.gz", "after.gz").out)
+    assert "hostgroup 10 -> 20" in text
+
+
+def test_put_together_by_other_columns(shop: Shop) -> None:
+    shop.snapshot("before.gz", READ, WRITE)
+    shop.snapshot("after.gz", grown(READ, 100, 100_000), grown(WRITE, 50, 2_000))
+    [found] = diff("before.gz", "after.gz", "--group", "schema,user", "--format", "json").json[
+        "digests"
+    ]
+    assert (found["schemaname"], found["username"]) == ("shop", "app")
+    assert "digest_text" not in found
+    assert found["after"]["count_star"] == 150
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (READ._replace(count_star=40, sum_time=4),),
+        (grown(READ, 5, 5),),
+        (grown(READ, 5, 5, first_seen=2**32), grown(WRITE, 5, 5, first_seen=2**32)),
+        (),
+    ],
+    ids=["a counter fell", "a digest is missing", "all are younger", "nothing is left"],
+)
+def test_counters_that_somebody_cleared_are_marked(shop: Shop, after: Sequence[SeenDigest]) -> None:
+    shop.snapshot("before.gz", READ, WRITE)
+    shop.snapshot("after.gz", *after)
+    found = diff("before.gz", "after.gz", "--format", "json")
+    assert [one["code"] for one in found.json["remarks"]] == ["cleared"]
+    assert found.json["after"]["count_star"] == sum(row.count_star for row in after)
+    assert all(one["reset"] for one in found.json["digests"])
+    assert "the counters were cleared in between" in diff("before.gz", "after.gz").out
+
+
+def edited(shop: Shop, name: str, **header: object) -> None:
+    """Change what a snapshot says of itself."""
+    path = shop.folder / name
+    first, rest = gzip.decompress(path.read_bytes()).split(b"\n", 1)
+    path.write_bytes(json.dumps({**json.loads(first), **header}).encode() + b"\n" + rest)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        ({"uptime": 500}, {"uptime": 3}, "restarted"),
+        ({"version": "2.6.0"}, {}, "other_version"),
+        ({"address": "px9:6032"}, {}, "other_instance"),
+        ({"variables": {"mysql-query_digests_lowercase": "true"}}, {}, "other_options"),
+        ({}, {"variables": {"mysql-query_digests": "false"}}, "switched_off"),
+    ],
+)
+def test_snapshots_that_are_hard_to_compare_say_why(
+    shop: Shop, before: dict[str, object], after: dict[str, object], code: str
+) -> None:
+    shop.snapshot("before.gz", READ)
+    shop.snapshot("after.gz", grown(READ, 10, 10))
+    edited(shop, "before.gz", **before)
+    edited(shop, "after.gz", **after)
+    found = diff("before.gz", "after.gz", "--format", "json")
+    assert code in [one["code"] for one in found.json["remarks"]], found.text
+    assert "note: " in diff("before.gz", "after.gz").out
+
+
+def test_the_older_one_comes_first(shop: Shop) -> None:
+    shop.snapshot("before.gz", READ)
+    shop.snapshot("after.gz", READ)
+    edited(shop, "after.gz", taken_at=5)
+    found = diff("before.gz", "after.gz")
+    assert (found.code, "older than the snapshot BEFORE" in found.err) == (64, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "the snapshot BEFORE is missing"),
+        (("a", "b", "c"), "c: one snapshot too many"),
+        (("a", "b", "--group", "planet"), "--group planet: no such column"),
+    ],
+)
+def test_wrong_command_lines(shop: Shop, arguments: Sequence[str], reason: str) -> None:
+    found = diff(*arguments)
+    assert found.code == 64
+    assert reason in found.err
+
+
+def test_empty_statistics(shop: Shop) -> None:
+    shop.snapshot("before.gz")
+    found = diff("before.gz")
+    assert found.code == 0, found.text
+    assert "the instance has seen no digests" in found.out
+
+
+def test_text_from_the_server_cannot_move_the_cursor(shop: Shop) -> None:
+    evil = READ._replace(digest_text="SELECT \x1b[2J `x` | \udcff\x07", schemaname="a\x1b]0;b")
+    shop.snapshot("before.gz", evil)
+    shop.has_seen(grown(evil, 50, 50))
+    options = ("--group", "digest,schemaname")
+    for format_ in ("text", "markdown", "json"):
+        found = diff("before.gz", *options, "--format", format_)
+        assert found.code == 0, found.text
+        assert "\x1b" not in found.text
+        assert "\x07" not in found.text
+    watched = proxyctl("digest", "watch", "--interval", "1", "--count", "1", *options)
+    assert "\x1b" not in watched.text
+
+
+def test_watch_shows_what_ran_in_each_interval(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.has_seen(READ)
+    readings = iter([grown(READ, 10, 10_000), grown(READ, 10, 10_000)])
+    # What a client does while the command waits.
+    monkeypatch.setattr(time, "sleep", lambda _seconds: shop.has_seen(next(readings)))
+    found = proxyctl("digest", "watch", "--interval", "1", "--count", "2", "--format", "json")
+    assert found.code == 0, found.text
+    first, second = map(json.loads, found.out.splitlines())
+    assert [one["after"]["count_star"] for one in first["digests"]] == [10]
+    assert second["after"]["count_star"] == 0
+    shop.has_seen(READ)
+    readings = iter([grown(READ, 10, 10_000)])
+    text = proxyctl("digest", "watch", "--interval", "1", "--count", "1").out
+    assert "100.0%" in text
+    assert "1.00 ms" in text
+    assert "SELECT ?" in text
+
+
+def test_watch_ends_with_the_keyboard(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", interrupt)
+    found = proxyctl("digest", "watch")
+    assert (found.code, found.out) == (130, "")

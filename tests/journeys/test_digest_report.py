@@ -1,0 +1,104 @@
+"""`digest report`: from files of snapshots and from an instance."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from proxyctl.formats.digest_file import write_digest_file
+from proxyctl.replay.seen import DigestTable
+from tests.browser.shop_digests import shop_snapshots
+from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.test_replay import SEEN
+from tests.servers import Instance
+
+
+def report(*arguments: str) -> Outcome:
+    return proxyctl("digest", "report", "-o", "report.html", *arguments)
+
+
+def page(project: Project) -> str:
+    return (project.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_snapshots_make_a_page_with_the_load_over_time(offline: Project) -> None:
+    files = shop_snapshots(offline.folder)
+    done = report(*map(str, files))
+    assert done.code == 0, done.text
+    assert done.out == ""
+    assert done.err.startswith("47 digests reported in report.html (")
+    text = page(offline)
+    assert "Load over time" in text
+    assert "before the snapshot of 2026-09-01 08:20:00 UTC" in text
+    mode = stat.S_IMODE((offline.folder / "report.html").stat().st_mode)
+    assert mode == 0o600  # queries tell what an application does
+
+
+def test_one_snapshot_has_no_load_over_time(offline: Project) -> None:
+    file = shop_snapshots(offline.folder, 1)[0]
+    assert report(str(file)).code == 0
+    assert "Load over time" not in page(offline)
+    assert "Average against calls" in page(offline)
+
+
+def test_without_files_the_instance_is_asked_once(project: Project) -> None:
+    done = report("--debug")
+    assert done.code == 0, done.text
+    named = [line for line in done.err.splitlines() if "stats_mysql_query_digest" in line]
+    assert len(named) == 1
+    assert "_reset" not in named[0]
+    assert "<h1>Digests of " in page(project)
+
+
+def test_what_an_instance_has_seen(sandbox_project: Project, sandbox_instance: Instance) -> None:
+    assert sandbox_instance.sandbox is not None
+    sandbox_instance.sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in SEEN]
+    assert report().code == 0
+    assert "UPDATE users SET name = ? WHERE id = ?" in page(sandbox_project)
+
+
+def test_digests_that_are_off_are_said(offline: Project) -> None:
+    off = DigestTable("px1", "px1", "2.7.1", 1000, [], {"mysql-query_digests": "false"})
+    write_digest_file(off, offline.folder / "off.jsonl")
+    done = report("off.jsonl")
+    assert done.code == 0
+    assert "mysql-query_digests is false" in done.err
+    assert "mysql-query_digests is false" in page(offline)
+
+
+def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> None:
+    for number, (address, version) in enumerate([("a:6032", "2.5.5"), ("b:6032", "2.7.1")]):
+        table = DigestTable("px", address, version, 1000 + number, SEEN)
+        write_digest_file(table, offline.folder / f"{number}.jsonl")
+    done = report("0.jsonl", "1.jsonl")
+    assert done.code == 0
+    assert "different addresses, a:6032, b:6032" in done.err
+    assert "different versions of ProxySQL: 2.5.5, 2.7.1" in page(offline)
+
+
+def test_what_cannot_be_is_refused_and_leaves_no_page(offline: Project) -> None:
+    file = str(shop_snapshots(offline.folder, 1)[0])
+    Path("damaged.jsonl").write_text(Path(file).read_text()[:-200])
+    for arguments, message in (
+        ([file, file], "two snapshots of the same second"),
+        (["nowhere.jsonl"], "No such file"),
+        (["damaged.jsonl"], "damaged.jsonl"),
+        (["-o", "no/where.html", file], "no/where.html: cannot be written: no such folder"),
+        (["-o", ".", file], "it is a folder"),
+    ):
+        done = report(*arguments)
+        assert (done.code, message in done.err) == (1, True), done.text
+    assert not (offline.folder / "report.html").exists()
+    assert proxyctl("digest", "report", file).code == 64
+
+
+def test_the_missing_library_is_said_before_anything_is_read(
+    offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygal", None)
+    done = report("nowhere.jsonl")
+    assert done.code == 1
+    assert "hint: pip install 'proxyctl-proxysql[report]'" in done.err

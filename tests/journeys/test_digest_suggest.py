@@ -1,0 +1,273 @@
+"""What `digest suggest` proposes, and that it does what it says once it stands in the files."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.digest import Digester
+from proxyctl.replay.seen import SeenDigest
+from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.story import applied
+from tests.servers import Instance
+
+FILES = """\
+version: 1
+hostgroups:
+  writer: {id: 10}
+  reader: {id: 20}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: db1}
+  - {hostgroup_id: reader, hostname: db2}
+mysql_users:
+  - {username: app, password: {env: APP_PASSWORD}, default_hostgroup: writer}
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: writer, apply: true}
+  - {rule_id: 20, match_digest: '^SELECT .* FROM orders', destination_hostgroup: 10, apply: true}
+  - {rule_id: 30, match_digest: '^UPDATE', destination_hostgroup: writer, apply: true}
+"""
+READ = "SELECT total FROM orders WHERE id = 1"
+OTHER = "SELECT name FROM users WHERE id = 1"
+LOCK = "SELECT total FROM orders WHERE id = 1 FOR UPDATE"
+SMALL = "SELECT code FROM countries"
+WRITE = "UPDATE orders SET total = 2 WHERE id = 1"
+
+
+def digest(query: str, *, hostgroup: int = 10, calls: int = 1_000, average: int = 500, **other):
+    made = Digester().digest(query)
+    cells = {
+        **{"schemaname": "shop", "username": "app", "client_address": ""},
+        **{"hostgroup": hostgroup, "digest": made.hexadecimal, "digest_text": made.text.decode()},
+        **{"count_star": calls, "first_seen": 1_000, "last_seen": 1_100},
+        **{"sum_time": calls * average, "min_time": 1, "max_time": average * 2},
+        **{"sum_rows_affected": 0, "sum_rows_sent": calls},
+        **other,
+    }
+    return SeenDigest(**cells)  # type: ignore[arg-type]
+
+
+SEEN = [
+    digest(READ, calls=50_000),
+    digest(LOCK, calls=2_000),
+    digest(SMALL, calls=40_000, average=300, sum_rows_sent=40_000 * 50),
+    digest(WRITE, calls=6_000, sum_rows_sent=0),
+    digest("BEGIN", calls=7, sum_rows_sent=0),
+    digest(OTHER, calls=20),
+]
+
+
+@pytest.fixture
+def seen(sandbox_project: Project, sandbox_instance: Instance) -> Project:
+    """An instance that runs with FILES and has seen SEEN."""
+    sandbox_project.write(FILES)
+    applied()
+    remember(sandbox_instance, SEEN)
+    return sandbox_project
+
+
+def remember(instance: Instance, rows: list[SeenDigest]) -> None:
+    assert instance.sandbox is not None
+    instance.sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in rows]
+
+
+def suggest(*arguments: str) -> Outcome:
+    found = proxyctl("digest", "suggest", *arguments)
+    assert found.code == 0, found.text
+    return found
+
+
+def of_kind(found: Outcome, kind: str) -> list[dict]:
+    return [one for one in found.json["suggestions"] if one["kind"] == kind]
+
+
+def pasted(text: str) -> str:
+    """The lines of a section that is proposed, to stand behind the rules of FILES."""
+    return "".join(f"{line}\n" for line in text.splitlines()[1:])
+
+
+def test_a_read_goes_to_the_reader_and_nothing_else_moves(seen: Project) -> None:
+    reads = of_kind(suggest("--format", "json", "--only", "reads"), "reads")
+    assert [one["digest_text"] for one in reads] == [
+        "SELECT total FROM orders WHERE id = ?",
+        "SELECT code FROM countries",
+    ]
+    evidence = reads[0]["evidence"]
+    assert evidence["calls"] == 50_000
+    assert evidence["transactions_begun"] == 7
+    assert any("transaction" in text for text in reads[0]["unknown"])
+    seen.write(FILES + pasted(reads[0]["yaml"]))
+    assert proxyctl("validate").code == 0
+    replayed = proxyctl("replay", "--format", "json").json
+    assert replayed["changed"]["count_star"] == 50_000
+    assert replayed["undecided"]["count_star"] == 0
+    (moved,) = replayed["digests"]
+    assert moved["digest"] == reads[0]["digest"]
+    assert moved["kinds"] == ["hostgroup"]
+    assert [one["hostgroup"] for one in moved["desired"]] == [20]
+
+
+def test_a_routing_test_covers_what_was_pasted(seen: Project) -> None:
+    reads = of_kind(suggest("--format", "json", "--only", "reads"), "reads")
+    tests = f"""\
+routing_tests:
+  - {{query: "{READ}", username: app, schemaname: shop, expect: {{hostgroup: reader}}}}
+  - {{query: "{LOCK}", username: app, schemaname: shop, expect: {{hostgroup: writer}}}}
+  - {{query: "{WRITE}", username: app, schemaname: shop, expect: {{hostgroup: writer}}}}
+"""
+    seen.write(FILES + tests)
+    assert proxyctl("test").code == 1
+    seen.write(FILES + pasted(reads[0]["yaml"]) + tests)
+    found = proxyctl("test")
+    assert found.code == 0, found.text
+
+
+def test_a_cache_rule_caches_and_leaves_the_destination(seen: Project) -> None:
+    (cached,) = of_kind(suggest("--format", "json", "--only", "cache"), "cache")
+    assert cached["digest_text"] == SMALL
+    evidence = cached["evidence"]
+    # 40,000 calls in 100 s, one of them in each second reaches the server.
+    assert evidence["saved_calls"] == 40_000 - 100
+    assert evidence["saved_time_us"] == (40_000 - 100) * 300
+    seen.write(FILES + pasted(cached["yaml"]))
+    assert proxyctl("validate").code == 0
+    (changed,) = proxyctl("replay", "--format", "json").json["digests"]
+    assert changed["kinds"] == ["cached"]
+    assert [one["cache_ttl"] for one in changed["desired"]] == [1_000]
+
+
+def test_all_that_is_proposed_can_stand_together(seen: Project) -> None:
+    found = suggest("--format", "json")
+    text = FILES + "".join(pasted(one["yaml"]) for one in found.json["suggestions"] if one["yaml"])
+    seen.write(text)
+    assert proxyctl("validate").code == 0
+    replayed = proxyctl("replay", "--format", "json").json
+    kinds = {one["digest_text"]: one["kinds"] for one in replayed["digests"]}
+    assert kinds == {
+        "SELECT total FROM orders WHERE id = ?": ["hostgroup"],
+        "SELECT code FROM countries": ["cached", "hostgroup"],
+    }
+
+
+def test_a_lookup_in_a_loop(seen: Project) -> None:
+    (found,) = of_kind(suggest("--format", "json", "--only", "repeats"), "repeats")
+    assert found["digest_text"] == "SELECT total FROM orders WHERE id = ?"
+    assert found["evidence"]["rows_per_call"] == 1
+    assert found["yaml"] is None
+
+
+def test_rules_of_a_file_and_digests_of_a_file(seen: Project) -> None:
+    assert proxyctl("replay", "--save", "seen.jsonl").code == 0
+    for name in ("HOST", "PORT"):
+        seen.monkeypatch.delenv(f"PROXYCTL_{name}")
+    found = suggest("--digests", "seen.jsonl", "--format", "json")
+    assert len(of_kind(found, "reads")) == 2
+    assert "unused: hits are not known without the instance" in found.json["notes"]
+
+
+def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:
+    managed = FILES + "manage: {mysql_query_rules: {rule_id: 10-19}}\n"
+    managed = managed.replace("rule_id: 20", "rule_id: 11").replace("rule_id: 30", "rule_id: 12")
+    seen.write(managed)
+    applied()
+    found = suggest("--format", "json", "--only", "cache", "--only", "reads").json
+    ids = [rule["rule_id"] for one in found["suggestions"] for rule in one["rules"]]
+    assert all(10 < rule_id < 20 for rule_id in ids)
+
+
+def test_hits_are_not_judged_soon_after_a_load(seen: Project) -> None:
+    found = suggest("--only", "unused")
+    assert "Nothing to suggest" in found.out
+    assert "note: unused: hits are counted for" in found.out
+
+
+def test_limit_counts_what_it_leaves_out(seen: Project) -> None:
+    found = suggest("--only", "reads", "--limit", "1")
+    assert "... 1 more: --limit" in found.out
+
+
+def test_text_of_a_query_neither_moves_the_cursor_nor_closes_a_block(
+    seen: Project, sandbox_instance: Instance
+) -> None:
+    evil = "SELECT `\x1b[2J``` <script>` FROM orders"
+    remember(sandbox_instance, [digest(evil, digest_text=evil)])
+    text = suggest("--only", "reads").out
+    assert "\x1b" not in text
+    assert r"\x1b[2J" in text
+    markdown = suggest("--only", "reads", "--format", "markdown").out
+    assert "\x1b" not in markdown
+    assert "````sql" in markdown
+
+
+def test_empty_statistics(seen: Project, sandbox_instance: Instance) -> None:
+    remember(sandbox_instance, [])
+    found = suggest()
+    assert "Nothing to suggest." in found.out
+    assert "the statistics hold no digest" in found.out
+
+
+def test_one_statement_names_the_digest_table(
+    seen: Project, sandbox_instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = proxyctl("digest", "suggest", "--debug")
+    named = [line for line in found.err.splitlines() if "stats_mysql_query_digest" in line]
+    assert len(named) == 1, named
+    assert "_reset" not in named[0]
+
+
+def test_rule_ids_that_sharding_reserves_are_not_proposed(
+    seen: Project, sandbox_instance: Instance
+) -> None:
+    sharded = (
+        FILES + "sharding:\n  - {name: s, tables: 's{1..2}', hostgroups: [6, 7], rule_ids: 1-9}\n"
+    )
+    seen.write(sharded)
+    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
+    (cached,) = of_kind(suggest("--format", "json", "--only", "cache"), "cache")
+    assert cached["rules"][0]["rule_id"] > 9
+    seen.write(cached["yaml"], "proposed.yaml")
+    found = proxyctl("validate", "-f", "proxyctl.yaml", "-f", "proposed.yaml")
+    assert found.code == 0, found.text
+
+
+MANY = FILES.replace("20, match_digest", "900, match_digest").replace(
+    "30, match_digest", "910, match_digest"
+) + "".join(
+    f"  - {{rule_id: {20 * number}, match_digest: '^INSERT INTO t{number} '}}\n"
+    for number in range(1, 31)
+)
+
+
+def test_an_order_that_is_pasted_changes_nothing_and_tries_fewer_rules(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(MANY)
+    applied()
+    remember(sandbox_instance, SEEN)
+    (order,) = of_kind(suggest("--format", "json", "--only", "order"), "order")
+    evidence = order["evidence"]
+    assert evidence["rules_per_query_then"] < evidence["rules_per_query_now"]
+    assert set(order["replaces"]) <= {10, 900, 910}
+    kept = [
+        line
+        for line in MANY.splitlines(keepends=True)
+        if not any(f"{{rule_id: {gone}," in line for gone in order["replaces"])
+    ]
+    sandbox_project.write("".join(kept) + pasted(order["yaml"]))
+    found = proxyctl("validate")
+    assert found.code == 0, found.text
+    replayed = proxyctl("replay", "--format", "json", "--detailed-exitcode")
+    assert replayed.code == 0, replayed.text
+    applied()
+    (again,) = of_kind(suggest("--format", "json", "--only", "order"), "order") or [None]
+    assert again is None
+
+
+def test_rules_of_the_server_do_not_move_the_cursor(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(MANY.replace("rule_id: 900,", 'rule_id: 900, comment: "\\e[2J",'))
+    applied()
+    remember(sandbox_instance, SEEN)
+    for format in ("text", "markdown"):
+        found = suggest("--only", "order", "--format", format).out
+        assert "rule_id" in found
+        assert "\x1b" not in found

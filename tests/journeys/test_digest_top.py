@@ -1,0 +1,365 @@
+"""digest top, digest reset and rules, on the sandbox and on a real ProxySQL."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxyctl.formats.digest_file import read_digest_file
+from proxyctl.replay.seen import SeenDigest
+from proxyctl.sandbox.recorded_digests import recorded_digests
+from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.story import FILES, applied
+from tests.servers import Instance
+
+NOW = 1_800_000_000
+TABLE = "stats_mysql_query_digest"
+
+
+def top(*arguments: str) -> Outcome:
+    found = proxyctl("digest", "top", *arguments)
+    assert found.code == 0, found.text
+    return found
+
+
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = top("--format", "json", *arguments).json["digests"]
+    return found
+
+
+def fill(instance: Instance, *rows: SeenDigest) -> None:
+    assert instance.sandbox is not None
+    instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
+
+
+def digest(number: int, **other: object) -> SeenDigest:
+    cells = {
+        **{"hostgroup": 10, "schemaname": "shop", "username": "app", "client_address": ""},
+        **{"digest": f"0x{number:016X}", "digest_text": f"SELECT {chr(96 + number)}"},
+        **{"count_star": 1, "first_seen": 1, "last_seen": 2, "sum_time": 1000 * number},
+        **{"min_time": 5, "max_time": 900, "sum_rows_affected": 0, "sum_rows_sent": 1},
+        **other,
+    }
+    return SeenDigest(**cells)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
+    """A sandbox with the statistics that it carries."""
+    assert sandbox_instance.sandbox is not None
+    sandbox_instance.sandbox.stats[TABLE] = recorded_digests(NOW)
+    return sandbox_instance
+
+
+def test_nothing_was_counted(project: Project) -> None:
+    found = top("--rule")
+    assert "No digests" in found.out
+    assert listed() == []
+    assert "No digests" in top("--format", "markdown").out
+    assert top("--format", "csv").out.count("\n") == 1
+    assert "proxyctl_digests_entries" in top("--format", "prometheus").out
+
+
+def test_digests_that_are_switched_off_are_said_with_the_variable(
+    project: Project, instance: Instance
+) -> None:
+    instance.execute("SET mysql-query_digests=false")
+    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    assert "mysql-query_digests is false" in top().out
+    found = top("--format", "json")
+    assert "mysql-query_digests is false" in found.err
+    assert "proxyctl_digests_enabled" in top("--format", "prometheus").out
+
+
+def test_the_list_says_which_share_of_all_time_each_has(shop: Instance) -> None:
+    rows = recorded_digests(NOW)
+    whole = sum(int(row[9] or 0) for row in rows)
+    found = listed("--limit", "5")
+    assert len(found) == 5
+    assert [one["sum_time"] for one in found] == sorted(
+        (one["sum_time"] for one in found), reverse=True
+    )
+    until = 0
+    for one in found:
+        until += one["sum_time"]
+        assert one["share"] == pytest.approx(one["sum_time"] / whole, abs=1e-6)
+        assert one["cumulative_share"] == pytest.approx(until / whole, abs=1e-6)
+
+
+def test_a_digest_of_two_hostgroups_is_one_unless_told(shop: Instance) -> None:
+    assert len(listed("--text", "FROM categories")) == 1
+    both = listed("--text", "FROM categories", "--group", "digest,hostgroup")
+    assert {one["hostgroup"] for one in both} == {-1, 20}
+    assert sum(one["count_star"] for one in both) == 900_192
+    assert "the query cache" in top("--group", "hostgroup").out
+
+
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [
+        ("time", "0x0000000000000003"),
+        ("avg", "0x0000000000000002"),
+        ("max", "0x0000000000000001"),
+        ("count", "0x0000000000000003"),
+        ("rows-sent", "0x0000000000000002"),
+        ("rows-affected", "0x0000000000000001"),
+        ("time-per-row", "0x0000000000000003"),
+    ],
+)
+def test_what_comes_first(
+    sandbox_project: Project, sandbox_instance: Instance, sort: str, first: str
+) -> None:
+    fill(
+        sandbox_instance,
+        digest(1, max_time=1000, sum_rows_affected=9, sum_rows_sent=0),
+        digest(2, sum_rows_sent=70),
+        digest(3, count_star=9),
+        digest(4, sum_time=1, sum_rows_sent=0),
+    )
+    assert listed("--sort", sort)[0]["digest"] == first
+
+
+def test_filters(shop: Instance) -> None:
+    assert {one["username"] for one in listed("--group", "user", "--username", "jobs")} == {"jobs"}
+    assert len(listed("--schemaname", "jobs")) == 2
+    assert len(listed("--schemaname", "jobs", "--hostgroup", "20")) == 0
+    assert len(listed("--client-address", "10.0.0.1")) == 0
+    slow = listed("--min-avg", "40ms")
+    assert len(slow) == 3
+    assert all(one["avg_time"] >= 40_000 for one in slow)
+    assert len(listed("--min-count", "2000000")) == 2
+    entries = ("--group", "digest,hostgroup,schema,user,client")
+    assert len(listed(*entries)) == 15
+    assert len(listed(*entries, "--min-avg", "40ms")) == 3
+    both = ("--min-avg", "40ms", "--min-count", "2000")
+    assert [one["username"] for one in listed(*entries, *both)] == ["app", "jobs"]
+    assert len(listed(*entries, *both, "--username", "jobs")) == 1
+    one = slow[0]["digest"]
+    assert [found["digest"] for found in listed("--digest", str(one).lower())] == [one]
+    assert len(listed("--seen-since", "2000-01-01")) == 14
+    assert "filters leave" in top("--hostgroup", "20").out
+    assert "Nothing is left" in top("--schemaname", "none").out
+
+
+def test_a_text_is_looked_for_as_it_stands(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    fill(
+        sandbox_instance,
+        digest(1, digest_text="SELECT a_b FROM t"),
+        digest(2, digest_text="SELECT axb FROM t"),
+        digest(3, digest_text="select 'it''s' || c"),
+    )
+    assert len(listed("--text", "a_b")) == 1
+    assert len(listed("--text", "SELECT%from T")) == 2
+    assert len(listed("--text", "it''s' ||")) == 1
+
+
+def test_a_text_that_names_a_table_resets_nothing(project: Project, instance: Instance) -> None:
+    found = proxyctl("digest", "top", "--debug", "--text", f"{TABLE}_reset")
+    assert found.code == 0
+    assert f"{TABLE}_reset" not in found.err
+
+
+def test_one_statement_names_the_table(shop: Instance) -> None:
+    found = proxyctl("digest", "top", "--debug", "--rule")
+    statements = [line for line in found.err.splitlines() if line.startswith("debug: ")]
+    assert sum(TABLE in line for line in statements) == 1
+    assert not any(f"{TABLE}_reset" in line for line in statements)
+
+
+def test_the_rule_that_catches_a_digest(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    fill(
+        sandbox_instance,
+        digest(1, digest_text="SELECT a FROM t", hostgroup=20),
+        digest(1, digest_text="SELECT a FROM t", username="other", count_star=3),
+        digest(2, digest_text="UPDATE t SET a=?"),
+    )
+    text = top("--rule").out
+    assert "-> hostgroup 20 by rule 20" in text
+    [caught] = listed("--rule", "--digest", "0x1")[0]["rules"]
+    assert caught["fates"][0]["rule_id"] == 20
+    assert caught["count_star"] == 4
+    assert "hostgroup 20 by rule 20" in top("--rule", "--format", "markdown").out
+    refused = proxyctl("digest", "top", "--rule", "--group", "hostgroup")
+    assert refused.code == 64
+
+
+def test_texts_cannot_move_the_cursor_or_break_a_format(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    bad = 'SELECT `a|b` \x1b[2J\x9b1A \udcff, <script>"x\\\n\r'
+    fill(sandbox_instance, digest(1, digest_text=bad, username='u"\\\x1b', schemaname="=1|`x"))
+    group = ("--group", "digest,user,schema")
+    for kind in ("text", "markdown", "csv", "prometheus", "json"):
+        found = top("--format", kind, "--full-text", *group).out
+        assert not any(
+            ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in found if letter != "\n"
+        )
+        found.encode("utf-8")
+    assert listed()[0]["digest_text"] == bad
+    assert len(list(csv.reader(io.StringIO(top("--format", "csv").out)))) == 2
+    table = top("--format", "markdown", *group).out.splitlines()[-1]
+    assert table.replace("\\|", "").count("|") == 14
+    labels = top("--format", "prometheus", *group).out
+    assert r'username="u\"\\\\x1b"' in labels
+
+
+def test_a_text_that_was_cut_is_said_to_be(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    fill(sandbox_instance, digest(1, digest_text="SELECT " + "x" * 2041), digest(2))
+    assert "cut by mysql-query_digests_max_digest_length" in top().out
+    assert {one["digest"]: one["is_cut"] for one in listed()} == {
+        "0x0000000000000001": True,
+        "0x0000000000000002": False,
+    }
+
+
+def test_a_very_large_table_is_announced(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    fill(sandbox_instance, digest(1))
+    assert sandbox_instance.sandbox is not None
+    sandbox_instance.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "600000000")]
+    found = top()
+    assert "600 MB" in found.err
+    assert "about 12 s" in found.err
+
+
+def test_a_wrong_command_line(sandbox_project: Project) -> None:
+    for arguments in (
+        ("--group", "colour"),
+        ("--min-avg", "10"),
+        ("--seen-since", "yesterday"),
+        ("--digest", "abc-"),
+        ("--limit", "0"),
+        ("--sort", "colour"),
+    ):
+        assert proxyctl("digest", "top", *arguments).code == 64, arguments
+
+
+# --- digest reset ---------------------------------------------------------------------------------
+
+
+def test_reset_saves_first_and_then_clears(shop: Instance, sandbox_project: Project) -> None:
+    found = proxyctl("digest", "reset", "--auto-approve", "-o", "before.jsonl")
+    assert found.code == 0, found.text
+    assert "for everybody who reads them" in found.err
+    saved = read_digest_file(Path("before.jsonl"))
+    assert {tuple(row) for row in saved.rows} == set(recorded_digests(NOW))
+    assert listed() == []
+
+
+def test_reset_asks_and_does_nothing_without_a_terminal(
+    shop: Instance, sandbox_project: Project
+) -> None:
+    assert proxyctl("digest", "reset").code == 64
+    assert list(Path().glob("digests-*")) == []
+    assert len(listed()) == 14
+
+
+def on_a_terminal(answer: bytes, *arguments: str) -> tuple[int, bytes]:
+    """Run a command line on a terminal where the answer is typed."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "proxyctl", *arguments]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        os.write(ours, answer)
+        said = b""
+        with suppress(OSError):  # Linux: the other side is closed
+            while part := os.read(ours, 65536):
+                said += part
+    os.close(ours)
+    return process.returncode, said
+
+
+@pytest.mark.parametrize(("answer", "left", "code"), [(b"yes\n", 0, 0), (b"y\n", 14, 3)])
+def test_reset_on_a_terminal(
+    shop: Instance, sandbox_project: Project, answer: bytes, left: int, code: int
+) -> None:
+    ended, said = on_a_terminal(answer, "digest", "reset")
+    assert ended == code, said
+    assert b"Only 'yes' is accepted" in said
+    assert len(listed()) == left
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"yes\n", 0), (b"no\n", 3)])
+def test_a_very_large_table_is_asked_about(shop: Instance, answer: bytes, code: int) -> None:
+    assert shop.sandbox is not None
+    shop.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "9000000000")]
+    ended, said = on_a_terminal(answer, "digest", "top")
+    assert ended == code, said
+    assert b"about 180 s" in said
+    assert (b"0x883DDE99F7CDEC3E" in said) is (code == 0)
+    ended, said = on_a_terminal(b"", "digest", "top", "--auto-approve")
+    assert ended == 0
+    assert b"Only" not in said
+
+
+def test_reset_clears_nothing_when_the_file_cannot_be_written(
+    shop: Instance, sandbox_project: Project
+) -> None:
+    Path("there.jsonl").write_text("an earlier one")
+    for target in ("there.jsonl", "no/such/folder.jsonl"):
+        assert proxyctl("digest", "reset", "--auto-approve", "-o", target).code in (1, 64)
+    assert Path("there.jsonl").read_text() == "an earlier one"
+    assert len(listed()) == 14
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def test_rules_without_a_hit_are_listed(project: Project) -> None:
+    project.write(FILES)
+    applied()
+    found = proxyctl("rules")
+    assert found.code == 0, found.text
+    assert "0 hits since the rules were last loaded" in found.out
+    assert "never hit since the rules were last loaded: 10, 20" in found.out
+    report = proxyctl("rules", "--format", "json", "--interval", "0.1").json
+    assert report["never_hit"] == [10, 20]
+    assert [one["hits_per_s"] for one in report["rules"]] == [0.0, 0.0]
+    assert report["was_reloaded"] is False
+
+
+def test_no_rules(project: Project) -> None:
+    assert "No query rules at RUNTIME" in proxyctl("rules").out
+
+
+# --- drift ----------------------------------------------------------------------------------------
+
+
+def test_drift_as_metrics(project: Project) -> None:
+    project.write(FILES)
+    found = proxyctl("drift", "--format", "prometheus")
+    assert found.code == 2
+    assert "} 0\n" in found.out.split("proxyctl_drift_changes")[0]
+    assert 'table="mysql_query_rules",action="add"} 2' in found.out
+    applied()
+    found = proxyctl("drift", "--format", "prometheus")
+    assert found.code == 0
+    assert "proxyctl_drift_in_sync{" in found.out
+    assert "proxyctl_drift_changes" not in found.out
+
+
+def test_json_has_a_format(shop: Instance) -> None:
+    document = json.loads(top("--format", "json").out)
+    assert document["format"] == 1
+    assert {"digest", "digest_text", "count_star", "sum_time", "min_time", "max_time", "share"} <= (
+        set(document["digests"][0])
+    )

@@ -1,0 +1,103 @@
+"""A MariaDB with a data directory of its own, and sysbench that sends queries through ProxySQL."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.servers import free_port
+
+USER = PASSWORD = "sb"
+_GRANT = (
+    "CREATE DATABASE sbtest;"
+    f" CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';"
+    f" GRANT ALL ON *.* TO {USER}@'127.0.0.1'"
+)
+MISSING = [
+    name for name in ("mariadb-install-db", "mariadbd", "mariadb", "sysbench")
+    if shutil.which(name) is None
+]  # fmt: skip
+"""The programs that are not there."""
+
+
+class MariaDB:
+    """A server on a loopback port, with the user that sysbench logs in as."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        data = self._folder / "data"
+        subprocess.run(
+            [
+                "mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
+                "--auth-root-authentication-method=normal",
+            ],
+            check=True,
+            capture_output=True,
+        )  # fmt: skip
+        with (self._folder / "output.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    "mariadbd", "--no-defaults", f"--datadir={data}", f"--port={self.port}",
+                    "--bind-address=127.0.0.1", f"--socket={self._socket}", "--user=root",
+                    "--skip-log-bin",
+                ],
+                stdout=log,
+                stderr=log,
+            )  # fmt: skip
+        try:
+            self._wait()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    @property
+    def _socket(self) -> Path:
+        return self._folder / "s"
+
+    def _wait(self) -> None:
+        client = ["mariadb", "--no-defaults", "-uroot", f"-S{self._socket}", "-e", _GRANT]
+        deadline = time.monotonic() + 60
+        while subprocess.run(client, capture_output=True, check=False).returncode:
+            if time.monotonic() > deadline:
+                log = (self._folder / "output.log").read_text(errors="replace")
+                raise RuntimeError(f"MariaDB does not answer:\n{log[-2000:]}")
+            time.sleep(0.1)
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.terminate()
+            process.wait()
+
+
+def sysbench(port: int, *arguments: str) -> str:
+    """Run oltp_read_write with these arguments through a ProxySQL; return what it says."""
+    done = subprocess.run(
+        [
+            "sysbench", "oltp_read_write", "--db-driver=mysql", "--mysql-host=127.0.0.1",
+            f"--mysql-port={port}", f"--mysql-user={USER}", f"--mysql-password={PASSWORD}",
+            "--tables=2", "--table-size=500", "--db-ps-mode=disable", "--threads=1",
+            "--mysql-ignore-errors=all", *arguments,
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    return done.stdout

@@ -1,0 +1,125 @@
+"""Suggestions from a real ProxySQL's statistics, and what it does with the rules they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from proxyctl.digest import digest
+from proxyctl.formats.digest_file import write_digest_file
+from proxyctl.replay.seen import DigestTable, SeenDigest
+from tests.cli import Project, proxyctl
+from tests.routing_rig import Case, Client, Rig, Seen
+from tests.servers import NO_BINARY, proxysql_binary
+
+pytestmark = pytest.mark.real
+
+FILES = """\
+version: 1
+hostgroups:
+  writer: {id: 1}
+  reader: {id: 2}
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: true}
+  - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: 1, apply: true}
+  - {rule_id: 30, match_digest: '^DELETE', error_msg: 'no'}
+"""
+READ = "SELECT c FROM plain WHERE id=1"
+OTHERS = (
+    "SELECT c FROM other",
+    "SELECT c FROM plain WHERE id=1 FOR UPDATE",
+    "UPDATE plain SET c=1",
+)
+APP = Client("app")
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with Rig(binary, tmp_path_factory.mktemp("suggest")) as started:
+        yield started
+
+
+@pytest.fixture
+def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder connected to the rig's ProxySQL, which runs with FILES."""
+    rig.observe(Case([], []))
+    found = Project(tmp_path, monkeypatch)
+    found.connect(rig.server.instance)
+    found.write(FILES)
+    applied = proxyctl("apply", "--auto-approve")
+    assert applied.code == 0, applied.text
+    return found
+
+
+def send(rig: Rig, *queries: str) -> dict[str, Seen]:
+    with closing(rig.connect(APP)) as session:
+        rig.backends.take()
+        return {query: rig._send(session, query.encode()) for query in queries}
+
+
+def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
+    rig: Rig, project: Project
+) -> None:
+    rig._forget_digests()
+    before = send(rig, READ, *OTHERS)
+    with closing(rig.connect(APP)) as session:
+        for _ in range(119):
+            rig._send(session, READ.encode())
+    assert before[READ].hostgroup == 1
+    found = proxyctl("digest", "suggest", "--format", "json", "--only", "reads")
+    assert found.code == 0, found.text
+    (one,) = found.json["suggestions"]
+    assert one["digest_text"] == "SELECT c FROM plain WHERE id=?"
+    assert one["evidence"]["calls"] == 120
+    project.write(FILES + "\n".join(one["yaml"].splitlines()[1:]) + "\n")
+    assert proxyctl("validate").code == 0
+    assert proxyctl("apply", "--auto-approve").code == 0
+    after = send(rig, READ, *OTHERS)
+    assert after.pop(READ).hostgroup == 2
+    before.pop(READ)
+    assert after == before
+
+
+def test_hits_that_the_instance_counts(rig: Rig, project: Project) -> None:
+    send(rig, READ)
+    found = proxyctl("digest", "suggest", "--only", "unused")
+    assert found.code == 0, found.text
+    assert "since the rules were loaded" in found.out
+
+
+def test_one_statement_names_the_digest_table(rig: Rig, project: Project) -> None:
+    found = proxyctl("digest", "suggest", "--debug")
+    assert found.code == 0, found.text
+    named = [line for line in found.err.splitlines() if "stats_mysql_query_digest" in line]
+    assert len(named) == 1, named
+
+
+def test_a_proposed_rule_caches_and_leaves_the_destination(rig: Rig, project: Project) -> None:
+    made = digest(READ.encode())
+    seen = SeenDigest(
+        *(1, "", "app", "", made.hexadecimal, made.text.decode()),
+        *(50_000, 1_000, 1_100, 50_000 * 300, 1, 600, 0, 50_000),
+    )
+    table = DigestTable("rig", "", "2.7.1", 1_200, [seen])
+    write_digest_file(table, project.folder / "seen.jsonl")
+    found = proxyctl(
+        *("digest", "suggest", "--digests", "seen.jsonl", "--only", "cache", "--format", "json")
+    )
+    assert found.code == 0, found.text
+    (one,) = found.json["suggestions"]
+    before = send(rig, READ, *OTHERS)
+    project.write(one["yaml"], "proposed.yaml")
+    given = ("-f", "proxyctl.yaml", "-f", "proposed.yaml")
+    applied = proxyctl("apply", "--auto-approve", *given)
+    assert applied.code == 0, applied.text
+    after = send(rig, READ, *OTHERS)
+    assert after[READ].destination == before[READ].destination == 1
+    assert ("cache_ttl", 1_000) in after.pop(READ).settings
+    before.pop(READ)
+    assert after == before

@@ -1,0 +1,178 @@
+"""digest top, digest reset and rules against the admin interface's own numbers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxyctl.formats.digest_file import read_digest_file
+from tests.cli import Project, proxyctl
+from tests.routing_rig import Case, Client, Rig
+from tests.servers import NO_BINARY, proxysql_binary
+
+pytestmark = pytest.mark.real
+
+TABLE = "stats_mysql_query_digest"
+RULES = [
+    {"rule_id": 1, "active": 1, "match_digest": "^SELECT", "destination_hostgroup": 2, "apply": 1},
+    {"rule_id": 2, "active": 1, "match_digest": "^DELETE", "error_msg": "no", "apply": 1},
+    {"rule_id": 3, "active": 1, "match_digest": "^CALL", "destination_hostgroup": 4, "apply": 1},
+]
+QUERIES = ("SELECT a FROM t WHERE id=1", "SELECT b FROM t", "UPDATE t SET a=1", "DELETE FROM t")
+SORTS = {
+    "time": "sum(sum_time)",
+    "avg": "1.0*sum(sum_time)/sum(count_star)",
+    "max": "max(max_time)",
+    "count": "sum(count_star)",
+    "rows-sent": "sum(sum_rows_sent)",
+    "rows-affected": "sum(sum_rows_affected)",
+}
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with Rig(binary, tmp_path_factory.mktemp("top")) as started:
+        yield started
+
+
+@pytest.fixture
+def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder connected to a ProxySQL with RULES, some thousand random digests and our traffic."""
+    rig.observe(Case(RULES, []))
+    rig._forget_digests()
+    rig.server.instance.execute("PROXYSQLTEST 1 3")
+    for client in (Client("app"), Client("web", "shop")):
+        with closing(rig.connect(client)) as session:
+            for query in QUERIES:
+                rig._send(session, query.encode())
+    found = Project(tmp_path, monkeypatch)
+    found.connect(rig.server.instance)
+    return found
+
+
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    found = proxyctl("digest", "top", "--format", "json", "--limit", "100000", *arguments)
+    assert found.code == 0, found.text
+    rows: list[dict[str, Any]] = found.json["digests"]
+    return rows
+
+
+@pytest.mark.parametrize(
+    "group", ["digest", "hostgroup", "username,schemaname", "digest,hostgroup,user,schema,client"]
+)
+def test_sums_are_those_of_the_table_to_the_microsecond(
+    rig: Rig, project: Project, group: str
+) -> None:
+    found = listed("--group", group)
+    names = [name for name in found[0] if name in COLUMNS]
+    own = rig.server.instance.query(
+        f"SELECT {','.join(names)}, sum(count_star), sum(sum_time), max(max_time),"
+        f" sum(sum_rows_affected), sum(sum_rows_sent), count(*) FROM {TABLE}"
+        f" GROUP BY {','.join(names)}"
+    )
+    sums = (
+        "count_star",
+        "sum_time",
+        "max_time",
+        "sum_rows_affected",
+        "sum_rows_sent",
+        "entries",
+    )
+    ours = {tuple(str(one[name]) for name in (*names, *sums)) for one in found}
+    assert ours == set(own)
+    assert len(found) == len(own)
+    assert sum(one["share"] for one in found) == pytest.approx(1, abs=0.01)
+    assert found[-1]["cumulative_share"] == pytest.approx(1)
+
+
+COLUMNS = ("digest", "hostgroup", "schemaname", "username", "client_address")
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_the_order_is_that_of_the_table(rig: Rig, project: Project, sort: str) -> None:
+    found = listed("--sort", sort)
+    own = rig.server.instance.query(
+        f"SELECT digest FROM {TABLE} GROUP BY digest"
+        f" ORDER BY {SORTS[sort]} DESC, sum(sum_time) DESC, digest"
+    )
+    assert [(one["digest"],) for one in found] == own
+
+
+def test_filters_leave_what_the_same_condition_leaves(rig: Rig, project: Project) -> None:
+    for option, value, condition in (
+        ("--hostgroup", "2", "hostgroup=2"),
+        ("--schemaname", "shop", "schemaname='shop'"),
+        ("--username", "web", "username='web'"),
+        ("--text", "FROM table1 ", "digest_text LIKE '%FROM table1 %'"),
+        ("--text", "A FROM%WHERE", "digest_text LIKE '%a from%where%'"),
+        ("--seen-since", "10min", "last_seen >= strftime('%s','now') - 600"),
+        ("--seen-since", "2999-01-01", "0"),
+    ):
+        [(count, sum_time)] = rig.server.instance.query(
+            f"SELECT count(DISTINCT digest), ifnull(sum(sum_time), 0) FROM {TABLE}"
+            f" WHERE {condition}"
+        )
+        found = listed(option, value)
+        assert len(found) == int(count or 0), option
+        assert sum(one["sum_time"] for one in found) == int(sum_time or 0), option
+    assert len(listed("--seen-since", "10min")) >= len(QUERIES)
+
+
+def test_looking_resets_nothing_whatever_is_looked_for(rig: Rig, project: Project) -> None:
+    count = f"SELECT count(*), sum(count_star) FROM {TABLE}"
+    before = rig.server.instance.query(count)
+    for name in (TABLE, "stats_mysql_errors", "stats_mysql_connection_pool"):
+        listed("--text", f"{name}_reset", "--schemaname", f"{name}_reset")
+    listed("--rule")
+    assert rig.server.instance.query(count) == before
+
+
+def test_the_rule_is_the_one_that_caught_it(rig: Rig, project: Project) -> None:
+    found = {one["digest_text"]: one for one in listed("--rule", "--username", "app")}
+    fates = {
+        text: found[text]["rules"][0]["fates"]
+        for text in ("SELECT a FROM t WHERE id=?", "UPDATE t SET a=?", "DELETE FROM t")
+    }
+    assert [fate["rule_id"] for one in fates.values() for fate in one] == [1, None, 2]
+    assert fates["SELECT a FROM t WHERE id=?"][0]["hostgroup"] == 2
+    assert fates["DELETE FROM t"][0]["answer"] == "error_msg"
+
+
+def test_hits_of_rules(rig: Rig, project: Project) -> None:
+    wanted = {1: 4, 2: 2, 3: 0}
+    deadline = time.monotonic() + 30
+    found: dict[int, int] = {}
+    while found != wanted and time.monotonic() < deadline:
+        report = proxyctl("rules", "--format", "json").json
+        found = {one["rule_id"]: one["hits"] for one in report["rules"]}
+        time.sleep(0.1)
+    assert found == wanted
+    assert report["never_hit"] == [3]
+    assert [round(one["share"], 3) for one in report["rules"]] == [0.667, 0.333, 0.0]
+    own = rig.server.instance.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
+    assert {int(n or 0): int(h or 0) for n, h in own} == wanted
+    rig.server.instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
+    assert "0 hits since the rules were last loaded" in proxyctl("rules").out
+
+
+def test_reset_saves_what_it_clears(rig: Rig, project: Project) -> None:
+    select = f"SELECT hostgroup, schemaname, username, digest, count_star, sum_time FROM {TABLE}"
+    before = Counter(rig.server.instance.query(select))
+    found = proxyctl("digest", "reset", "--auto-approve", "-o", "before.jsonl.gz")
+    assert found.code == 0, found.text
+    saved = read_digest_file(Path("before.jsonl.gz"))
+    assert before == Counter(
+        (str(r.hostgroup), r.schemaname, r.username, r.digest, str(r.count_star), str(r.sum_time))
+        for r in saved.rows
+    )
+    assert rig.server.instance.query(select) == []
+    assert f"{len(saved.rows)} digests saved" in found.err

@@ -1,0 +1,147 @@
+"""The rule that says whether a difference means something, and how times and rates come about."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.digests.diff import Remark, compare
+from proxyctl.digests.diff_order import DiffSort
+from proxyctl.digests.diff_snapshot import Snapshot
+from proxyctl.digests.diff_tally import Load, Tally, tally
+from proxyctl.digests.diff_verdict import Verdict, is_moved, verdict
+from proxyctl.digests.top import Group
+from proxyctl.render.digest_diff_figures import change_text, rate_text
+from proxyctl.replay.seen import SeenDigest
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (Load(0, 0), Load(5, 5), Verdict.NEW),
+        (Load(5, 5), Load(0, 0), Verdict.VANISHED),
+        (Load(29, 29), Load(1000, 10**9), Verdict.FEW_CALLS),
+        (Load(1000, 10**9), Load(29, 29), Verdict.FEW_CALLS),
+        (Load(100, 1000), Load(100, 1190), Verdict.SAME),
+        (Load(100, 1000), Load(100, 1200), Verdict.SLOWER),
+        (Load(100, 1200), Load(100, 1000), Verdict.FASTER),
+        (Load(100, 1190), Load(100, 1000), Verdict.SAME),
+        # One call of the slower side has made all of the difference.
+        (Load(100, 2000, max_time=1200), Load(100, 1000), Verdict.SAME),
+        (Load(100, 2000, max_time=100), Load(100, 1000), Verdict.FASTER),
+        # Answered by ProxySQL itself: no time at all.
+        (Load(100, 0), Load(100, 0), Verdict.SAME),
+        (Load(100, 0), Load(100, 100), Verdict.SLOWER),
+    ],
+)
+def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
+    assert verdict(before, after, slowest_after=None) is expected
+
+
+def test_one_slow_call_after_is_left_out_where_it_is_known() -> None:
+    before, after = Load(100, 1000, max_time=20), Load(100, 2000, max_time=1000)
+    assert verdict(before, after, slowest_after=1000) is Verdict.SAME
+    assert verdict(before, after, slowest_after=30) is Verdict.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({10: 100}, {10: 100}, False),
+        ({10: 100}, {20: 1}, True),
+        ({10: 100}, {}, False),
+        ({10: 100}, {10: 91, 20: 9}, False),
+        ({10: 100}, {10: 90, 20: 10}, True),
+        ({10: 10}, {10: 5, 20: 5}, False),
+    ],
+)
+def test_moves(before: dict[int, int], after: dict[int, int], expected: bool) -> None:
+    assert is_moved(before, after) is expected
+
+
+def row(calls: int, time: int, **other: object) -> SeenDigest:
+    made = SeenDigest(10, "shop", "app", "", "0xAA", "SELECT ?", calls, 100, 200, time, 1, 5)
+    return made._replace(**other)  # type: ignore[arg-type]
+
+
+def at(moment: int, *rows: SeenDigest, uptime: int | None = None) -> Tally:
+    made = Snapshot("px1", "px1:6032", "2.7.1", moment, uptime, len(rows), rows)
+    return tally(made, (Group.DIGEST,))
+
+
+def test_rates_are_those_of_the_time_that_was_counted() -> None:
+    found = compare(at(1100, row(2000, 10**6)), at(1200, row(2500, 2 * 10**6)))
+    assert (found.before.seconds, found.after.seconds) == (1000, 100)
+    [entry] = found.entries
+    assert found.rate(entry) == (2, 5)
+    assert found.busy(entry) == (1000, 10_000)
+
+
+def test_after_a_restart_the_time_begins_with_it() -> None:
+    before = at(1100, row(2000, 10**6), uptime=1050)
+    after = at(1200, row(40, 400, first_seen=1160), uptime=50)
+    found = compare(before, after)
+    assert list(found.remarks) == [Remark.RESTARTED]
+    assert found.after.seconds == 50
+    assert found.rate(found.entries[0])[1] == 0.8
+
+
+def test_a_clock_that_was_set_is_no_restart() -> None:
+    before = at(1100, row(2000, 10**6), uptime=1000)
+    found = compare(before, at(9000, row(2040, 10**6 + 40, first_seen=800), uptime=1100))
+    assert (found.remarks, found.after.total.calls) == ({}, 40)
+
+
+def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_new() -> None:
+    before = at(1100, row(2000, 10**6), uptime=5)
+    found = compare(before, at(9000, row(2040, 400, first_seen=8990), uptime=20))
+    assert (list(found.remarks), found.after.seconds) == ([Remark.RESTARTED], 20)
+
+
+def test_a_digest_first_seen_in_the_second_of_the_snapshot_was_not_cleared() -> None:
+    found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=1101)))
+    assert (found.remarks, found.after.total.calls) == ({}, 4)
+
+
+def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
+    found = compare(at(1100, row(2000, 10**6)), at(1200, row(40, 400, first_seen=1160)))
+    assert list(found.remarks) == [Remark.CLEARED]
+    assert (found.after.seconds, found.after.total.calls) == (40, 40)
+
+
+def test_the_same_moment_twice() -> None:
+    found = compare(at(1100, row(5, 5)), at(1100, row(5, 5)))
+    assert (found.after.seconds, found.after.total.calls, found.remarks) == (1, 0, {})
+
+
+def test_digests_of_many_users_are_one() -> None:
+    found = compare(
+        at(1100, row(30, 300), row(30, 300, username="other")),
+        at(1200, row(60, 3300), row(60, 3300, username="other")),
+    )
+    assert [(one.after.calls, one.verdict) for one in found.entries] == [(60, Verdict.SLOWER)]
+
+
+def test_the_order() -> None:
+    quick, slow = row(0, 0), row(0, 0, digest="0xBB")
+    before = at(1100, quick._replace(count_star=9, sum_time=9), slow._replace(count_star=9))
+    after = at(
+        1200,
+        quick._replace(count_star=900, sum_time=900),
+        slow._replace(count_star=10, sum_time=10**6),
+    )
+    first = {sort: compare(before, after, sort=sort, limit=1).entries[0].key for sort in DiffSort}
+    assert first[DiffSort.COUNT] == ("0xAA",)
+    assert first[DiffSort.TIME] == first[DiffSort.AVG] == first[DiffSort.CHANGE] == ("0xBB",)
+    found = compare(before, after, limit=0)
+    assert (found.entries, found.count, found.after.total.calls) == ([], 2, 892)
+
+
+def test_figures() -> None:
+    assert [rate_text(rate) for rate in (0, 0.01, 0.5, 12.345, 1234.5)] == [
+        "0/s",
+        "36/h",
+        "0.50/s",
+        "12.3/s",
+        "1,234/s",
+    ]
+    assert [change_text(*pair) for pair in ((0, 5), (2, 1), (1, 1.5))] == ["", "-50.0%", "+50.0%"]

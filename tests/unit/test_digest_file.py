@@ -1,0 +1,133 @@
+"""The file with digests: what is written comes back, and what is damaged is said to be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from proxyctl.digests.diff_snapshot import Snapshot
+from proxyctl.errors import ProxyctlError
+from proxyctl.formats.digest_file import read_digest_file, read_snapshot, write_digest_file
+from proxyctl.replay.seen import DigestTable, SeenDigest
+
+ROWS = [
+    SeenDigest(10, "shop", "app", "", f"0x{number:016X}", text, 2**63 - 1, 1, 2, 3, 4, 5, 6, 7)
+    for number, text in enumerate(
+        ["SELECT ?", "'\"\n\x01\x7f", "é\u2028", "caf\udce9", "\ud83d", ""]
+    )
+]
+
+
+def snapshot(**other: object) -> Snapshot:
+    cells = {
+        **{"name": "px1", "address": "px1:6032", "version": "2.7.1", "taken_at": 1000},
+        **{"uptime": 500, "count": len(ROWS), "rows": iter(ROWS), "variables": {"a": "b"}},
+        **other,
+    }
+    return Snapshot(**cells)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_what_is_written_comes_back(tmp_path: Path, is_compressed: bool) -> None:
+    path = tmp_path / "file"
+    size = write_digest_file(snapshot(), path, is_compressed=is_compressed)
+    assert size == path.stat().st_size
+    found = read_snapshot(path)
+    assert list(found.rows) == ROWS
+    assert list(found.rows) == ROWS, "rows of a file can be gone through again"
+    assert (found.taken_at, found.uptime, found.variables) == (1000, 500, {"a": "b"})
+    assert list(read_digest_file(path).rows) == ROWS
+    assert read_digest_file(path).name == "px1"
+
+
+def test_the_same_digests_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        write_digest_file(snapshot(), tmp_path / name, is_compressed=True)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_a_file_without_an_uptime_and_with_other_columns(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_digest_file(DigestTable("px1", "px1:6032", "2.0.1", 5, ROWS[:1]), path)
+    header, row = map(json.loads, path.read_text().splitlines())
+    header["columns"] = ["unheard_of", *header["columns"][:-2]]
+    path.write_text(f"{json.dumps(header)}\n{json.dumps([None, *row[:-2]])}\n")
+    found = read_snapshot(path)
+    assert found.uptime is None
+    assert list(found.rows) == [ROWS[0]._replace(sum_rows_affected=0, sum_rows_sent=0)]
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written_whole(tmp_path: Path) -> None:
+    def broken() -> Iterator[SeenDigest]:
+        yield from ROWS
+        raise ProxyctlError("the connection was lost")
+
+    (tmp_path / "file").write_text("what was there before")
+    with pytest.raises(ProxyctlError, match="connection was lost"):
+        write_digest_file(snapshot(rows=broken()), tmp_path / "file", is_compressed=True)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["what was there before"]
+
+
+def _flipped(data: bytes) -> bytes:
+    return data[:-6] + bytes([data[-6] ^ 0xFF]) + data[-5:]  # in the checksum
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda data: data[: len(data) // 2], "the file was cut short"),
+        (lambda data: data[:-1], "the file was cut short"),
+        (lambda data: data[:2], "the file was cut short"),
+        (_flipped, "the compressed file is damaged"),
+        (lambda data: data + b"more", "the compressed file is damaged"),
+        (lambda data: b"", "not a file with digests"),
+        (lambda data: b"\x28\xb5\x2f\xfd" + data, "not a file with digests"),
+        (lambda data: gzip.compress(b"[" * 2**20), "not a file with digests"),
+        (lambda data: gzip.compress(b"\0" * 2**26), "not a file with digests"),
+    ],
+)
+def test_a_compressed_file_that_is_damaged(
+    tmp_path: Path, damage: Callable[[bytes], bytes], reason: str
+) -> None:
+    path = tmp_path / "file"
+    write_digest_file(snapshot(), path, is_compressed=True)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ProxyctlError, match=reason):
+        list(read_snapshot(path).rows)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b'"uptime": 500', b'"uptime": "x"', "the first line is damaged"),
+        (b'"count": 6', b'"count": 7', "should hold 7 digests and has 6 lines"),
+        (b'"count": 6', b'"count": 5', "should hold 5 digests and has 6 lines"),
+        (b'"columns": ["hostgroup"', b'"columns": [["x"]', "the first line is damaged"),
+        (b'"shop"', b"5", ":2: not a digest"),
+        (b'"shop",', b"", ":2: not a digest"),
+        (b"9223372036854775807", b"1e400", ":2: not a digest"),
+        (b"9223372036854775807", b"true", ":2: not a digest"),
+        (b"[10,", b"[", ":2: not a digest"),
+        (b"[10,", b"{", ":2: not a digest"),
+        (b"[10,", b"\xff", ":2: not a digest"),
+    ],
+)
+def test_a_plain_file_that_is_damaged(tmp_path: Path, old: bytes, new: bytes, reason: str) -> None:
+    path = tmp_path / "file"
+    write_digest_file(snapshot(), path)
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new, 1))
+    with pytest.raises(ProxyctlError, match=reason):
+        list(read_snapshot(path).rows)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ProxyctlError, match="No such file"):
+        read_snapshot(tmp_path / "file")
+    with pytest.raises(ProxyctlError, match="directory"):
+        read_snapshot(tmp_path)

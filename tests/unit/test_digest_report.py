@@ -1,0 +1,230 @@
+"""The report on digests: its sums, what it lists, and that nothing of a server runs in its page."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+import pytest
+
+import proxyctl.digests.report as report_module
+from proxyctl.digests.report import Part, Report, first_parts, make_report
+from proxyctl.errors import ProxyctlError
+from proxyctl.formats.digest_report import report_html
+from proxyctl.render.digest_report import Origin, digest_page, fitted
+from proxyctl.replay.seen import SeenDigest
+from proxyctl.starters import starter_names, templates_folder
+from tests.browser.shop_digests import HOSTILE
+
+ORIGIN = Origin("px1", "127.0.0.1:6032", "2.7.1", snapshots=2)
+
+
+@dataclass(frozen=True)
+class Moment:
+    taken_at: int
+    rows: Sequence[SeenDigest]
+
+
+def row(digest: str = "0x1", calls: int = 1, time: int = 1, **other: object) -> SeenDigest:
+    cells = {
+        **{"hostgroup": 10, "schemaname": "shop", "username": "app", "client_address": ""},
+        **{"digest": digest, "digest_text": f"SELECT {digest}", "count_star": calls},
+        **{"first_seen": 100, "last_seen": 200, "sum_time": time, "min_time": 1, "max_time": time},
+        **other,
+    }
+    return SeenDigest(**cells)  # type: ignore[arg-type]
+
+
+def html(report: Report, origin: Origin = ORIGIN) -> str:
+    return report_html(report, origin, templates_folder() / "report")
+
+
+def test_one_moment_counts_since_the_statistics_began() -> None:
+    rows = [
+        row("0x1", 10, 1000, sum_rows_sent=20),
+        row("0x1", 30, 9000, hostgroup=20, username="batch", first_seen=50),
+        row("0x2", 5, 2000, schemaname="stock", max_time=1500),
+    ]
+    report = make_report([Moment(1000, rows)])
+    assert (report.start, report.end, report.calls, report.time) == (50, 1000, 45, 12000)
+    first, second = report.digests
+    assert (first.digest, first.calls, first.time, first.rows) == ("0x1", 40, 10000, 20)
+    assert (first.hostgroups, first.users, first.average) == ((20, 10), ("batch", "app"), 250)
+    assert (second.text, second.max_time, second.schemas) == ("SELECT 0x2", 1500, ("stock",))
+    assert report.hostgroups == (Part("20", 30, 9000), Part("10", 15, 3000))
+    assert report.schemas == (Part("shop", 40, 10000), Part("stock", 5, 2000))
+    assert report.intervals == ()
+
+
+def test_several_moments_in_any_order_show_what_was_counted_between_them() -> None:
+    before = Moment(1000, [row("0x1", 10, 1000), row("0x2", 5, 500)])
+    between = Moment(1060, [row("0x1", 10, 1000), row("0x2", 8, 900)])
+    after = Moment(1120, [row("0x1", 11, 1100), row("0x2", 8, 900), row("0x3", 2, 70)])
+    report = make_report([after, before, between])
+    assert {d.digest: (d.calls, d.time) for d in report.digests} == {
+        "0x1": (1, 100),
+        "0x2": (3, 400),
+        "0x3": (2, 70),
+    }
+    assert [(i.start, i.end, i.calls, i.time, i.is_reset) for i in report.intervals] == [
+        (1000, 1060, 3, 400, False),
+        (1060, 1120, 3, 170, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "calls"),
+    [
+        pytest.param([row(calls=4, time=400)], 4, id="a counter fell"),
+        pytest.param([row("0x2", 3, 300)], 3, id="a row went"),
+        pytest.param([], 0, id="all went"),
+        pytest.param([row(calls=50, time=9999, first_seen=1030)], 50, id="counted anew and past"),
+    ],
+)
+def test_a_reset_is_marked_and_what_came_after_it_counts(
+    after: list[SeenDigest], calls: int
+) -> None:
+    report = make_report([Moment(1000, [row(calls=10, time=1000)]), Moment(1060, after)])
+    assert [interval.is_reset for interval in report.intervals] == [True]
+    assert report.calls == calls
+    assert "were reset, or ProxySQL was restarted" in html(report)
+
+
+def test_a_first_seen_that_jitters_is_no_reset() -> None:
+    moments = [Moment(1000, [row(first_seen=1000)]), Moment(1060, [row(calls=3, first_seen=1001)])]
+    assert not make_report(moments).intervals[0].is_reset
+
+
+def test_two_snapshots_of_one_second_have_no_difference() -> None:
+    with pytest.raises(ValueError, match="same second"):
+        make_report([Moment(1000, []), Moment(1000, [])])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_listed_is_first_in_some_order_however_few_texts_are_held(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_module, "_TEXTS", 3)
+    chance = random.Random(seed)
+    rows = [
+        row(f"0x{chance.randrange(60)}", chance.randrange(1, 99), chance.randrange(9999))
+        for _ in range(300)
+    ]
+    report = make_report([Moment(1000, rows)], limit=4)
+    sums: dict[str, list[int]] = {}
+    for one in rows:
+        calls, time, most = sums.setdefault(one.digest, [0, 0, 0])
+        sums[one.digest] = [calls + one.count_star, time + one.sum_time, max(most, one.max_time)]
+    wanted = set()
+    for order in (lambda s: s[0], lambda s: s[1], lambda s: s[1] / s[0], lambda s: s[2]):
+        ranked = sorted(((order(one), name) for name, one in sums.items()), reverse=True)
+        wanted |= {name for _, name in ranked[:4]}
+    assert {digest.digest for digest in report.digests} == wanted
+    assert all(digest.text == f"SELECT {digest.digest}" for digest in report.digests)
+    assert report.count == len(sums)
+
+
+def test_what_is_left_out_is_said() -> None:
+    rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
+    page = digest_page(make_report([Moment(1000, rows)], limit=5), ORIGIN)
+    assert page.listed.startswith("10 of 50 digests: those among the first 5 by")
+    parts = [Part(str(n), 1, 100 - n) for n in range(10)]
+    assert [part.name for part in first_parts(parts, 4)] == ["0", "1", "2", "7 others"]
+
+
+def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
+    rows = [row(f"0x{n:03}", n + 1, n + 1, digest_text="'" * 60_000) for n in range(500)]
+    text = html(make_report([Moment(1000, rows)], limit=500))
+    assert len(text.encode()) < 5_000_000
+    assert "more characters are not in this page" in text
+    assert fitted(["short"]) == [("short", 0)]
+
+
+def test_a_text_that_proxysql_cut_is_marked() -> None:
+    report = make_report([Moment(1000, [row(digest_text="SELECT 1234")])])
+    cut = "cut by ProxySQL at mysql-query_digests_max_digest_length"
+    assert cut in html(report, Origin("px1", "", "2.7.1", snapshots=0, max_length=11))
+    assert cut not in html(report, Origin("px1", "", "2.7.1", snapshots=0, max_length=12))
+
+
+class _Page(HTMLParser):
+    """What an HTML parser makes of the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+def test_nothing_of_a_server_is_more_than_text() -> None:
+    names = {"schemaname": "<b>x", "username": "</title><script>1</script>"}
+    rows = [
+        row("0x<img src=//x>", 10, 1000, digest_text=HOSTILE, **names),
+        row("0x2", 10, 1000, digest_text="\x1b[2J\x9b1m \ud800 \ufffe\uffff \x00", **names),
+    ]
+    moments = [Moment(1000, []), Moment(1060, rows)]
+    origin = Origin("<i>px", '"><script>', "<u>2", snapshots=2, notes=("<s>\x1b[1m",))
+    text = html(make_report(moments), origin)
+    page = _Page(text)
+    assert page.tags.count("script") == 1
+    assert not {"img", "b", "i", "u", "s", "iframe", "object", "a"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert not [value for name, value in page.attributes if name == "src"]
+    assert [value for name, value in page.attributes if name == "href"] == ["data:,"]
+    assert not [name for name, _ in page.attributes if name == "style"]
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202e\ud800-\udfff]", text)
+
+
+def test_only_the_script_and_the_style_of_the_page_are_allowed() -> None:
+    text = html(make_report([Moment(1000, [row()])]))
+    policy = re.search('Content-Security-Policy" content="([^"]+)"', text)
+    assert policy
+    assert re.fullmatch(
+        r"default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+';"
+        r" img-src data:; base-uri 'none'; form-action 'none'",
+        policy[1],
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([], id="none"),
+        pytest.param([row(time=0, calls=1)], id="no time"),
+        pytest.param([row(time=10**18, calls=10**12, first_seen=-5)], id="huge"),
+        pytest.param([row(calls=0)], id="no calls"),
+        pytest.param([row(str(n), hostgroup=n, username="") for n in range(30)], id="hostgroups"),
+    ],
+)
+def test_odd_numbers_make_a_page_too(rows: list[SeenDigest]) -> None:
+    text = html(make_report([Moment(10**9, rows)]))
+    assert text.rstrip().endswith("</html>")
+    if not rows:
+        assert "No queries were counted." in text
+    later = html(make_report([Moment(10**9, []), Moment(10**9 + 86400 * 900, rows)]))
+    assert later.rstrip().endswith("</html>")
+
+
+def test_without_the_library_for_charts_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygal", None)
+    with pytest.raises(ProxyctlError, match="pygal, which is not installed") as caught:
+        html(make_report([Moment(1000, [row()])]))
+    assert caught.value.hint is not None
+    assert "proxyctl-proxysql[report]" in caught.value.hint
+
+
+def test_the_template_of_the_report_is_no_starter() -> None:
+    assert (templates_folder() / "report" / "report.html").is_file()
+    assert starter_names() == ["minimal", "pxc", "read-write-split", "sharded"]

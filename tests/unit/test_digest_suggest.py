@@ -1,0 +1,339 @@
+"""What is proposed from digests, and what is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import REFERENCE
+from proxyctl.configuration import Configuration, Held
+from proxyctl.digest import Digester
+from proxyctl.digests.suggest import suggest
+from proxyctl.digests.suggest_found import Kind
+from proxyctl.digests.suggest_hits import RuleHits
+from proxyctl.digests.suggest_readers import readers_of
+from proxyctl.digests.suggest_rules import with_rules
+from proxyctl.digests.suggest_thresholds import threshold_rows
+from proxyctl.replay.report import replay
+from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.replay.sides import Sides
+from tests.build import layout, rows
+
+APP = {"username": "app", "default_hostgroup": 10, "frontend": 1, "backend": 1}
+FAMILY = {"writer_hostgroup": 10, "reader_hostgroup": 20}
+SERVERS = ({"hostgroup_id": 10, "hostname": "a"}, {"hostgroup_id": 20, "hostname": "b"})
+DAY = 86_400
+
+
+def configuration(*rules, users=(APP,), family=(FAMILY,), servers=SERVERS, names=None, fast=()):
+    given = {
+        "mysql_query_rules": rules,
+        "mysql_query_rules_fast_routing": fast,
+        "mysql_users": users,
+        "mysql_replication_hostgroups": family,
+        "mysql_servers": servers,
+    }
+    tables = {name: Held(layout(name), rows(name, *some)) for name, some in given.items()}
+    return Configuration(REFERENCE, tables, {}, names or {})
+
+
+def rule(rule_id, pattern, hostgroup=10, **more):
+    return {
+        **{"rule_id": rule_id, "match_digest": pattern, "destination_hostgroup": hostgroup},
+        **{"apply": 1, **more},
+    }
+
+
+def digest(query, *, hostgroup=10, calls=1_000, average=500, rows_sent=1.0, **other):
+    made = Digester().digest(query)
+    cells = {
+        **{"schemaname": "shop", "username": "app", "client_address": ""},
+        **{"hostgroup": hostgroup, "digest": made.hexadecimal, "digest_text": made.text.decode()},
+        **{"count_star": calls, "first_seen": 1_000, "last_seen": 1_100},
+        **{"sum_time": calls * average, "min_time": 1, "max_time": average * 2},
+        **{"sum_rows_affected": 0, "sum_rows_sent": round(calls * rows_sent)},
+        **other,
+    }
+    return SeenDigest(**cells)
+
+
+def table(*seen, **variables):
+    return DigestTable("px1", "127.0.0.1:6032", "2.7.1", 1_200, list(seen), variables)
+
+
+def found(seen, given, kind, hits=None, **options):
+    result = suggest(table(*seen), given, hits, only=[kind], **options)
+    return result.found, result.notes
+
+
+READ = "SELECT a FROM t WHERE id = 1"
+
+
+def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
+    seen = [digest(READ), digest("UPDATE t SET a = 1")]
+    (one,), _ = found(seen, configuration(rule(30, "^INSERT")), Kind.READS)
+    (proposed,) = one.rules
+    assert proposed["rule_id"] == 40
+    assert proposed["destination_hostgroup"] == 20
+    assert "2 digests" in one.proof
+
+
+def test_a_rule_stands_right_before_the_one_that_decides():
+    given = configuration(rule(10, "FOR UPDATE"), rule(20, "^SELECT"), rule(30, "^UPDATE"))
+    (one,), _ = found([digest(READ)], given, Kind.READS)
+    assert 10 < one.rules[0]["rule_id"] < 20
+
+
+def test_without_a_gap_the_rule_stands_further_up():
+    given = configuration(rule(5, "^X"), rule(9, "FOR UPDATE"), rule(10, "^SELECT"))
+    (one,), _ = found([digest(READ)], given, Kind.READS)
+    assert 5 < one.rules[0]["rule_id"] < 9
+
+
+def test_a_rule_that_may_block_keeps_its_say():
+    blocks = {"rule_id": 10, "match_pattern": "secret", "error_msg": "no", "apply": 1}
+    (one,), _ = found([digest(READ)], configuration(blocks, rule(20, "^SELECT")), Kind.READS)
+    assert 10 < one.rules[0]["rule_id"] < 20
+    assert "1000 of them unless a rule that looks at the query itself answers it" in one.proof
+
+
+def test_a_rule_that_may_send_it_elsewhere_makes_it_no_candidate():
+    elsewhere = {"rule_id": 10, "match_pattern": "x", "destination_hostgroup": 7, "apply": 1}
+    assert found([digest(READ)], configuration(elsewhere, rule(20, "^SELECT")), Kind.READS)[0] == ()
+
+
+def test_a_digest_that_runs_elsewhere_too_gets_a_narrower_rule():
+    given = configuration(
+        rule(20, "^SELECT", 10, schemaname="shop"), rule(21, "^SELECT", 50, schemaname="other")
+    )
+    seen = [digest(READ), digest(READ, hostgroup=50, schemaname="other")]
+    (one,), _ = found(seen, given, Kind.READS)
+    assert one.rules[0]["schemaname"] == "shop"
+    after = with_rules(given, one.rules)
+    report = replay(table(*seen), Sides(given, after))
+    assert report.changed.count_star == 1_000
+    assert report.undecided.digests == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM t FOR UPDATE",
+        "SELECT a FROM t LOCK IN SHARE MODE",
+        "SELECT GET_LOCK('a', 1) FROM t",
+        "SELECT @a FROM t",
+        "SELECT next_number('a') FROM t",
+        "SELECT a FROM t INTO OUTFILE '/x'",
+        "SELECT NEXT VALUE FOR s",
+        "SELECT s.nextval",
+        "SELECT user FROM mysql.user",
+        "SELECT id FROM `information_schema`.`processlist`",
+        "SELECT SQL_CALC_FOUND_ROWS a FROM t",
+        "UPDATE t SET a = 1",
+        "SHOW TABLES",
+    ],
+)
+def test_what_is_no_plain_read_stays_on_the_writer(query):
+    assert (
+        found([digest(query)], configuration(rule(20, "^(SELECT|UPDATE|SHOW)")), Kind.READS)[0]
+        == ()
+    )
+
+
+def test_reads_that_the_rules_send_elsewhere_were_in_a_transaction():
+    given = configuration(rule(20, "^SELECT", 20))
+    assert found([digest(READ)], given, Kind.READS)[0] == ()
+
+
+def test_a_user_whose_transactions_rules_tear_apart():
+    given = configuration(rule(20, "^SELECT"), users=({**APP, "transaction_persistent": 0},))
+    assert found([digest(READ)], given, Kind.READS)[0] == ()
+
+
+def test_a_table_of_the_connection_alone():
+    made = digest("CREATE TEMPORARY TABLE IF NOT EXISTS t (a INT)", calls=1)
+    given = configuration(rule(20, "^SELECT"))
+    assert found([digest(READ), made], given, Kind.READS)[0] == ()
+    assert found([digest(READ, calls=10_000), made], given, Kind.CACHE)[0] == ()
+
+
+def test_without_a_known_reader_nothing_is_said_but_why():
+    some, notes = found([digest(READ)], configuration(family=()), Kind.READS)
+    assert some == ()
+    assert "no hostgroup is known to be a reader" in notes[0]
+
+
+def test_readers_by_name_have_to_be_a_pair():
+    names = {10: "shop-writer", 20: "shop-reader", 30: "reports", 40: "crm-reader"}
+    given = configuration(family=(), names=names)
+    assert readers_of(given).of_writer == {10: 20}
+
+
+def test_a_reader_without_servers():
+    servers = ({"hostgroup_id": 20, "hostname": "b", "status": "OFFLINE_SOFT"},)
+    some, notes = found([digest(READ)], configuration(servers=servers), Kind.READS)
+    assert some == ()
+    assert "has no server that is up" in notes[0]
+
+
+SMALL = "SELECT code FROM countries"
+
+
+def test_a_cache_rule_has_no_apply_and_stands_before_the_one_that_decides():
+    seen = [digest(SMALL, calls=10_000)]
+    (one,), _ = found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)
+    (proposed,) = one.rules
+    assert proposed["rule_id"] < 20
+    assert "apply" not in proposed
+    assert one.evidence["saved_calls"] == 10_000 - 100
+
+
+@pytest.mark.parametrize(
+    ("query", "more"),
+    [
+        ("SELECT NOW() FROM t", {}),
+        ("SELECT CURRENT_DATE FROM t", {}),
+        ("SELECT a FROM t ORDER BY RAND()", {}),
+        (SMALL, {"rows_sent": 5_000}),
+        (SMALL, {"rows_sent": 0.0}),
+        (SMALL, {"last_seen": 1_000_000}),
+    ],
+)
+def test_what_is_not_worth_caching(query, more):
+    seen = [digest(query, calls=10_000, **more), digest("SELECT b FROM u", calls=10)]
+    assert found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)[0] == ()
+
+
+def test_a_table_that_is_written_much_is_not_cached():
+    writes = digest("UPDATE countries SET code = 1", calls=2_000, rows_sent=0)
+    seen = [digest(SMALL, calls=10_000), writes]
+    assert found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)[0] == ()
+
+
+def test_what_a_rule_caches_already():
+    given = configuration(rule(20, "^SELECT", cache_ttl=500))
+    assert found([digest(SMALL, calls=10_000)], given, Kind.CACHE)[0] == ()
+
+
+def test_values_in_the_text_make_the_estimate_an_upper_bound():
+    (one,), _ = found([digest(READ, calls=10_000)], configuration(), Kind.CACHE)
+    assert "at most" in one.says[1]
+    assert "How many different values" in one.unknown[0]
+
+
+def test_rows_that_are_not_counted():
+    _, notes = found([digest(SMALL, rows_sent=0)], configuration(), Kind.CACHE)
+    assert "no rows are counted" in notes[0]
+
+
+def test_a_lookup_by_one_value_repeated():
+    (one,), _ = found([digest(READ, calls=9_000)], configuration(), Kind.REPEATS)
+    assert one.evidence["share_of_calls"] == 1.0
+    for query in (
+        "SELECT a FROM t WHERE id IN (1, 2)",
+        "SELECT a FROM t",
+        "SELECT a FROM t JOIN u",
+    ):
+        assert found([digest(query, calls=9_000)], configuration(), Kind.REPEATS)[0] == ()
+
+
+def peers(count=8):
+    return [digest(f"SELECT c{'x' * n} FROM t WHERE id = 1", average=900 + n) for n in range(count)]
+
+
+def test_an_average_far_above_the_peers_of_its_table():
+    slow = digest("SELECT a FROM t WHERE note = 'x'", average=80_000)
+    (one,), _ = found([*peers(), slow], configuration(), Kind.SLOW)
+    assert one.digest == slow.digest
+    assert one.evidence["peers_are"] == "digests on t"
+    assert one.evidence["median_of_peers_us"] == pytest.approx(904, abs=1)
+
+
+def test_peers_of_the_hostgroup_where_a_table_has_too_few():
+    slow = digest("SELECT a FROM lonely WHERE note = 'x'", average=80_000)
+    (one,), _ = found([*peers(), slow], configuration(), Kind.SLOW)
+    assert one.evidence["peers_are"] == "digests of hostgroup 10"
+
+
+def test_too_few_peers_or_calls_are_no_measure():
+    slow = digest("SELECT a FROM t WHERE note = 'x'", average=80_000)
+    assert found([*peers(3), slow], configuration(), Kind.SLOW)[0] == ()
+    once = digest("SELECT a FROM t WHERE note = 'x'", average=80_000, calls=2)
+    assert found([*peers(), once], configuration(), Kind.SLOW)[0] == ()
+
+
+def test_rules_without_hits_say_since_when_and_why():
+    given = configuration(rule(10, "^SELECT"), rule(20, "^SELECT a"), rule(30, "^DELETE"))
+    hits = RuleHits({10: 5, 20: 0, 30: 0}, 3 * DAY)
+    (shadowed, other), _ = found([digest(READ)], given, Kind.UNUSED, hits)
+    assert shadowed.title == "rule 20 has no hits"
+    assert "3 days" in shadowed.says[0]
+    assert "an earlier rule with apply" in shadowed.says[1]
+    assert shadowed.evidence["calls_not_reached"] == 1_000
+    assert other.evidence["rule_id"] == 30
+
+
+def test_a_rule_without_hits_that_the_digests_would_meet():
+    hits = RuleHits({10: 0}, 3 * DAY)
+    (one,), _ = found([digest(READ)], configuration(rule(10, "^SELECT")), Kind.UNUSED, hits)
+    assert "it matches 1000 calls of 1000" in one.says[1]
+
+
+def test_hits_that_are_young_or_of_unknown_age():
+    given = configuration(rule(10, "^DELETE"))
+    for hits, words in ((RuleHits({10: 0}, 60), "60 s only"), (RuleHits({10: 0}, None), "since")):
+        some, notes = found([digest(READ)], given, Kind.UNUSED, hits)
+        assert some == ()
+        assert words in notes[0]
+
+
+def test_digests_that_are_switched_off_are_said():
+    result = suggest(table(digest(READ), **{"mysql-query_digests": "false"}), configuration())
+    assert any("mysql-query_digests is not true" in note for note in result.notes)
+
+
+def test_a_digest_that_was_cut_gets_no_rule():
+    made = digest(READ, digest_text="SELECT a FROM t WHERE " + "x" * 3_000)
+    assert found([made], configuration(rule(20, "^SELECT")), Kind.READS)[0] == ()
+
+
+def test_last_rules_and_fast_routing():
+    fast = ({"username": "app", "schemaname": "crm", "flagIN": 0, "destination_hostgroup": 50},)
+    given = configuration(fast=fast)
+    crm = digest("SELECT x FROM y", schemaname="crm", hostgroup=50)
+    (one,), _ = found([digest(READ), crm], given, Kind.READS)
+    # A last rule with apply would end fast routing for everybody.
+    assert one.rules == ()
+    assert "1 other digests" in one.proof
+
+
+def test_fast_routing_goes_on_behind_a_rule_in_front():
+    fast = ({"username": "app", "schemaname": "crm", "flagIN": 0, "destination_hostgroup": 50},)
+    given = configuration(rule(20, "^INSERT", apply=0), fast=fast)
+    crm = digest("SELECT x FROM y", schemaname="crm", hostgroup=50)
+    (one,), _ = found([digest(READ), crm], given, Kind.READS)
+    assert one.rules[0]["rule_id"] < 20
+    report = replay(table(digest(READ), crm), Sides(given, with_rules(given, one.rules)))
+    assert report.changed.digests == 1
+
+
+def test_all_kinds_in_their_order():
+    given = configuration(rule(20, "^SELECT"))
+    result = suggest(table(*[digest(READ, calls=9_000), *peers()]), given, limit=1)
+    kinds = [one.kind for one in result.found]
+    assert kinds == sorted(kinds, key=list(Kind).index)
+    assert result.left_out[Kind.READS] == 8
+
+
+def test_a_threshold_decides():
+    limits = replace(suggest(table(), configuration()).thresholds, reads_calls=5_000)
+    given = configuration(rule(20, "^SELECT"))
+    assert found([digest(READ)], given, Kind.READS, thresholds=limits)[0] == ()
+
+
+def test_the_page_has_every_threshold():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "suggest.md").read_text("utf-8")
+    for one in threshold_rows(suggest(table(), configuration()).thresholds):
+        assert f"| `{one.name}` | {one.value:g} | {one.unit} | {one.says} |" in page
