@@ -96,7 +96,8 @@ class ShardMove(NamedTuple):
 
     Shape: `kind` is table or schema; `current` and `desired` are hostgroups. `how` is `moves`;
     `enters` where no rule placed it until now, `joins` if its section places other names already,
-    `leaves` where the files have it no more.
+    `leaves` where the files have it no more; `servers` where its hostgroup, the same as before,
+    gets servers of another one.
     """
 
     sharding: str

@@ -440,6 +440,47 @@ MADE: dict[str, Case] = {
     "KILL and USE meet the rules, but an answer comes too late for USE": _case(
         [{"match_digest": "^(USE|KILL)", "error_msg": "no"}], b"USE shop", b"KILL 99999999"
     ),
+    "KILL with other blanks": _case(
+        [_to(4)], b"KILL\tCONNECTION\t99999999", b"kill\nquery\n99999999", b"KILL 1 + 1"
+    ),
+    "USE is what was sent, whatever becomes of the text": _case(
+        [
+            {"match_pattern": "USE", "replace_pattern": "SELECT"},
+            {"match_pattern": "hide", "replace_pattern": "USE"},
+            _to(4),
+        ],
+        b"USE shop",
+        b"/*hostgroup=5*/ USE crm",
+        b"hide shop",
+    ),
+    "a SET that ProxySQL does not understand": _case(
+        [_to(4, match_digest="^SET", next_query_flagIN=1), _to(5, flagIN=1)],
+        Sent(APP, b"SET @a=1"),
+        Sent(WEB, b"/*hostgroup=6*/ SET @a=1"),
+        Sent(FAR, b"SET NAMES utf8 -- c"),
+    ),
+    "multiplex of a rule keeps a SET at home": _case(
+        [_to(4, match_digest="^SET", multiplex=2, next_query_flagIN=1), _to(5, flagIN=1)],
+        Sent(APP, b"SET @a=1"),
+        Sent(APP, b"SELECT 1"),
+        Sent(WEB, b"/*hostgroup=6*/ SET @a=1"),
+        Sent(FAR, b"SET ROLE x"),
+    ),
+    "a SET locks nothing where that is switched off": _case(
+        [_to(4, match_digest="^SET", next_query_flagIN=1), _to(5, flagIN=1)],
+        Sent(APP, b"SET @a=1"),
+        Sent(APP, b"SELECT 1"),
+        Sent(WEB, b"/*hostgroup=6*/ SET foo=bar"),
+        variables={"mysql-set_query_lock_on_hostgroup": "0"},
+    ),
+    "ProxySQL's own statements with digests off": _case(
+        [_to(4)],
+        b"select connection_id()",
+        b"USE`shop`",
+        b"USE ",
+        b"use shop",
+        variables={"mysql-query_digests": "false"},
+    ),
 }
 
 LARGE: dict[str, Case] = {

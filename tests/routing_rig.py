@@ -22,6 +22,7 @@ from proxyctl.catalog import Value
 from proxyctl.digest import Digest, Digester, DigestOptions
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.routing import (
+    Explanation,
     FastRouting,
     Request,
     Route,
@@ -31,7 +32,7 @@ from proxyctl.routing import (
     Stage,
     frontends,
 )
-from proxyctl.routing.special import before_rules
+from proxyctl.routing.special import SET_AT_HOME, before_rules
 from tests.build import layout, row
 from tests.routing_backend import RecordingBackends
 from tests.servers import ProxySQL, free_port
@@ -56,6 +57,7 @@ VARIABLES = {
     "mysql-query_digests_no_digits": "false",
     "mysql-query_digests_keep_comment": "false",
     "mysql-query_digests_max_digest_length": "2048",
+    "mysql-set_query_lock_on_hostgroup": "1",
 }
 """What a case may change, with what it has otherwise."""
 
@@ -373,16 +375,16 @@ def predict(case: Case, ports: list[int]) -> Observed:
             flags.get(client, 0),
         )
         route = router.evaluate(request)
-        explained = router.explain(request).route
-        assert replace(explained, troubles=route.troubles) == route
+        explained = router.explain(request)
+        assert replace(explained.route, troubles=route.troubles) == route
         if route.next_flag is not None:
             flags[client] = route.next_flag
-        if found := re.match(rb"USE (\w+)$", query):
+        if found := re.search(rb"USE (\w+)$", query):
             schemas[client] = found[1].decode()
         hits.update(route.matched_rules)
         if route.loop is not None:
             hits.update(route.loop.rule_ids * route.loop.turns)
-        seen.append(_seen(route, query))
+        seen.append(_seen(explained, query))
         if route.final_digest is not None:
             digests[_digested(client, schemas.get(client, client.schemaname), route)] += 1
     return Observed(seen, dict(hits), digests)
@@ -400,7 +402,8 @@ def _digested(client: Client, schemaname: str | None, route: Route) -> Digested:
     return Digested(int(str(hostgroup)), schemaname, client.username, number)
 
 
-def _seen(route: Route, query: bytes) -> Seen:
+def _seen(explained: Explanation, query: bytes) -> Seen:
+    route = explained.route
     special = route.special
     if special is not None and special.stage is Stage.BEFORE_RULES:
         return Seen(None, None, "OWN", None, ())
@@ -408,6 +411,11 @@ def _seen(route: Route, query: bytes) -> Seen:
         (name, int(route.settings[name])) for name in SETTINGS if name in route.settings
     )
     chosen = route.destination_hostgroup if route.source is not Source.DEFAULT_HOSTGROUP else None
+    if special is SET_AT_HOME:
+        # The session shows what rules and hints said, although it did not follow them.
+        said = [step.sets.get("destination_hostgroup") for step in explained.steps]
+        said.append(explained.hints.get("destination_hostgroup"))
+        chosen = next((int(one) for one in reversed(said) if one is not None), None)
     answer = _answer(route)
     if answer is not None:
         return Seen(None, None, answer, chosen, settings)

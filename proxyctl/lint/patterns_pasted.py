@@ -70,6 +70,37 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
             )
 
 
+@check("PX117", "bare-placeholder", Severity.WARNING)
+def bare_placeholder(subject: Subject) -> Iterator[Finding]:
+    r"""A `?` of a digest text, left as it is in a pattern that matches that text all the same.
+
+    In a pattern `?` means "perhaps": `id = ?` is `id =`, with a blank or without. The rule matches
+    the digest that was pasted, and also what goes on otherwise, such as `id =(SELECT ...)`.
+
+    Write `\?` for the placeholder, and `$` where the digest ends.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = ?', cache_ttl: 500, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = \?$', cache_ttl: 500, apply: 1}
+    ```
+    """
+    for row in subject.rule_rows:
+        text = row.text("match_digest")
+        if text is None or "?" not in text or not _looks_pasted(row, text):
+            continue
+        if not is_pasted(row, "match_digest"):
+            shown = quoted(_shown(row, "match_digest"))
+            message = f"`?` in match_digest {shown} makes the character before it optional"
+            yield Finding(RULES, row.key, message, "match_digest", hint=_hint(row, "match_digest"))
+
+
 def _shown(row: RuleRow, column: str) -> str:
     value = row.cells[column]
     return value if isinstance(value, str) else ""
@@ -87,13 +118,20 @@ def _hint(row: RuleRow, column: str) -> str:
 def is_pasted(row: RuleRow, column: str) -> bool:
     """Return whether the pattern looks like a digest text that it does not match."""
     text = row.text(column)
-    if row.rule is None or text is None or ("?" not in text and "*" not in text):
-        return False
-    literal = text.removeprefix("^").removesuffix("$")
-    if _REGEX_ONLY.search(literal) or not _VALUE.search(literal):
-        return False
-    as_text = as_bytes(literal)
-    if _DIGESTER.digest(as_text).text != as_text:
+    if text is None or ("?" not in text and "*" not in text) or not _looks_pasted(row, text):
         return False
     pattern = getattr(row.rule, column)
-    return pattern is not None and not pattern.matches(as_text)
+    return pattern is not None and not pattern.matches(as_bytes(_literal(text)))
+
+
+def _literal(text: str) -> str:
+    return text.removeprefix("^").removesuffix("$")
+
+
+def _looks_pasted(row: RuleRow, text: str) -> bool:
+    """Return whether a pattern, read as it stands, is a digest text with a value in it."""
+    literal = _literal(text)
+    if row.rule is None or _REGEX_ONLY.search(literal) or not _VALUE.search(literal):
+        return False
+    as_text = as_bytes(literal)
+    return _DIGESTER.digest(as_text).text == as_text

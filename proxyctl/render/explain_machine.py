@@ -61,6 +61,7 @@ def explain_json(answer: Answer, explainer: Explainer) -> dict[str, Any]:
         "proxy_port": request.proxy_port,
         "flagIN": request.flagIN,
         **_batch(route, explainer.max_digest_length),
+        "digest_certain": route.digest is None or route.digest.certain,
         "hostgroup_name": None if hostgroup is None else explainer.names.get(hostgroup),
         "decided_by": SOURCES[route.source],
         "rule_id": route.rule_id,

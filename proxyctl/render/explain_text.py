@@ -255,6 +255,11 @@ def servers_text(destination: Destination) -> str:
 
 
 def _cautions(route: Route) -> Iterator[str]:
+    if route.digest is not None and not route.digest.certain:
+        yield (
+            "caution      the digest is not certain: behind a line comment that follows text at"
+            " once, ProxySQL takes a byte from the query before"
+        )
     if route.loop is not None:
         rules = ", ".join(map(str, route.loop.rule_ids))
         yield f"caution      rules {rules} lead back to each other; {route.loop.turns} turns more"

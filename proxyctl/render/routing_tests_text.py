@@ -64,6 +64,11 @@ def failure_lines(result: Result, explainer: Explainer, style: Style = PLAIN) ->
     for trouble in result.harm:
         yield f"  rule {trouble.rule_id}: {trouble.column} {trouble.verdict.value}"
     yield ""
+    if result.chance < 1:
+        # Explained is the likeliest way, and that is another one.
+        rules = ", ".join(map(str, result.route.matched_rules)) or "none"
+        yield f"  rules of this way: {rules}"
+        return
     answer = explainer.answer(request)
     yield from (f"  {line}" for line in chain_lines(answer, explainer, style=style))
     ends = end_lines(answer, explainer, style=style, with_servers=False)

@@ -26,6 +26,8 @@ ALLOW = "--allow-shard-moves"
 CODE = "shard_moves"
 JOINS = "joins"
 """How a name comes into a section that places others already."""
+SERVERS = "servers"
+"""How a name moves that stays in its hostgroup, while the hostgroup gets another one's servers."""
 
 _ORIGIN = re.compile(r"sharding ([^:;]*)")
 """What our comments begin with: `sharding NAME: tables`, `sharding NAME; comment`."""
@@ -106,21 +108,25 @@ def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator
                 rest = sum(len(n) for n in [*pairs.values()][number:])
                 yield f"sharding {sharding}: {rest} more {kind}s change shard"
                 break
-            yield (
-                f"sharding {sharding}: {_listed(list(dict.fromkeys(found)), kind)}"
-                f" {_verb(how)} {_shown(current, names)} to {_shown(desired, names)};"
-                f" {'what has data there has to be moved' if how == JOINS else 'move the data'}"
-                " first"
-            )
+            listed = _listed(list(dict.fromkeys(found)), kind)
+            yield f"sharding {sharding}: {listed} {_where(how, current, desired, names)} first"
 
 
-def _verb(how: str) -> str:
-    return {
+def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
+    """Return from where to where, up to the word `first`."""
+    if how == SERVERS:
+        return (
+            f"would stay in {_shown(desired, names)} and meet servers of another hostgroup there;"
+            " move the data"
+        )
+    verb = {
         "moves": "would go from",
         "enters": "would enter the sharding and go from",
         JOINS: "would join the others and go from",
         "leaves": "would leave the sharding and go from",
     }[how]
+    then = "what has data there has to be moved" if how == JOINS else "move the data"
+    return f"{verb} {_shown(current, names)} to {_shown(desired, names)}; {then}"
 
 
 def _listed(names: list[str], kind: str) -> str:
@@ -236,6 +242,7 @@ class _Judge:
             for router in self.routers
         ]
         self._known: dict[tuple[int, str], tuple[Route, ...]] = {}
+        self._taking: dict[int, bool] = {}
 
     def _usernames(self) -> list[str]:
         """Return users who can log in now and afterwards; of those that are alike, one."""
@@ -264,12 +271,16 @@ class _Judge:
             afters = self._routes(1, shard, username)
             for before, after in zip(befores, afters, strict=True):
                 current, desired = before.destination_hostgroup, after.destination_hostgroup
-                if current is None or desired is None or current == desired:
-                    continue
-                if not self._is_elsewhere(current, desired):
+                if current is None or desired is None:
                     continue
                 how = "leaves" if is_leaving else "moves"
-                if before.source is Source.DEFAULT_HOSTGROUP and not is_leaving:
+                if current == desired:
+                    if not self._takes_servers_of_others(current):
+                        continue
+                    how = SERVERS
+                elif not self._is_elsewhere(current, desired):
+                    continue
+                elif before.source is Source.DEFAULT_HOSTGROUP and not is_leaving:
                     how = "enters"
                 kind = "schema" if shard.by_schema else "table"
                 yield ShardMove(shard.sharding, kind, shard.name, current, desired, how)
@@ -282,6 +293,17 @@ class _Judge:
         """
         held, asked = self._servers[0].with_family(current), self._servers[1].of(desired)
         return bool(held and asked and not asked <= held)
+
+    def _takes_servers_of_others(self, hostgroup: int) -> bool:
+        """Return whether a hostgroup gets servers that stood in another one until now.
+
+        A server that was nowhere may be a replacement with the same data; another shard's is not.
+        """
+        if hostgroup not in self._taking:
+            first, second = self._servers
+            new = second.of(hostgroup) - first.with_family(hostgroup)
+            self._taking[hostgroup] = bool(new & first.all() and first.of(hostgroup))
+        return self._taking[hostgroup]
 
     def _routes(self, side: int, shard: _Shard, username: str) -> tuple[Route, ...]:
         if not shard.by_schema:
@@ -347,6 +369,10 @@ class _Servers:
             for row in found.rows.values():
                 hostgroups = frozenset(cell for n in columns if isinstance(cell := row[n], int))
                 self._family.update(dict.fromkeys(hostgroups, hostgroups))
+
+    def all(self) -> set[tuple[str, int]]:
+        """Return the servers of all hostgroups."""
+        return set().union(*self._by_hostgroup.values())
 
     def of(self, hostgroup: int) -> set[tuple[str, int]]:
         """Return the servers of a hostgroup."""

@@ -16,7 +16,7 @@ from proxyctl.regex import Compiled
 from proxyctl.routing import Router
 from proxyctl.routing.found import DigestPatterns
 from proxyctl.routing.rule import Rule
-from proxyctl.routing.special import Special, before_rules, behind_rules
+from proxyctl.routing.special import USE, Special, before_rules, behind_rules, is_use
 
 
 class Known(NamedTuple):
@@ -54,6 +54,7 @@ class TextDigest:
     text: bytes
     number: int
     comment: bytes | None
+    certain: bool = True
 
 
 _UNKNOWN: frozenset[Compiled] = frozenset()
@@ -201,6 +202,8 @@ def _stand_in(words: Sequence[bytes], lower: bytes) -> bool:
 
 def special_of(text: bytes) -> Special | None:
     """Return what ProxySQL does by itself with queries of a digest text."""
+    if is_use(text, text):
+        return USE
     return before_rules(text.replace(b"?", b"1")) or behind_rules(text, text)
 
 

@@ -22,6 +22,10 @@ class Digested(Protocol):
     def comment(self) -> bytes | None:
         """The first block comment, where hints stand."""
 
+    @property
+    def certain(self) -> bool:
+        """Whether ProxySQL makes the same text of it each time."""
+
 
 DigestOf = Callable[[bytes], Digested]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from proxyctl.regex import Verdict
 from proxyctl.routing.request import Digested
-from proxyctl.routing.special import Special
+from proxyctl.routing.special import SET, SET_AT_HOME, Special
 
 Settings = Mapping[str, int | str]
 """What rules and hints set, by ProxySQL's names; what nobody sets is not there."""
@@ -87,7 +87,8 @@ class Route:
     def next_flag(self) -> int | None:
         """The flagIN with which the session's next query begins; None if it stays what it is.
 
-        ProxySQL forgets next_query_flagIN where it answers with OK_msg or error_msg.
+        ProxySQL forgets next_query_flagIN where it answers with OK_msg or error_msg, and with SET.
         """
-        found = None if self.is_answered else self.settings.get("next_query_flagIN")
+        is_forgotten = self.is_answered or self.special in (SET, SET_AT_HOME)
+        found = None if is_forgotten else self.settings.get("next_query_flagIN")
         return None if found is None else int(found)

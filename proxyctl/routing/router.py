@@ -16,7 +16,15 @@ from proxyctl.routing.patterns import Patterns
 from proxyctl.routing.request import Digested, DigestOf, Request
 from proxyctl.routing.route import Route, Settings, Source
 from proxyctl.routing.rule import Rule, compile_rules
-from proxyctl.routing.special import LAST_INSERT_ID, Special, before_rules, behind_rules
+from proxyctl.routing.special import (
+    LAST_INSERT_ID,
+    SET_AT_HOME,
+    USE,
+    Special,
+    before_rules,
+    behind_rules,
+    is_use,
+)
 from proxyctl.routing.tables import FastKey, FastRouting, Frontend, Users
 from proxyctl.routing.variables import RoutingVariables
 from proxyctl.routing.walk import Walk, not_reached
@@ -258,17 +266,22 @@ class Router:
         final = walk.digest
         if rewritten is not None and final is not None:
             final = self._digest_of(rewritten) if self._digest_of else None
-        special = None
-        if walk.text is not None:
-            special = behind_rules(walk.text, None if final is None else final.text)
         settings = end.settings
+        destination, source, rule_id = end.destination, end.source, end.rule_id
+        special = self._special_behind(walk, final, settings)
+        if special is USE:
+            rewritten, final = None, walk.digest
+        elif special is SET_AT_HOME:
+            user = self._users.get(walk.request.username or "")
+            destination = user.default_hostgroup if user else None
+            source, rule_id = (Source.DEFAULT_HOSTGROUP if user else Source.NOTHING), None
         if special is LAST_INSERT_ID and _ANSWERS.isdisjoint(settings):
             # ProxySQL forgets it on the way to a backend.
             settings = {name: settings[name] for name in settings if name != "cache_ttl"}
         return Route(
-            destination_hostgroup=end.destination,
-            source=end.source,
-            rule_id=end.rule_id,
+            destination_hostgroup=destination,
+            source=source,
+            rule_id=rule_id,
             matched_rules=tuple(walk.matched),
             settings=settings,
             rewritten_query=rewritten,
@@ -281,6 +294,20 @@ class Router:
             drawn=tuple(walk.drawn),
             loop=walk.loop,
         )
+
+    def _special_behind(
+        self, walk: Walk, final: Digested | None, settings: Settings
+    ) -> Special | None:
+        """Return what ProxySQL does by itself with a statement that went along the rules."""
+        query = walk.request.query
+        if query is None or walk.text is None:
+            return None
+        if is_use(query, None if walk.digest is None else walk.digest.text):
+            return USE
+        # A rule with multiplex says what becomes of the connection: then nothing is locked.
+        locks = self.variables.set_query_lock_on_hostgroup and "multiplex" not in settings
+        text = None if final is None else final.text
+        return behind_rules(walk.text, text, locks_on_set=locks)
 
 
 def _with_hints(settings: Settings, hinted: Mapping[str, int | str]) -> Settings:

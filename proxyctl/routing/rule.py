@@ -72,7 +72,7 @@ class Rule:
 
     def __init__(self, cells: Cells, position: int, patterns: Patterns) -> None:
         self.position = position
-        self.rule_id = _int(cells, "rule_id") or 0
+        self.rule_id = _signed(cells, "rule_id")
         self.flag_in = _int(cells, "flagIN") or 0
         self.username = _text(cells, "username") or None
         self.schemaname = _text(cells, "schemaname") or _text(cells, "database") or None
@@ -251,8 +251,13 @@ def compile_rules(
     active = [
         cells for cells in found if cells["active"] == 1 and valid_client_addr(cells["client_addr"])
     ]
-    active.sort(key=lambda cells: _int(cells, "rule_id") or 0)
+    active.sort(key=lambda cells: _signed(cells, "rule_id"))
     return tuple(Rule(cells, position, patterns) for position, cells in enumerate(active))
+
+
+def _signed(cells: Cells, name: str) -> int:
+    value = cells.get(name)
+    return value if isinstance(value, int) else 0
 
 
 def _int(cells: Cells, name: str) -> int | None:

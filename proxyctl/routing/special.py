@@ -38,10 +38,16 @@ _REFUSED = Special(
     "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true", Stage.BEFORE_RULES
 )
 _NO_WARNINGS = Special("ProxySQL knows no warnings without digests", Stage.BEFORE_RULES)
-_USE = Special("ProxySQL changes the session's schema and sends nothing", Stage.BEFORE_MESSAGES)
-_SET = Special(
+USE = Special("ProxySQL changes the session's schema and sends nothing", Stage.BEFORE_MESSAGES)
+SET = Special(
     "ProxySQL keeps what it understands and sends nothing; else the statement goes where the rules"
     " say and locks the session to that hostgroup",
+    Stage.AFTER_MESSAGES,
+    is_answered=False,
+)
+SET_AT_HOME = Special(
+    "ProxySQL keeps what it understands and sends nothing; else the statement goes to the session's"
+    " own hostgroup, whatever rules and hints say",
     Stage.AFTER_MESSAGES,
     is_answered=False,
 )
@@ -86,7 +92,11 @@ _LATE = re.compile(
     rb"(?P<use>use[ `])|(?P<set>set )|(?P<warnings>show (?:count\(\*\) )?warnings$)|(?P<kill>kill)",
     re.IGNORECASE,
 )
-_KILL_STATEMENT = re.compile(rb"kill\s+(?:connection |query |)\s*\d+\s*", re.IGNORECASE)
+_KILL_STATEMENT = re.compile(rb"kill\s+(?:connection\s+|query\s+|)\d+\s*", re.IGNORECASE)
+_AT_HOME = re.compile(rb"set (?:session |@@session\.)?(?:names|autocommit)\b", re.IGNORECASE)
+"""A SET of these that is not understood locks nothing."""
+_USE_WITHOUT_DIGESTS = re.compile(rb"use .", re.IGNORECASE | re.DOTALL)
+_CONNECTION_ID = b"SELECT CONNECTION_ID()"
 _COMMENTS = re.compile(rb"/\*.*?\*/|--[ \t].*?(?:\n|$)|#.*?(?:\n|$)", re.DOTALL)
 _LAST_INSERT_EXACT = frozenset(
     {
@@ -117,23 +127,40 @@ def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
     return _REFUSED if _LOAD_DATA.match(query) else None
 
 
-def behind_rules(query: bytes, digest_text: bytes | None) -> Special | None:
-    """Return what ProxySQL does with a statement once the rules were evaluated.
+def is_use(query: bytes, digest_text: bytes | None) -> bool:
+    """Return whether a statement is USE, as it was sent: rewriting it changes nothing.
 
-    Shape: the query and its digest text as rewritten; None with digests off.
+    Shape: its digest text; None with digests off.
     """
-    found = _LATE.match(query if digest_text is None else digest_text)
-    if found is not None and found["use"]:
-        return _USE
+    if digest_text is None:
+        return _USE_WITHOUT_DIGESTS.match(query) is not None
+    found = _LATE.match(digest_text)
+    return found is not None and found["use"] is not None
+
+
+def behind_rules(
+    query: bytes, digest_text: bytes | None, *, locks_on_set: bool = True
+) -> Special | None:
+    """Return what ProxySQL does with a statement, other than USE, once rules were evaluated.
+
+    Shape: the query and its digest text as rewritten; None with digests off. `locks_on_set`:
+    whether a SET that is not understood locks the session to the hostgroup that the rules say.
+    """
+    if query.upper() == _CONNECTION_ID:
+        return _ANSWERED_LATE
     if digest_text is None:
         return None
+    found = _LATE.match(digest_text)
     if found is not None:
         if found["set"]:
-            return _SET
+            return SET if locks_on_set and not _AT_HOME.match(digest_text) else SET_AT_HOME
         if found["warnings"]:
             return _WARNINGS
-        return _KILL if _KILL_STATEMENT.fullmatch(_COMMENTS.sub(b"", query).strip()) else None
+        if found["kill"]:
+            plain = _COMMENTS.sub(b"", query).strip()
+            return _KILL if _KILL_STATEMENT.fullmatch(plain) else None
+        return None
     text = digest_text.upper()
     if b"LAST_INSERT_ID" in text or b"@@IDENTITY" in text:
         return _OWN_LAST_INSERT if query.upper() in _LAST_INSERT_EXACT else LAST_INSERT_ID
-    return _ANSWERED_LATE if query.upper() == b"SELECT CONNECTION_ID()" else None
+    return None

@@ -21,6 +21,8 @@ class RoutingVariables:
     query_processor_iterations: int = 0
     """How often rules are evaluated from the first one again after a flagOUT."""
     default_schema: str = "information_schema"
+    set_query_lock_on_hostgroup: bool = True
+    """Whether a SET that is not understood locks the session to its hostgroup."""
 
     @classmethod
     def from_values(cls, values: Mapping[str, str]) -> Self:
@@ -32,4 +34,5 @@ class RoutingVariables:
             query_digests=values.get("mysql-query_digests", "true") == "true",
             query_processor_iterations=int(values.get("mysql-query_processor_iterations", "0")),
             default_schema=values.get("mysql-default_schema", default.default_schema),
+            set_query_lock_on_hostgroup=values.get("mysql-set_query_lock_on_hostgroup", "1") != "0",
         )

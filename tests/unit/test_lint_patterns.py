@@ -27,6 +27,8 @@ BAD = [
     ("PX101", pattern("[a-")),
     ("PX103", digest("^SELECT COUNT(*) FROM orders WHERE id = ?$")),
     ("PX103", digest("^SELECT c FROM t WHERE id=?$")),
+    ("PX117", digest("^SELECT c FROM t WHERE id = ?")),
+    ("PX117", digest("SELECT c FROM t WHERE id > ?")),
     ("PX103", digest("^SELECT c FROM t WHERE id IN (?,?)")),
     ("PX103", digest("SELECT * FROM t WHERE a = b")),
     ("PX103", digest("^SELECT c FROM t WHERE id BETWEEN ? AND ? ORDER BY c")),
@@ -80,7 +82,6 @@ GOOD = [
     digest("^SELECT .*FOR UPDATE"),
     digest(r"^SELECT COUNT\(\*\) FROM orders WHERE id = \?"),
     # Matches `id = ?` where it stands at the end: the question mark takes the blank away.
-    digest("^SELECT c FROM t WHERE id = ?"),
     digest("^COMMIT ?$"),
     digest("^(SELECT|SHOW) "),
     digest("(foo)?bar$"),

@@ -238,3 +238,23 @@ def test_rows_of_others_are_no_sharding(moved: Any) -> None:
     }
     assert rows("mysql_query_rules", rule)
     assert moved(instance(mysql_query_rules=[rule]), instance()) == []
+
+
+def test_a_hostgroup_that_gets_the_servers_of_another_one_moves_its_names(moved: Any) -> None:
+    def with_hosts(**hosts: str) -> dict[str, Any]:
+        found = [
+            {**one, "hostname": hosts.get(f"h{one['hostgroup_id']}", one["hostname"])}
+            for one in SERVERS
+        ]
+        return {**instance(sharding=[TABLES]), "mysql_servers": found}
+
+    swapped = moved(instance(sharding=[TABLES]), with_hosts(h10="db11", h11="db10"))
+    assert names(swapped) == {
+        "t1": (11, 11, "servers"), "t2": (10, 10, "servers"),
+        "t3": (11, 11, "servers"), "t4": (10, 10, "servers"),
+    }  # fmt: skip
+    assert next(iter(move_texts(swapped, {}))) == (
+        "sharding t: tables t2, t4 would stay in 10 and meet servers of another hostgroup there;"
+        " move the data first"
+    )
+    assert moved(instance(sharding=[TABLES]), with_hosts(h10="replacement")) == []
