@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,12 +13,14 @@ import typer
 from proxyctl.cli.files import VersionOption, chosen_version
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import style, write
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError
-from proxyctl.state import Layer
+from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
+from proxyctl.state import Layer, Secret, Where
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
+    from proxyctl.config.instances import Instance
     from proxyctl.configuration import Configuration
+    from proxyctl.lint.finding import Check
     from proxyctl.lint.linting import Ignore, Report
 
 
@@ -83,7 +85,7 @@ def lint(
     from proxyctl.lint.all_checks import UNUSED_IGNORE, UnknownCode, chosen, codes_of
     from proxyctl.lint.linting import lint as run
     from proxyctl.lint.subject import Subject
-    from proxyctl.render.lint_text import check_text, checks_text
+    from proxyctl.render.lint_text import check_text
 
     try:
         checks = chosen(select or (), ignore or ())
@@ -94,14 +96,22 @@ def lint(
         write("\n".join(check_text(one) for one in chosen(wanted, ())))
         return ExitCode.DONE
     if list_:
-        write(checks_text(checks))
+        write(_list(checks, format))
         return ExitCode.DONE
     version = chosen_version(proxysql_version)
-    found = _subject(files, connection, layer=Layer(layer), version=version)
+    try:
+        found = _subject(files, connection, layer=Layer(layer), version=version)
+    except ConfigError as wrong:
+        write(_mistakes(wrong, format))
+        raise
     if found.name:
         # What the files ignore may be about rows that this instance does not have.
         checks = [one for one in checks if one.code != UNUSED_IGNORE]
-    subject = Subject(found.configuration, backend_versions=backend_version or ())
+    subject = Subject(
+        found.configuration,
+        backend_versions=backend_version or (),
+        plain_passwords=found.plain_passwords,
+    )
     try:
         report = run(subject, checks, found.ignores, name=found.name)
     except ValueError as error:
@@ -119,6 +129,7 @@ class _Found:
     configuration: Configuration
     ignores: Sequence[Ignore]
     name: str = ""
+    plain_passwords: Mapping[str, Where] = field(default_factory=dict)
 
 
 def _subject(
@@ -132,11 +143,51 @@ def _subject(
         project = ParsedFiles(files.sources()).project(
             version, takes_dead_rules=True, needs_secrets=False
         )
-        return _Found(configuration_of(project.desired), project.ignores)
+        return _Found(
+            configuration_of(project.desired),
+            project.ignores,
+            plain_passwords={one.name: one.where for one in project.instances if _is_plain(one)},
+        )
     found = subject_of(files, connection, version=version, layer=layer)
     has_files = bool(files.file) or Path(files.paths()[0]).exists()
     ignores = ParsedFiles(files.sources()).ignores() if has_files else ()
     return _Found(found.configuration, ignores, found.name)
+
+
+def _is_plain(instance: Instance) -> bool:
+    """Return whether the password stands in the file; what a reference leads to does not matter."""
+    try:
+        password = instance.password()
+    except ConfigError:
+        return False
+    return bool(password) and not isinstance(password, Secret)
+
+
+def _list(checks: Sequence[Check], format: LintFormat) -> str:
+    from proxyctl.render.lint_machine import checks_json
+    from proxyctl.render.lint_text import checks_text
+
+    match format:
+        case LintFormat.TEXT:
+            return checks_text(checks)
+        case LintFormat.JSON:
+            return checks_json(checks)
+        case _:
+            raise UsageError(f"--list has no format {format}", hint="it has text and json")
+
+
+def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
+    """Return the mistakes for the formats in which the command line does not say them itself."""
+    from proxyctl.render.lint_machine import mistakes_github
+    from proxyctl.render.sarif import mistakes_sarif
+
+    match format:
+        case LintFormat.SARIF:
+            return mistakes_sarif(wrong.mistakes, Path.cwd())
+        case LintFormat.GITHUB:
+            return mistakes_github(wrong.mistakes)
+        case _:
+            return ""
 
 
 def _output(report: Report, format: LintFormat) -> str:

@@ -129,7 +129,7 @@ def check_users(table: DesiredTable, admins: Mapping[str, str], mistakes: Mistak
             where, label = field_place(table, key, "frontend")
             message = "ProxySQL drops a user with frontend 0 and backend 0"
             mistakes.add(where, label, message, "write active: 0 to switch a user off")
-        if key[0] in admins:
+        if key[0] in admins and 0 not in (row[active], row[frontend]):
             where, label = field_place(table, key, "username")
             message = (
                 f"{key[0]!r} is in {admins[str(key[0])]}; as a user it would replace that login"

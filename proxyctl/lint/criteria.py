@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.rule_columns import digest_problem, modifiers_problem
+from proxyctl.lint.rule_columns import (
+    address_problem,
+    digest_problem,
+    is_another_spelling,
+    modifiers_problem,
+)
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.lint.wording import quoted
 from proxyctl.runtime_image import client_addr_problem
@@ -106,13 +111,39 @@ def client_addr_dropped(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, row.key, message, "client_addr", hint)
 
 
+@check("PX125", "client-addr-in-vain", Severity.ERROR)
+def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
+    """A client_addr that no client has.
+
+    ProxySQL compares it with the client's address letter by letter. Only a `%` at the end is a
+    wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A client of the
+    Unix socket has the address `localhost`.)
+
+    Write the part of the address that is the same, and `%`; or a rule for each address.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, client_addr: '10.0.0.0/8', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, client_addr: '10.%', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    hint = "only % at the end is a wildcard, as in 10.0.0.%"
+    yield from _columns(subject, "client_addr", address_problem, hint)
+
+
 @check("PX123", "no-digest", Severity.ERROR)
 def no_digest(subject: Subject) -> Iterator[Finding]:
     """A digest that is no number, or is another one to ProxySQL.
 
     ProxySQL reads it as C does: `0x` and hexadecimal digits. What it cannot read is no criterion:
     the rule then matches every query that its other criteria let through. Without `0x` the digits
-    are read as decimal, as far as they go.
+    are read as decimal, as far as they go: `12AB` is 12.
 
     Copy it from stats_mysql_query_digest, `0x` included, and quote it in YAML.
 
@@ -128,8 +159,42 @@ def no_digest(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, digest: '0xD7C9A2A3B4C5D6E7', destination_hostgroup: 2, apply: 1}
     ```
     """
-    hint = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
-    yield from _columns(subject, "digest", digest_problem, hint)
+
+    def problem_of(text: str) -> str | None:
+        return None if is_another_spelling(text) else digest_problem(text)
+
+    yield from _columns(subject, "digest", problem_of, _AS_SHOWN)
+
+
+_AS_SHOWN = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
+
+
+@check("PX124", "digest-spelling", Severity.WARNING)
+def digest_spelling(subject: Subject) -> Iterator[Finding]:
+    """A digest in decimal, or with a blank beside it.
+
+    ProxySQL takes it for the number that it shows. If it is hexadecimal and only lost its `0x`, it
+    is another digest. Nobody finds it in stats_mysql_query_digest as it is written here.
+
+    Copy it from stats_mysql_query_digest, `0x` included.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, digest: '15549033229456532198', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+
+    def problem_of(text: str) -> str | None:
+        return digest_problem(text) if is_another_spelling(text) else None
+
+    yield from _columns(subject, "digest", problem_of, _AS_SHOWN)
 
 
 def _columns(

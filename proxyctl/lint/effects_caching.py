@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
@@ -13,6 +13,8 @@ from proxyctl.routing import Route
 
 _RULES = "mysql_query_rules"
 _LIKE_SECONDS = 100
+_ROUND_SECONDS = frozenset({120, 180, 300, 600, 900, 1800, 3600, 7200, 86400})
+"""From two minutes to a day, as lifetimes are written in seconds."""
 _SHOWN = 4
 
 _CHANGING = {
@@ -120,7 +122,8 @@ def short_ttl(subject: Subject) -> Iterator[Finding]:
     """A cache_ttl that looks like seconds.
 
     cache_ttl is in milliseconds. With 60 an answer is old after 60 milliseconds, and hardly any
-    query finds it.
+    query finds it. It is said up to 100, and of what is a round time in seconds: 300, 600, 3600 and
+    the like. If the milliseconds are meant, ignore the finding for this rule.
 
     ```yaml
     # Bad
@@ -134,7 +137,7 @@ def short_ttl(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60000, apply: true}
     ```
     """
-    yield from _like_seconds(subject, "cache_ttl", "the answer is kept for")
+    yield from _like_seconds(subject, "cache_ttl", _ROUND_SECONDS)
 
 
 @check("PX414", "timeout-in-seconds", Severity.WARNING)
@@ -156,13 +159,13 @@ def short_timeout(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
     ```
     """
-    yield from _like_seconds(subject, "timeout", "each query is killed after")
+    yield from _like_seconds(subject, "timeout", frozenset())
 
 
-def _like_seconds(subject: Subject, column: str, what: str) -> Iterator[Finding]:
+def _like_seconds(subject: Subject, column: str, also: Set[int]) -> Iterator[Finding]:
     for rule in subject.rules:
         value = dict(rule.sets).get(column)
-        if isinstance(value, int) and 0 < value <= _LIKE_SECONDS:
-            message = f"{column} is in milliseconds: {what} {value / 1000:g} seconds"
-            hint = f"{value} seconds are {value * 1000}"
+        if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in also):
+            message = f"{column} {value} is {value / 1000:g} seconds"
+            hint = f"it is in milliseconds; {value} seconds are {value * 1000}"
             yield Finding(_RULES, (rule.rule_id,), message, column, hint)

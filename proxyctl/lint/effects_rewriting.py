@@ -3,7 +3,8 @@ r"""Rules that write queries anew, and do not, or so that other rules miss them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from proxyctl.lint.effects_misses import missed_digests, missed_patterns
 from proxyctl.lint.finding import Finding, Severity, check
@@ -18,6 +19,9 @@ _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
 _OTHER_DIALECT = re.compile(r"\$\d|\$\{\d")
 _WORDS = re.compile(r"[A-Za-z]{2}")
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
+_GROUP = re.compile(r"(?<!\\)\((?!\?)[^()\\]*\)(?![*+?{])")
+"""A group that holds no other, and is there once."""
+
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
@@ -103,8 +107,8 @@ def dollar_groups(subject: Subject) -> Iterator[Finding]:
 def same_again(subject: Subject) -> Iterator[Finding]:
     r"""A replace_pattern that writes what was there before.
 
-    The pattern is plain text and the replacement is the same, or the replacement is all that
-    matched. The rule costs time, and later rules meet the query as it was.
+    The pattern is plain text or groups, and the replacement is the same. The rule costs time, and
+    later rules meet the query as it was.
 
     ```yaml
     # Bad
@@ -121,14 +125,24 @@ def same_again(subject: Subject) -> Iterator[Finding]:
     for row, pattern, template in rewriting(subject):
         # With CASELESS the same letters may be meant to come out in one case.
         exact = row.rule is not None and "CASELESS" not in (row.text("re_modifiers") or "")
-        plain = _ESCAPE.sub("", pattern)
-        text = None if _SPECIAL.search(plain) else re.sub(r"\\(.)", r"\1", pattern)
-        has_letter_escape = re.search(r"\\[A-Za-z0-9]", pattern)
-        is_same = text == template and not has_letter_escape and (exact or not _WORDS.search(plain))
-        is_whole_group = template == r"\1" and re.fullmatch(r"\^?\((?!\?)[^()\\]*\)\$?", pattern)
-        if template == r"\0" or is_same or is_whole_group:
+        between = _GROUP.split(pattern)
+        plain = _ESCAPE.sub("", "".join(between).removeprefix("^").removesuffix("$"))
+        has_letter_escape = re.search(r"\\[A-Za-z0-9]", "".join(between))
+        is_plain = not _SPECIAL.search(plain) and not has_letter_escape
+        is_same = is_plain and _as_it_is(between) == template
+        if template == r"\0" or (is_same and (exact or not _WORDS.search(plain))):
             message = "writes what match_pattern matched; the query stays as it is"
             yield Finding(_RULES, row.key, message, "replace_pattern")
+
+
+def _as_it_is(between: Sequence[str]) -> str:
+    """Return the replacement that writes the texts between groups, and the groups, as they are."""
+    texts = [*between]
+    texts[0] = texts[0].removeprefix("^")
+    texts[-1] = texts[-1].removesuffix("$")
+    texts = [re.sub(r"\\(.)", r"\1", text) for text in texts]
+    groups = [rf"\{number}" for number in range(1, len(texts))]
+    return "".join(text + group for text, group in zip_longest(texts, groups, fillvalue=""))
 
 
 @check("PX404", "negated-rewriting", Severity.ERROR)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from proxyctl.state import Key
+from proxyctl.state import Key, Where
 
 if TYPE_CHECKING:
     from proxyctl.lint.subject import Subject
@@ -27,7 +27,8 @@ class Finding:
     """One thing that is wrong, at a row or at one column of it.
 
     Shape: `table` by catalogue name (`mysql_variables` for a variable, whose key is its name).
-    `column` None is the whole row. `code` is filled in by the check.
+    `column` None is the whole row. `where` is its place where the configuration does not know it.
+    `code` is filled in by the check.
     """
 
     table: str
@@ -35,6 +36,7 @@ class Finding:
     message: str
     column: str | None = None
     hint: str | None = None
+    where: Where | None = None
     code: str = ""
 
 

@@ -107,7 +107,7 @@ def lint(
             if taken:
                 ignored += 1
             else:
-                where = place(finding.table, finding.key, finding.column)
+                where = finding.where or place(finding.table, finding.key, finding.column)
                 kept.append(Placed(finding, one, where))
     ran = {one.code: one for one in checks}
     if UNUSED_IGNORE in ran:

@@ -89,16 +89,28 @@ ANYTHING = Tree(Joined(()), is_exact=True)
 """Matches every text."""
 
 
-def covers(wide: Tree, narrow: Tree, *, without: int = 0) -> bool:
+def covers(wide: Tree, narrow: Tree, *, without: int = 0, unread: int = 0) -> bool:
     """Return whether `wide` is known to match every text that `narrow` matches.
 
-    `without`: bytes that no text has. False also means: not known.
+    `without`: bytes that no text has. `unread`: bytes that may stand in a text, before and behind a
+    match, and that neither pattern reads. False also means: not known.
     """
     if not wide.is_exact or _holds(wide.root, Anchor.LAST):
         return False
     if not without and _reads_behind_end(narrow.root):
         return False  # `$` before a last line feed, that is read then: not modelled
-    return _Both(automaton_of(wide.root), automaton_of(narrow.root), without).is_covered()
+    asked, given = automaton_of(wide.root), automaton_of(narrow.root)
+    for automaton in (asked, given) if unread else ():
+        _leave_unread(automaton, unread)
+    return _Both(asked, given, without).is_covered()
+
+
+def _leave_unread(automaton: Automaton, members: int) -> None:
+    """Let the pattern read none of these bytes, but begin behind them. Changes: automaton."""
+    searching = automaton.reads[0][0]
+    for reads in automaton.reads:
+        reads[:] = [(mask & ~members, end) for mask, end in reads]
+    automaton.reads[0][0] = searching
 
 
 def _holds(node: Node, anchor: Anchor) -> bool:

@@ -21,8 +21,8 @@ def value_in_match_digest(subject: Subject) -> Iterator[Finding]:
     r"""A match_digest that asks for a number or a quoted text.
 
     match_digest sees the digest text, in which each value is a `?`: `WHERE id = 42` is
-    `WHERE id = ?` there. The rule never matches. (Left alone are names with digits, as `sbtest42`,
-    and what stands in `/*! ... */`.)
+    `WHERE id = ?` there. The rule hardly ever matches: only digits that are part of a word stay, as
+    in `sbtest42` or `42col`, and what stands in `/*! ... */`.
 
     Match `\?`, or use match_pattern if the rule is about certain values.
 
@@ -43,7 +43,9 @@ def value_in_match_digest(subject: Subject) -> Iterator[Finding]:
         yield _finding(row, message, r"write \? for the value, or use match_pattern")
     for row in _rows(subject, Kind.NUMBER):
         message = "asks for a number, and digest texts have `?` in its place"
-        yield _finding(row, message, r"write \? for the value, or use match_pattern")
+        hint = r"write \? for the value, or use match_pattern"
+        # `id = 42` matches `id = 42col`, which is a name to MySQL.
+        yield _finding(row, message, hint, never="hardly ever", every="nearly every")
 
 
 @check("PX105", "comment-in-match-digest", Severity.ERROR)
@@ -247,10 +249,12 @@ def _rows(subject: Subject, kind: Kind) -> Iterator[RuleRow]:
             yield row
 
 
-def _finding(row: RuleRow, message: str, hint: str) -> Finding:
+def _finding(
+    row: RuleRow, message: str, hint: str, *, never: str = "never", every: str = "every"
+) -> Finding:
     text = row.cells["match_digest"]
     is_negated = row.rule is not None and row.rule.negated
-    effect = "negated, it fits every query" if is_negated else "the rule never matches"
+    effect = f"negated, it fits {every} query" if is_negated else f"the rule {never} matches"
     return Finding(
         RULES,
         row.key,

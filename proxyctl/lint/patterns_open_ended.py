@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.table_names import lone_name, names_in, open_name
 from proxyctl.lint.wording import quoted
+from proxyctl.state import Secret
 
-_GAP = r"(?:\ |\\\ |\\s[+*]?|\[\[:space:\]\][+*]?|\+|`|\\`|\?)+"
-_NAME = re.compile(
-    rf"""\b (?: FROM | INTO | UPDATE | JOIN | TABLE ) {_GAP}
-        (?: \w+ (?: \. | \\\. ) (?=\() )? (?: \( (?:\?:)? (?: [\w.]+ \| )* )?
-        (?P<name> (?: \w+ (?: \. | \\\. ) )? [A-Za-z_]\w* ) \)* \Z""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_NO_NAME = re.compile(
-    r"nowait|skip|of|dual|if|outfile|dumpfile|select|set|information_schema|performance_schema"
-    r"|mysql|sys",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
 _FOR_UPDATE = re.compile(r"\bFOR(?: |\\s[+*]?|\.\*)+(?:UPDATE|SHARE)\)*\$\)*\Z", re.IGNORECASE)
 
@@ -30,7 +20,9 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
     r"""A pattern that ends with the name of a table, and also matches longer names.
 
     A pattern may match anywhere: `FROM sbtest1` is also in `FROM sbtest10` and `FROM sbtest1_old`.
-    The query on the other table goes where it should not.
+    The query on the other table goes where it should not. `.*` behind the name does not end it. A
+    word that is all of a pattern counts as a name if it ends with a digit, or if another pattern
+    has a longer name that begins with it. Nothing is said of names that end with `_`.
 
     End the name: `\b`, or `( |$)` where a name may hold `$`. If all the names are meant, ignore the
     finding for this rule.
@@ -47,27 +39,37 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1\b', destination_hostgroup: 2, apply: 1}
     ```
     """
+    named = subject.once(_names)
     for row, column, text in _patterns(subject):
-        found = _NAME.search(text)
-        if found is None or _NO_NAME.fullmatch(found["name"]):
+        found = open_name(text) or lone_name(text, named)
+        if found is None:
             continue
-        name = found["name"]
-        yield Finding(
-            RULES,
-            row.key,
-            f"{column} ends with a name: it matches {quoted(name)}, and {quoted(name + '0')} too",
-            column,
-            hint=r"end it with \b",
-        )
+        name, longer = quoted(_shown(row, column, found.name)), found.name + "0"
+        what = f"{column} ends with a name" if found.is_last else f"nothing ends a name in {column}"
+        message = f"{what}: it matches {name}, and {quoted(_shown(row, column, longer))} too"
+        hint = r"end it with \b"
+        if not found.is_last and not isinstance(row.cells[column], Secret):
+            hint = rf"write {found.name}\b"
+        yield Finding(RULES, row.key, message, column, hint)
+
+
+def _names(subject: Subject) -> Sequence[str]:
+    """Return the words of all patterns, sorted."""
+    return sorted({name for _, _, text in _patterns(subject) for name in names_in(text)})
+
+
+def _shown(row: RuleRow, column: str, name: str) -> str:
+    """Return a name of a pattern; a Secret if the pattern is one."""
+    return Secret(name) if isinstance(row.cells[column], Secret) else name
 
 
 @check("PX110", "longer-numbers", Severity.WARNING)
 def longer_numbers(subject: Subject) -> Iterator[Finding]:
     r"""A match_pattern that ends with a number, and also matches longer numbers.
 
-    `user_id = 1` is also in `user_id = 10` and `user_id = 1.5`.
+    `user_id = 1` is also in `user_id = 10`.
 
-    End the number with `\b`, or with what follows it.
+    End the number with `\b`, or with what follows it. `\b` still takes `1.5`, which is two words.
 
     ```yaml
     # Bad

@@ -168,6 +168,13 @@ def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, (rule.rule_id,), "matches every query of every session")
 
 
+def rules_without_say(subject: Subject) -> frozenset[int]:
+    """Return the rules whose destination never counts, as far as it is certain."""
+    found = subject.once(_verdicts)
+    said = {rule.rule_id for rule, _ in (*found.shadowed, *found.overwritten)}
+    return frozenset(said | {one.rule_id for _, behind in found.ends for one in behind})
+
+
 @dataclass(frozen=True)
 class _Verdicts:
     shadowed: Sequence[tuple[Rule, Rule]]

@@ -5,9 +5,32 @@ from __future__ import annotations
 import re
 
 from proxyctl.cells import MODIFIERS, normal_digest, normal_modifiers
+from proxyctl.runtime_image import client_addr_problem
 
 _IGNORED = "has a word that ProxySQL ignores"
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
 _DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
+
+
+def address_problem(text: str) -> str | None:
+    """Return why no client has this address; None if one may, or if ProxySQL drops the rule.
+
+    Source: ProxySQL 2.7.1, run: it compares texts, and a client of the Unix socket is `localhost`.
+    """
+    if client_addr_problem(text) is not None:
+        return None
+    known = text.removesuffix("%")
+    if _ADDRESS.fullmatch(known) or "localhost".startswith(known):
+        return None
+    return "is no address: ProxySQL compares it letter by letter, and the rule never matches"
+
+
+def is_another_spelling(text: str) -> bool:
+    """Return whether a digest is read as the number it shows, though it is not written as one.
+
+    It stands between blanks, or is decimal.
+    """
+    return bool(re.fullmatch(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*", text))
 
 
 def digest_problem(text: str) -> str | None:

@@ -35,8 +35,9 @@ class Covers:
         self._subject = subject
         self._known: dict[tuple[Compiled | None, Compiled | None, str], bool] = {}
         self._samples: dict[Compiled, bytes | None] = {}
-        without = _NOT_ASCII if subject.engine is Engine.RE2 else 0
-        self._without = {"match_digest": _NOT_IN_DIGESTS | without, "match_pattern": without}
+        # RE2 reads UTF-8: a byte that is none is no character, not even to `.`.
+        self._unread = _NOT_ASCII if subject.engine is Engine.RE2 else 0
+        self._without = {"match_digest": _NOT_IN_DIGESTS, "match_pattern": 0}
 
     def covers(self, wide: Rule, narrow: Rule) -> bool:
         """Return whether `wide` is known to match whatever `narrow` matches."""
@@ -79,7 +80,7 @@ class Covers:
             given, text = self._subject.tree(narrow), self.sample(narrow)
         if asked is None or given is None or text is None or not wide.matches(text):
             return False
-        return covers(asked, given, without=self._without[column])
+        return covers(asked, given, without=self._without[column], unread=self._unread)
 
     def sample(self, pattern: Compiled) -> bytes | None:
         """Return a text that the pattern matches, if one is found at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from proxyctl.catalog import Value
@@ -20,7 +21,7 @@ from proxyctl.regex import Compiled, Engine
 from proxyctl.routing import Router, RoutingVariables
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.rule import Rule
-from proxyctl.state import Key, Row
+from proxyctl.state import Key, Row, Where
 
 T = TypeVar("T")
 
@@ -50,9 +51,15 @@ class Subject:
     """A configuration under lint."""
 
     def __init__(
-        self, configuration: Configuration, *, backend_versions: Sequence[str] = ()
+        self,
+        configuration: Configuration,
+        *,
+        backend_versions: Sequence[str] = (),
+        plain_passwords: Mapping[str, Where] = MappingProxyType({}),
     ) -> None:
         self.configuration = configuration
+        self.plain_passwords = plain_passwords
+        """The instances whose password stands in the files as it is, by name, with their place."""
         self.backend_versions = backend_versions
         """What is known of the MySQL servers behind it, such as `8.0.36-28.1`."""
         self._trees: dict[Compiled, Tree | None] = {}

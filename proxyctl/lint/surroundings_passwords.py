@@ -25,8 +25,8 @@ def clear_text(subject: Subject) -> Iterator[Finding]:
     """A password stands in a file as it is.
 
     Whoever reads the file, or its history, can log in. Take it from the environment or from a file
-    of its own, or write its hash; ProxySQL takes all three. Variables with a password in them have
-    no hash: there it has to be a reference.
+    of its own, or write its hash; ProxySQL takes all three. Variables with a password in them, and
+    `instances`, have no hash: there it has to be a reference.
 
     ```yaml
     # Bad
@@ -47,7 +47,7 @@ def clear_text(subject: Subject) -> Iterator[Finding]:
             if not isinstance(password, str) or isinstance(password, Secret) or not password:
                 continue
             if place(table, key, "password") is None:
-                return
+                break
             if hashed_password(table, password) != password:
                 message = f"the password of {key[0]} stands here in clear text"
                 hint = "write password: {env: NAME}, {file: PATH}, or its hash"
@@ -59,6 +59,10 @@ def clear_text(subject: Subject) -> Iterator[Finding]:
         if place(table, (name,), None) is not None:
             message = f"{name} stands here in clear text"
             yield Finding(table, (name,), message, "variable_value", "write {env: NAME}")
+    for name, where in subject.plain_passwords.items():
+        message = "the password of this instance stands here in clear text"
+        hint = "write password: {env: NAME} or {file: PATH}"
+        yield Finding("instances", (name,), message, "password", hint, where)
 
 
 @check("PX532", "well-known-password", Severity.WARNING)
@@ -135,7 +139,7 @@ def administrators(subject: Subject) -> Iterator[Finding]:
 
     ProxySQL has one list of names for both ports: the user replaces the login, and the
     administrator is locked out at once. Without a value for them, `admin` and `stats` are such
-    logins.
+    logins. A user who is not active, or is for backends only, replaces nothing.
 
     ```yaml
     # Bad
@@ -155,9 +159,9 @@ def administrators(subject: Subject) -> Iterator[Finding]:
             names.setdefault(login.partition(":")[0], variable)
     names.pop("", None)
     for table in _USERS:
-        for key, _ in subject.cells(table):
+        for key, cells in subject.cells(table):
             variable = names.get(str(key[0]), "")
-            if variable:
+            if variable and cells["active"] == cells["frontend"] == 1:
                 set_by = "" if variable in subject.configuration.variables else " by default"
                 message = f"{key[0]} is in {variable}{set_by}; the user replaces that login"
                 hint = "choose another name for the user"

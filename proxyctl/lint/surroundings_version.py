@@ -15,6 +15,9 @@ _TABLE = "mysql_variables"
 _COLUMN = "variable_value"
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _MARIADB = re.compile(r"mariadb", re.IGNORECASE)
+_DEFAULTS = ("5.5.30", "8.0.11")
+"""What ProxySQL comes with, before 2.6 and since; an old one may stay in its database."""
+
 _PRETENDED = "5.5.5-"
 """What MariaDB puts before its version, for clients of old."""
 
@@ -31,12 +34,12 @@ def version_numbers(text: str) -> tuple[int, int, int] | None:
 
 @check("PX541", "server-version-default", Severity.WARNING)
 def left_at_default(subject: Subject) -> Iterator[Finding]:
-    """mysql-server_version is what ProxySQL comes with.
+    """mysql-server_version is what ProxySQL comes with, 8.0.11 or once 5.5.30, set or not.
 
     ProxySQL tells it to each client, whatever the backends are. Connectors decide by it which SQL
     they send: after 5.5.30 or 8.0.11 they may ask for `query_cache_size` or `tx_isolation`, which a
     newer server refuses. Set it to the version of the backends, the lowest of them. It is not said
-    where the files leave all mysql variables alone.
+    where the files leave all mysql variables alone, nor if `--backend-version` names that version.
 
     ```yaml
     # Bad
@@ -52,15 +55,14 @@ def left_at_default(subject: Subject) -> Iterator[Finding]:
     default = VARIABLES[_NAME].default_in(subject.configuration.version)
     hint = "set it to the lowest version of the backends"
     if _NAME in variables:
-        if (
-            variables[_NAME] == default
-            and subject.configuration.place(_TABLE, (_NAME,), None) is None
-        ):
-            yield _finding(f"{default} is ProxySQL's default, whatever the backends are", hint)
+        told = str(variables[_NAME])
+        behind = [version_numbers(one) for one in subject.backend_versions]
+        if told in (*_DEFAULTS, default) and version_numbers(told) not in behind:
+            yield _finding(f"{told} is ProxySQL's default, whatever the backends are", hint)
         return
     first = min((name for name in variables if name.startswith("mysql-")), default=None)
     if first is not None:
-        message = f"{_NAME} is not set: clients are told {default}, whatever the backends are"
+        message = f"set without {_NAME}: clients are told {default}, whatever the backends are"
         yield Finding(_TABLE, (first,), message, None, hint)
 
 

@@ -107,6 +107,7 @@ def _not_served(subject: Subject) -> Iterator[Destination]:
     yield from (one for one in destinations(subject) if one.hostgroup not in served)
 
 
+_LOST = "the copies are lost; the query itself goes its way"
 _LATE = "ProxySQL lets a client wait for mysql-connect_timeout_server_max, then fails with 9001"
 
 
@@ -139,7 +140,8 @@ def without_servers(subject: Subject) -> Iterator[Finding]:
     for one in _not_served(subject):
         if one.table != _USERS:
             message = f"{called(subject, one.hostgroup)}{one.others} has no server"
-            yield Finding(one.table, one.key, message, one.column, _LATE)
+            hint = _LOST if one.column == "mirror_hostgroup" else _LATE
+            yield Finding(one.table, one.key, message, one.column, hint)
 
 
 @check("PX312", "default-hostgroup-without-servers", Severity.ERROR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
@@ -12,6 +13,10 @@ from proxyctl.lint.traffic_readers import called
 
 _SHOWN = 4
 _LOCKS_FIRST = r"'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+_LOCKS_ANYWHERE = r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+_NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
+"""The locking reads that do not begin with SELECT."""
+
 _FUNCTIONS_FIRST = (
     r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"
 )
@@ -55,8 +60,10 @@ def locking_reads(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    hint = f"put a rule before it that sends match_digest {_LOCKS_FIRST} to the writer, with apply"
-    yield from _findings(subject, Kind.LOCK, hint)
+    for finding, sent in _found(subject, Kind.LOCK):
+        pattern = _LOCKS_FIRST if _begins_with_select(sent) else _LOCKS_ANYWHERE
+        hint = f"put a rule before it that sends match_digest {pattern} to the writer, with apply"
+        yield replace(finding, hint=hint)
 
 
 @check("PX302", "lock-function-to-reader", Severity.WARNING)
@@ -123,10 +130,21 @@ def selects_that_may_write(subject: Subject) -> Iterator[Finding]:
 
 
 def _findings(subject: Subject, kind: Kind, hint: str) -> Iterator[Finding]:
+    for finding, _ in _found(subject, kind):
+        yield replace(finding, hint=hint)
+
+
+def _found(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
     for (culprit, of_kind), sent in observations(subject).sent.items():
         if of_kind is kind:
             message = sent_text(subject, sent)
-            yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
+            yield Finding(culprit.table, culprit.key, message, culprit.column), sent
+
+
+def _begins_with_select(sent: Sent) -> bool:
+    """Return whether `^SELECT` matches the digests of all these queries."""
+    is_read = sent.query.lstrip().lower().startswith(("select", "/*"))
+    return is_read and not _NO_SELECT.intersection(sent.whats)
 
 
 def sent_text(subject: Subject, sent: Sent) -> str:

@@ -14,13 +14,13 @@ from proxyctl.lint.traffic_probes import (
     BEGIN,
     DELETE,
     INSERT,
-    LOCK_ENDS,
     PROBES,
     READ,
     UPDATE,
     Kind,
     Probe,
 )
+from proxyctl.lint.traffic_probes_made import probes_like
 from proxyctl.lint.traffic_readers import family_rows, nodes_of, reader_hostgroups
 from proxyctl.lint.traffic_sessions import Session, login_keys, logins, session_for, sessions
 from proxyctl.lint.traffic_twins import ask, fast_key
@@ -29,9 +29,7 @@ from proxyctl.routing.rule import Rule
 from proxyctl.state import Key, Secret
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
-_READ_STARTS = ("select", "(select", "with")
 _WRITES = (INSERT, UPDATE, DELETE, BEGIN)
-_WRITE_STARTS = ("insert", "update", "delete", "replace", "call", "create", "alter", "drop")
 
 
 class Culprit(NamedTuple):
@@ -229,19 +227,4 @@ def _probes_for(rule: Rule, cells: Mapping[str, object]) -> Iterator[Probe]:
     if pattern is None or isinstance(pattern, Secret):
         return
     for sample in samples(str(pattern), fill=" c "):
-        text = sample.replace("?", "1").strip()
-        if not text:
-            continue
-        start = text.lower()
-        if start.startswith(_WRITE_STARTS):
-            yield Probe(Kind.WRITE, text.split()[0].upper(), text)
-            continue
-        read = text
-        if not start.startswith(_READ_STARTS):
-            table = text[4:].strip() if start.startswith("from") else text
-            read = f"SELECT c {text}" if start.startswith("from") else f"SELECT c FROM {text}"
-            yield Probe(Kind.WRITE, "INSERT", f"INSERT INTO {table} VALUES (1)")
-            yield Probe(Kind.WRITE, "UPDATE", f"UPDATE {table} SET c=1")
-            yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM {table}")
-        for what, end in LOCK_ENDS.items():
-            yield Probe(Kind.LOCK, what, read.removesuffix(";") + end)
+        yield from probes_like(sample.replace("?", "1").strip())

@@ -8,6 +8,7 @@ from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_locking import sent_text
 from proxyctl.lint.traffic_observations import culprit_of, observations, routes_of
+from proxyctl.lint.traffic_parting import parting_rule
 from proxyctl.lint.traffic_probes import BEGIN, INSERT, READ, Kind
 from proxyctl.lint.traffic_readers import called
 from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins, sessions
@@ -130,7 +131,8 @@ def parted_transactions(subject: Subject) -> Iterator[Finding]:
     """A user without transaction_persistent, whose reads and writes go to different hostgroups.
 
     With `transaction_persistent: false` rules hold inside transactions, too: after BEGIN and UPDATE
-    on the writer, a SELECT goes to a reader, which neither sees the change nor the snapshot.
+    on the writer, a SELECT goes to a reader, which neither sees the change nor the snapshot. It is
+    also said where a single rule, for one table or one digest, sends elsewhere than the writes go.
     Leave it on, as it is by default, or send all that the user says to one hostgroup.
 
     ```yaml
@@ -170,6 +172,16 @@ def parted_transactions(subject: Subject) -> Iterator[Finding]:
                 f" `{INSERT.query}` goes to"
                 f" {called(subject, routes[INSERT].destination_hostgroup)}, `{READ.query}` to"
                 f" {called(subject, routes[READ].destination_hostgroup)}"
+            )
+            hint = "leave transaction_persistent at 1"
+            yield Finding("mysql_users", keys[name], message, "transaction_persistent", hint)
+            continue
+        parting = parting_rule(subject, stands_for[name]) if name in loose else None
+        if parting is not None:
+            message = (
+                f"transaction_persistent is 0, and inside a transaction `{INSERT.query}` goes to"
+                f" {called(subject, parting.hostgroup)}, and what rule {parting.rule.rule_id} takes"
+                f" to {called(subject, parting.rule.destination)}"
             )
             hint = "leave transaction_persistent at 1"
             yield Finding("mysql_users", keys[name], message, "transaction_persistent", hint)

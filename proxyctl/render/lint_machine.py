@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 
-from proxyctl.lint.finding import Severity
+from proxyctl.errors import Mistake
+from proxyctl.lint.finding import Check, Severity
 from proxyctl.lint.linting import Placed, Report
 from proxyctl.render.lint_text import row_text
 
@@ -40,6 +42,29 @@ def _object(one: Placed) -> dict[str, object]:
     }
 
 
+def checks_json(checks: Iterable[Check]) -> str:
+    """Return the checks as JSON: code, name, severity, and what each finds."""
+    rows = [
+        {"code": one.code, "check": one.name, "severity": one.severity, "summary": one.summary}
+        for one in checks
+    ]
+    return json.dumps({"format": FORMAT, "checks": rows}, indent=2, ensure_ascii=True) + "\n"
+
+
+def mistakes_github(mistakes: Iterable[Mistake]) -> str:
+    """Return a workflow command for each mistake that keeps the files from being looked at."""
+    return "".join(f"{_mistake(one)}\n" for one in mistakes)
+
+
+def _mistake(one: Mistake) -> str:
+    given = {"file": one.path, "title": "wrong file"}
+    if one.line:
+        given |= {"line": str(one.line), "col": str(one.column)}
+    key = f"{one.key}: " if one.key else ""
+    hint = f"\nhint: {one.hint}" if one.hint else ""
+    return f"::error {_properties(given)}::{_escaped(key + one.message + hint)}"
+
+
 def lint_github(report: Report) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
     return "".join(f"{_command(one)}\n" for one in report.findings)
@@ -54,8 +79,12 @@ def _command(one: Placed) -> str:
             given |= {"line": str(where.line), "col": str(where.column)}
     hint = f"\nhint: {finding.hint}" if finding.hint else ""
     about = "" if where is not None else f"{row_text(finding)}: "
-    properties = ",".join(f"{name}={_property(value)}" for name, value in given.items())
-    return f"::{_LEVELS[one.severity]} {properties}::{_escaped(about + finding.message + hint)}"
+    text = _escaped(about + finding.message + hint)
+    return f"::{_LEVELS[one.severity]} {_properties(given)}::{text}"
+
+
+def _properties(given: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={_property(value)}" for name, value in given.items())
 
 
 def _escaped(text: str) -> str:

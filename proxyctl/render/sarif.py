@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import PurePath
 from urllib.parse import quote
 
 from proxyctl import __version__
+from proxyctl.errors import Mistake
 from proxyctl.lint.finding import Check, Severity
 from proxyctl.lint.linting import Placed, Report
 from proxyctl.render.lint_text import row_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_MISTAKE = "mistake"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
@@ -40,7 +43,35 @@ def lint_sarif(report: Report, folder: PurePath) -> str:
                 "partialFingerprints": {"row/v1": f"{mark}:{seen[mark]}"},
             }
         )
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return _document({"tool": {"driver": driver}, "results": results})
+
+
+def mistakes_sarif(mistakes: Sequence[Mistake], folder: PurePath) -> str:
+    """Return the mistakes that keep the files from being looked at, as a run that failed.
+
+    Each is a result, too, since most readers show nothing else.
+    """
+    summary = {"text": "A mistake in the files, for which no check could run."}
+    driver = {
+        "name": "proxyctl",
+        "version": __version__,
+        "rules": [{"id": _MISTAKE, "name": _MISTAKE, "shortDescription": summary}],
+    }
+    notes: list[dict[str, object]] = []
+    for one in mistakes:
+        key = f"{one.key}: " if one.key else ""
+        hint = f" ({one.hint})" if one.hint else ""
+        text = f"{key}{one.message}{hint}".encode("utf-8", "backslashreplace").decode()
+        location = {"physicalLocation": _place(one.path, one.line, one.column, folder)}
+        notes.append({"level": "error", "message": {"text": text}, "locations": [location]})
+    results = [{"ruleId": _MISTAKE, "ruleIndex": 0, **note} for note in notes]
+    invocation = {"executionSuccessful": False, "toolConfigurationNotifications": notes}
+    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
+    return _document(run)
+
+
+def _document(run: Mapping[str, object]) -> str:
+    run = {**run, "columnKind": "unicodeCodePoints"}
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
@@ -73,11 +104,15 @@ def _location(one: Placed, folder: PurePath) -> dict[str, object]:
     row = row_text(one.finding).encode("utf-8", "backslashreplace").decode()
     location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": row, "kind": "row"}]}
     if one.where is not None:
-        place: dict[str, object] = {"artifactLocation": {"uri": _uri(one.where.path, folder)}}
-        if one.where.line:
-            place["region"] = {"startLine": one.where.line, "startColumn": one.where.column}
-        location["physicalLocation"] = place
+        location["physicalLocation"] = _place(*one.where[:3], folder)
     return location
+
+
+def _place(path: str, line: int, column: int, folder: PurePath) -> dict[str, object]:
+    place: dict[str, object] = {"artifactLocation": {"uri": _uri(path, folder)}}
+    if line:
+        place["region"] = {"startLine": line, "startColumn": max(column, 1)}
+    return place
 
 
 def _uri(path: str, folder: PurePath) -> str:

@@ -18,7 +18,7 @@ from tests.routing_rig import ADDRESSES, VARIABLES, predict, router_of
 
 PORTS = [6033, 6034, 6035]
 DEAD = ("PX101", "PX102", "PX104", "PX105", "PX106", "PX107", "PX108", "PX122", "PX201", "PX204")
-DEAD += ("PX111", "PX208")
+DEAD += ("PX111", "PX125", "PX208")
 _BEHIND = re.compile(r"rules? ([\d, ]+)")
 
 

@@ -171,6 +171,68 @@ def test_a_check_explains_itself(project):
     assert proxyctl("lint", "--explain", "nonsense").code == ExitCode.USAGE
 
 
+def test_the_list_of_checks_as_json(project):
+    document = proxyctl("lint", "--list", "--select", "PX201", "--format", "json").json
+    assert document == {
+        "format": 1,
+        "checks": [
+            {
+                "code": "PX201",
+                "check": "shadowed-rule",
+                "severity": "error",
+                "summary": "A rule that no query reaches, since an earlier one with apply takes"
+                " them all.",
+            }
+        ],
+    }
+    assert proxyctl("lint", "--list", "--format", "sarif").code == ExitCode.USAGE
+
+
+@pytest.fixture
+def wrong(project):
+    """A file that cannot be looked at."""
+    project.write("mysql_query_rules:\n  - {rule_id: 10, match_digits: a}\n")
+    return project
+
+
+def test_github_sees_the_mistakes_of_the_files(wrong):
+    found = lint("--format", "github")
+    assert found.out.startswith("::error file=proxyctl.yaml,title=wrong file,line=2,col=19::")
+    assert "match_digest" in found.out
+    assert found.code == ExitCode.ERROR
+    assert "1 mistake in the files" in found.err
+
+
+def test_sarif_has_the_mistakes_of_the_files(wrong):
+    found = lint("--format", "sarif", "-f", str(wrong.folder / "proxyctl.yaml"))
+    [run] = found.json["runs"]
+    [result] = run["results"]
+    [invocation] = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    [note] = invocation["toolConfigurationNotifications"]
+    assert note["message"] == result["message"]
+    [location] = result["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "proxyctl.yaml"
+    assert location["physicalLocation"]["region"]["startLine"] == 2
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    assert found.code == ExitCode.ERROR
+
+
+def test_the_password_of_an_instance_in_clear_text(project, monkeypatch):
+    monkeypatch.delenv("NOWHERE", raising=False)
+    instance = "  - {{name: {name}, host: 10.0.0.1, user: u, password: {password}}}\n"
+    names = {"a": "sesame", "b": "{env: NOWHERE}", "c": "{env: HOME}"}
+    text = "".join(instance.format(name=n, password=p) for n, p in names.items())
+    project.write(f"instances:\n{text}")
+    found = proxyctl("lint", "--select", "PX531").out
+    assert found == (
+        "proxyctl.yaml:2:5: PX531 [warning] a: the password of this instance stands here in clear"
+        " text\n"
+        "  hint: write password: {env: NAME} or {file: PATH}\n"
+        "1 warning.\n"
+    )
+
+
 def test_patterns_that_validate_refuses_are_findings_here(project):
     row = "  - {rule_id: 10, match_digest: 'SELECT(', client_addr: '%'}\n"
     other = "  - {rule_id: 20, match_digest: 'SELECT', client_addr: '1%1'}\n"

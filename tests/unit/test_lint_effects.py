@@ -88,6 +88,12 @@ def test_groups_of_another_dialect(lint):
         ("^(SELECT .*)$", r"\1", "", True),
         ("FROM orders", "FROM orders", ", re_modifiers: ''", True),
         ("FROM t\\.orders", "FROM t.orders", ", re_modifiers: ''", True),
+        ("(FROM) (x)", r"\1 \2", "", True),
+        ("^(FROM) orders_(x|y)$", r"\1 orders_\2", ", re_modifiers: ''", True),
+        ("(FROM) (x)", r"\2 \1", "", False),
+        ("(FROM) (x)", r"\1 y", "", False),
+        ("(a)|(b)", r"\1", "", False),
+        ("(a)* (b)", r"\1 \2", "", False),
         # Letters of any case come out in one.
         ("FROM orders", "FROM orders", "", False),
         ("FROM orders", "FROM orders ", ", re_modifiers: ''", False),
@@ -178,13 +184,15 @@ def test_caches_behind_a_rule_that_takes_the_rest_out(lint):
 
 
 def test_times_that_look_like_seconds(lint):
-    assert lint("PX413", "match_digest: a, cache_ttl: 60") == [
-        "1: cache_ttl is in milliseconds: the answer is kept for 0.06 seconds"
-    ]
-    assert lint("PX414", "match_digest: a, timeout: 30") == [
-        "1: timeout is in milliseconds: each query is killed after 0.03 seconds"
-    ]
-    assert lint("PX413", "match_digest: a, cache_ttl: 500") == []
+    assert lint("PX413", "match_digest: a, cache_ttl: 60") == ["1: cache_ttl 60 is 0.06 seconds"]
+    assert lint("PX414", "match_digest: a, timeout: 30") == ["1: timeout 30 is 0.03 seconds"]
+    for ttl in (120, 180, 300, 600, 900, 1800, 3600, 7200, 86400):
+        assert lint("PX413", f"match_digest: a, cache_ttl: {ttl}") == [
+            f"1: cache_ttl {ttl} is {ttl / 1000:g} seconds"
+        ]
+    for ttl in (500, 1000, 5000, 60000, 300000):
+        assert lint("PX413", f"match_digest: a, cache_ttl: {ttl}") == []
+    assert lint("PX414", "match_digest: a, timeout: 300") == []
     assert lint("PX414", "match_digest: a, timeout: 0") == []
 
 

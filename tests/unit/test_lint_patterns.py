@@ -52,6 +52,19 @@ BAD = [
     ("PX109", digest("^INSERT INTO `?orders")),
     ("PX109", digest(r"^DELETE\s+FROM\s+shop\.(orders|customers)")),
     ("PX109", digest("^UPDATE shop.orders")),
+    ("PX109", digest("FROM sbtest1.*WHERE")),
+    ("PX109", digest("^SELECT .* FROM audit.*")),
+    ("PX109", digest("^SELECT .* FROM shop.audit.+x")),
+    ("PX109", digest("UPDATE `?orders`?")),
+    ("PX109", digest("^SELECT .* (FROM|JOIN) orders")),
+    ("PX109", digest("^SELECT .* FROM orders,audit")),
+    ("PX109", digest(",audit")),
+    # A name that stands alone, if it ends with a digit.
+    ("PX109", digest("sbtest1")),
+    ("PX109", pattern("sbtest1")),
+    ("PX109", digest("(^|[^a-z])sbtest1")),
+    ("PX109", digest(r"\bsbtest1")),
+    ("PX109", digest("shop.sbtest1.*")),
     ("PX110", pattern("WHERE user_id = 1")),
     ("PX110", pattern("id>10")),
     ("PX113", digest("^SELECT .* FOR UPDATE$")),
@@ -68,7 +81,15 @@ BAD = [
     ("PX122", {"client_addr": "10.%.1"}),
     ("PX122", {"client_addr": "10.0.0.1" * 9}),
     ("PX123", {"digest": "D7C9A2A3B4C5D6E7", "apply": 1}),
-    ("PX123", {"digest": "12345", "apply": 1}),
+    ("PX123", {"digest": "12AB", "apply": 1}),
+    ("PX124", {"digest": "12345", "apply": 1}),
+    ("PX124", {"digest": " 0xD7C9A2A3B4C5D6E7", "apply": 1}),
+    ("PX124", {"digest": "0xD7C9A2A3B4C5D6E7 ", "apply": 1}),
+    ("PX125", {"client_addr": "127.0.0.0/8"}),
+    ("PX125", {"client_addr": "127.0.0.*"}),
+    ("PX125", {"client_addr": "10.0.0.1-9"}),
+    ("PX125", {"client_addr": "10.0.0.1,10.0.0.2"}),
+    ("PX125", {"client_addr": "app1.example.com"}),
 ]
 
 
@@ -100,6 +121,26 @@ GOOD = [
     digest("^SELECT .* FROM"),
     digest("FROM information_schema"),
     digest("^SELECT c FROM t WHERE `a`"),
+    # Not the name of a table, or not one of an application.
+    digest("FROM INFORMATION_SCHEMA.TABLES"),
+    digest("FROM mysql.user"),
+    digest("ON DUPLICATE KEY UPDATE hits"),
+    digest(r"EXTRACT\(YEAR FROM created"),
+    digest("INTO TABLE"),
+    digest("FOR UPDATE SKIP.*"),
+    # The beginning of many names.
+    digest("FROM archive_"),
+    digest("^SELECT .* FROM archive_.*"),
+    # Words that are more likely SQL than a name, or end.
+    digest("SELECT"),
+    digest("DISTINCT"),
+    digest("FOR UPDATE"),
+    digest("orders"),
+    digest("audit_log"),
+    digest("SHA1"),
+    digest(r"sbtest1\b"),
+    digest("sbtest1 "),
+    digest("UPDATE `orders`"),
     pattern(r"^\s*SELECT"),
     pattern("user_id = 1 "),
     pattern(r"user_id = 1\b"),
@@ -114,6 +155,9 @@ GOOD = [
     digest("^a", re_modifiers=""),
     {"client_addr": "10.0.%"},
     {"client_addr": "%"},
+    {"client_addr": "fe80::1"},
+    {"client_addr": "::ffff:10.0.0.1"},
+    {"client_addr": "localhost"},
     {"digest": "0xD7C9A2A3B4C5D6E7"},
     {"digest": ""},
 ]
@@ -137,9 +181,36 @@ def test_what_pcre_takes_and_re2_does_not():
     assert codes(digest("(a"), **RE2) == ["PX101"]
 
 
+def test_a_name_that_stands_alone_beside_a_longer_one():
+    """Whether a lone word is a name shows where another rule has a longer one."""
+    rules = [
+        digest("orders"),
+        digest(r"FROM orders_archive\b"),
+        digest("select"),
+        digest("a,selects"),
+    ]
+    assert said_of("PX109", *rules) == [1]
+    assert said_of("PX109", digest("orders"), digest(r"FROM orders\b")) == []
+
+
+def test_the_hint_for_a_name_ends_it():
+    [found] = all_checks()["PX109"].find(subject(digest("FROM sbtest1.*WHERE")))
+    assert found.hint == r"write sbtest1\b"
+    assert codes(digest(r"FROM sbtest1\b.*WHERE")) == codes(digest(r"UPDATE `?orders\b`?")) == []
+
+
 def test_a_negated_pattern_in_vain_is_said_to_match_everything():
-    [(_, message)] = findings("PX104", digest("= 42 ", negate_match_pattern=1))
+    [(_, message)] = findings("PX104", digest("= 'x'", negate_match_pattern=1))
     assert message.endswith("negated, it fits every query")
+
+
+def test_a_number_may_begin_a_name():
+    """`42col` is a name, and stays in the digest text."""
+    assert Digester().digest(b"SELECT c FROM t WHERE id = 42col").text.endswith(b"= 42col")
+    [(_, message)] = findings("PX104", digest("id = 42"))
+    assert message.endswith("the rule hardly ever matches")
+    [(_, message)] = findings("PX104", digest("id = 42", negate_match_pattern=1))
+    assert message.endswith("negated, it fits nearly every query")
 
 
 def test_the_hint_for_a_pasted_digest_matches_it():

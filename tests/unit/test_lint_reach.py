@@ -132,6 +132,17 @@ def test_a_rule_that_ends_all_behind_it():
     assert said_of("PX203", READS, all_) == []
 
 
+def test_re2_finds_no_way_over_a_byte_that_is_no_text():
+    for text in (".*", "^", "(.*)"):
+        assert said_of("PX203", digest(text), READS, query_processor_regex=2) == [1]
+    for rule in (digest("^.*$"), pattern("(?s)^.*$")):
+        assert said_of("PX203", rule, READS) == [1]
+        assert said_of("PX203", rule, READS, query_processor_regex=2) == []
+    whole = [digest("^SELECT .*$"), digest("^SELECT .*x")]
+    assert said_of("PX201", *whole) == [2]
+    assert said_of("PX201", *whole, query_processor_regex=2) == []
+
+
 def test_a_rule_without_criteria_is_noted():
     assert said_of("PX213", READS, {"destination_hostgroup": 1, "apply": 1}) == [2]
     assert said_of("PX213", READS, {"flagIN": 5}) == []

@@ -242,15 +242,30 @@ def test_users_called_like_an_administrator(lint):
     assert lint("PX534", others + users % "admin") == []
 
 
+@pytest.mark.parametrize("column", ["active: false", "frontend: 0"])
+def test_users_who_do_not_log_in_replace_no_administrator(lint, column):
+    user = f"mysql_users: [{{username: admin, password: {{env: APP}}, {column}}}]\n"
+    # Nor is it a mistake where the files set the login.
+    logins = "variables: {admin-admin_credentials: 'admin:x'}\n"
+    assert lint("PX534", user) == lint("PX534", logins + user) == []
+
+
 def test_the_default_server_version(lint):
     assert lint("PX541", "variables: {mysql-max_connections: 9}\n") == [
-        "mysql-max_connections: mysql-server_version is not set: clients are told 8.0.11, whatever"
+        "mysql-max_connections: set without mysql-server_version: clients are told 8.0.11, whatever"
         " the backends are"
     ]
     for text in ("{mysql-server_version: '8.0.36'}", "{admin-refresh_interval: 3000}"):
         assert lint("PX541", f"variables: {text}\n") == []
-    running = Configuration((2, 7, 1), {}, {"mysql-server_version": "8.0.11"})
-    assert len(list(all_checks()["PX541"].find(Subject(running)))) == 1
+    assert lint("PX541", "variables: {mysql-server_version: '8.0.11'}\n") == [
+        "mysql-server_version: 8.0.11 is ProxySQL's default, whatever the backends are"
+    ]
+    # An instance that was 2.5 once may still run with the default of then.
+    for version in ("8.0.11", "5.5.30"):
+        running = Configuration((2, 7, 1), {}, {"mysql-server_version": version})
+        assert len(list(all_checks()["PX541"].find(Subject(running)))) == 1
+        known = Subject(running, backend_versions=[f"{version}-log"])
+        assert list(all_checks()["PX541"].find(known)) == []
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,47 @@ def test_a_rule_without_apply_decides_if_it_is_the_last(lint):
 def test_a_rule_for_one_table_is_tried_with_a_query_of_its_own(lint):
     rule = "{rule_id: 5, match_digest: '^SELECT .* FROM orders', destination_hostgroup: 20}"
     assert lint(SPLIT + RULES + f"  - {rule}\n", "PX301") == [
-        "5: sends `SELECT  c  FROM orders FOR UPDATE` of user app to hostgroup 20 (reader)"
+        "5: sends `SELECT c FROM orders FOR UPDATE` of user app to hostgroup 20 (reader)"
     ]
     assert lint(SPLIT + RULES + TO_WRITER + f"  - {rule}\n", "PX301") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "query"),
+    [
+        ("^SELECT .* FROM orders WHERE", "SELECT c FROM orders WHERE id=1 FOR UPDATE"),
+        ("^SELECT .* FROM orders WHERE id =", "SELECT c FROM orders WHERE id = 1 FOR UPDATE"),
+        ("WHERE tenant_id = ", "SELECT c FROM t WHERE tenant_id = 1 FOR UPDATE"),
+        ("^SELECT a FROM", "SELECT a FROM t FOR UPDATE"),
+        (r"^\(SELECT a FROM", "(SELECT a FROM t FOR UPDATE)"),
+        ("^WITH b", "WITH b AS (SELECT 1) SELECT c FROM t FOR UPDATE"),
+    ],
+)
+def test_the_query_that_is_shown_can_be_read(lint, pattern, query):
+    rule = f"{{rule_id: 5, match_digest: '{pattern}', destination_hostgroup: 20}}"
+    (found,) = lint(SPLIT + RULES + f"  - {rule}\n", "PX301")
+    assert f"sends `{query}` of" in found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("^SELECT", "'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
+        ("^(SELECT|WITH)", r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
+        (r"^\(SELECT", r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
+        ("^[^IUDB]", r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
+    ],
+)
+def test_the_hint_takes_the_locking_reads_that_are_reported(lint, tmp_path, pattern, hint):
+    rule = (
+        f"  - {{rule_id: 9, match_digest: '{pattern}', destination_hostgroup: 20, apply: true}}\n"
+    )
+    assert len(lint(SPLIT + RULES + rule, "PX301")) == 1
+    project = load_project(Sources((write(tmp_path, SPLIT + RULES + rule),)), takes_dead_rules=True)
+    (found,) = all_checks()["PX301"].find(Subject(configuration_of(project.desired)))
+    assert f"match_digest {hint} to" in found.hint
+    first = f"  - {{rule_id: 1, match_digest: {hint}, destination_hostgroup: 10, apply: true}}\n"
+    assert lint(SPLIT + RULES + first + rule, "PX301") == []
 
 
 def test_a_pattern_that_came_by_a_reference_is_not_shown(lint):
@@ -262,6 +300,30 @@ def test_transactions_that_part(lint):
     assert lint(loose + RULES + everything, "PX307") == []
 
 
+def test_transactions_that_a_single_rule_parts(lint):
+    loose = SPLIT.replace("{username: app,", "{username: app, transaction_persistent: false,")
+    rule = "  - {rule_id: 5, %s, destination_hostgroup: 20, apply: true}\n"
+    one_table = RULES + rule % "match_digest: '^SELECT a FROM b$'"
+    assert lint(loose + one_table, "PX307") == [
+        "app/1: transaction_persistent is 0, and inside a transaction"
+        " `INSERT INTO t (c) VALUES ('a')` goes to hostgroup 10 (writer), and what rule 5 takes to"
+        " hostgroup 20 (reader)"
+    ]
+    assert lint(SPLIT + one_table, "PX307") == []
+    assert len(lint(loose + RULES + rule % "digest: '0xD7C9A2A3B4C5D6E6'", "PX307")) == 1
+    assert (
+        len(lint(loose + RULES + rule % "schemaname: s, match_digest: '^SELECT a'", "PX307")) == 1
+    )
+    # It takes the writes of that schema as well, is for somebody else, or takes nothing at all.
+    assert lint(loose + RULES + rule % "schemaname: s", "PX307") == []
+    assert lint(loose + RULES + rule % "username: web, match_digest: '^SELECT a'", "PX307") == []
+    assert lint(loose + RULES + rule % "match_digest: 'a', flagIN: 7", "PX307") == []
+    assert lint(loose + RULES + rule % "match_digest: 'a', error_msg: never", "PX307") == []
+    first = "  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 10, apply: true}\n"
+    shadowed = RULES + first + rule % "match_digest: '^SELECT a FROM b$'"
+    assert lint(loose + shadowed, "PX307") == []
+
+
 def test_hostgroups_without_servers(lint):
     rules = (
         "  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 77}\n"
@@ -277,6 +339,19 @@ def test_hostgroups_without_servers(lint):
         "2: hostgroup 78 has no server",
         "/s0/0: hostgroup 90 (and of 2 more rows) has no server",
     ]
+
+
+def test_only_copies_are_lost_where_a_mirror_has_no_servers(tmp_path, monkeypatch):
+    monkeypatch.setenv("APP", "sesame")
+    rules = (
+        "  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 77}\n"
+        "  - {rule_id: 2, match_digest: '^INSERT', mirror_hostgroup: 78}\n"
+    )
+    project = load_project(Sources((write(tmp_path, SPLIT + RULES + rules),)))
+    found = all_checks()["PX311"].find(Subject(configuration_of(project.desired)))
+    sent, copied = (one.hint for one in found)
+    assert "fails with 9001" in sent
+    assert copied == "the copies are lost; the query itself goes its way"
 
 
 def test_hostgroups_are_not_judged_where_servers_are_left_alone(lint):
