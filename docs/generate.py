@@ -101,7 +101,8 @@ def _commands() -> Iterator[str]:
         yield ""
         yield f"`proxyctl {' '.join([name, *usage, '[OPTIONS]'])}`"
         yield ""
-        yield from _parameters([*arguments, *groups.get(None, [])])
+        own = [p for group, found in groups.items() if group not in _SHARED for p in found]
+        yield from _parameters([*arguments, *own])
         also = [f"[{group.lower()}](#{_anchor(group)})" for group in _SHARED if group in groups]
         if also:
             yield f"Also the options for {' and '.join(also)}."
