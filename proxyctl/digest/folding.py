@@ -41,7 +41,7 @@ _DOTS = b"..."
 _IN_BRACKETS = re.compile(rb"\)|\.\.\.|\?,\?[,)]").search
 _IN_LAST_BRACKETS = re.compile(rb"\)|\.\.\.").search
 _LIST = re.compile(rb"\?,\?[,)]").match
-_PAIRS = re.compile(rb"(?:\?,)*+").match
+_PAIRS = re.compile(rb"(?:\?,)*").match
 
 
 def needs_folding(*, no_digits: bool) -> Callable[[bytes], re.Match[bytes] | None]:

@@ -23,8 +23,8 @@ from proxyctl.digest.spelling import (
 # The first half of NUMBER is the one that NUMBER_REST may go on behind: `0x1e+5` is no number.
 _WHOLE_NUMBER = (
     FIRST_DIGIT
-    + rb"(?:(?<=0)[xX][0-9a-fA-F]*+(?!(?<=[eE])[-+])|[0-9.eE]*+(?:(?<=[eE])[-+][0-9.eE]*+)*+)"
-    + rb"(?![\w$.])"
+    + rb"(?:(?<=0)[xX][0-9a-fA-F]*+|[0-9.eE]*+(?:(?<=[eE])[-+][0-9.eE]*+)*)"
+    + rb"(?!(?<=[eE])[-+])(?![\w$.])"
 )
 _VALUES = b"|".join((IN_SINGLE_QUOTES, IN_DOUBLE_QUOTES, _WHOLE_NUMBER))
 # Taken whole, or a megabyte of it would be looked at from each of its bytes.

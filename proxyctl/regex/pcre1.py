@@ -27,14 +27,17 @@ _PLAIN = re.compile(
                      | [0-9]-9 | [a-z]-z | [A-Z]-Z | 0-[0-9] | a-[a-z] | A-[A-Z] )+ \]
           | \)
         )
-        (?: (?: [*+?] | \{[0-9]{1,4}(?:,[0-9]{0,4})?\} ) [+?]? )?+ (?![*+?{])
+        (?: (?: [*+?] | \{[0-9]{1,4}(?:,[0-9]{0,4})?\} ) [+?]? )? (?![*+?{])
       | [|^$] (?![*+?{])
       | \\[bBAzZ] (?![*+?{])
       | \( (?: \?(?: [:=!>] | i\) (?![*+?{]) ) )? (?![*+?{])
-    )*+""",
+    )*""",
     re.VERBOSE | re.DOTALL,
 )
-"""Patterns that both engines read alike, and most people write; all others are translated."""
+"""Patterns that both engines read alike, and most people write; all others are translated.
+
+No group is possessive: Python before 3.11.5 goes wrong with those.
+"""
 
 
 _MAX_KNOWN = 17
