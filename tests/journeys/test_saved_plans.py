@@ -52,7 +52,8 @@ def test_a_saved_plan_asks_for_its_variables(project: Project, instance: Instanc
 
 def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
     project.write(FILES)
-    plan("--out", "plan.out")
+    made = plan("--out", "plan.out")
+    assert made.code == 2, made.text
     instance.execute("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (99, 'new')")
     before = dump(instance)
     found = proxyctl("apply", "plan.out")
