@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from proxyctl.digests.diff import Diff
@@ -18,18 +17,19 @@ from proxyctl.render.digest_diff_figures import (
     verdict_text,
 )
 from proxyctl.render.digest_diff_text import head_text
-from proxyctl.render.style import printable, shown
+from proxyctl.render.markdown_code import code_span
+from proxyctl.render.style import shown
 
 WIDEST_TEXT = 300
 
 
 def digest_diff_markdown(diff: Diff) -> str:
     """Return a comparison. What came from the server stands in code spans: it is no markup."""
-    lines = [f"**Digests before and after**, {_code(head_text(diff))}", ""]
+    lines = [f"**Digests before and after**, {code_span(head_text(diff))}", ""]
     lines += [_line(["", "before", "after", "change"]), _line(["---", "---:", "---:", "---:"])]
     lines += [_line(cells) for cells in totals_of(diff)]
     lines.append("")
-    lines += [f"Note: {_code(text)}\n" for text in diff.remarks.values()]
+    lines += [f"Note: {code_span(text)}\n" for text in diff.remarks.values()]
     if not diff.count:
         return "\n".join([*lines, "No digest has any calls."]) + "\n"
     lines += [f"{counts_text(diff)}.", ""]
@@ -57,19 +57,10 @@ def _cells(diff: Diff, entry: Entry) -> list[str]:
         *(time_text(load.average) if load.calls else "" for load in (before, after)),
         change_text(before.average, after.average) if after.calls else "",
         f"{one} → {other}" if entry.is_moved else other or one,
-        _code(name_of(diff, entry)),
-        _code(shown(entry.text, limit=WIDEST_TEXT)) if entry.text else "",
+        code_span(name_of(diff, entry)),
+        code_span(shown(entry.text, limit=WIDEST_TEXT)) if entry.text else "",
     ]
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _code(text: str) -> str:
-    """Return a code span that also a table cell takes, which a pipe would end."""
-    safe = printable(text).replace("|", "\\|")
-    longest = max((len(run) for run in re.findall(r"`+", safe)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if safe.startswith("`") or safe.endswith("`") else ""
-    return f"{fence}{pad}{safe}{pad}{fence}"
