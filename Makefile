@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-real check bench docs golden clean
+.PHONY: help demo test test-real test-faults check bench docs golden clean
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -12,6 +12,7 @@ help:
 	@echo "  test       every test that needs no ProxySQL binary"
 	@echo "More:"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
+	@echo "  test-faults  every fault at every statement of an apply; a table of what became of it"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
 	@echo "  docs       write the generated reference pages again"
@@ -34,6 +35,9 @@ test: $(READY)
 
 test-real: $(READY)
 	$(BIN)/python -m pytest -q -m real
+
+test-faults: $(READY)
+	$(BIN)/python -m tests.faults
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -97,7 +97,6 @@ class Lock:
             if holder is None:
                 continue
             if holder.is_dead() and self._take_over(holder):
-                self.leftovers = frozenset(holder.modules)
                 return
             if time.monotonic() >= end:
                 raise RefusedError(
@@ -123,16 +122,14 @@ class Lock:
 
     def _insert(self) -> bool:
         values = ",".join(["1", *self._values("", ())])
+        self._is_held = True  # if the connection breaks now it may be: `release` finds out
         try:
             self.client.execute(Statement.plain(f"INSERT INTO {_TABLE} VALUES ({values})"))
         except StatementError as error:
+            self._is_held = False
             if "UNIQUE constraint failed" in error.message:
                 return False
             raise
-        return self._taken()
-
-    def _taken(self) -> bool:
-        self._is_held = True
         self._renewed = time.monotonic()
         return True
 
@@ -143,13 +140,17 @@ class Lock:
         sets = ",".join(
             f"{name}={value}" for name, value in zip(names, self._values("", modules), strict=True)
         )
+        self.leftovers, self._is_held = frozenset(modules), True
         count = self.client.execute(
             Statement.plain(
                 f"UPDATE {_TABLE} SET {sets}"
                 f" WHERE owner={literal(holder.owner)} AND expires={holder.expires}"
             )
         )
-        return count == 1 and self._taken()
+        if count != 1:
+            self.leftovers, self._is_held = frozenset(), False
+        self._renewed = time.monotonic()
+        return count == 1
 
     def mark(self, stage: str, modules: tuple[str, ...]) -> None:
         """Say what is being done, and renew the lease.
@@ -194,6 +195,10 @@ class Lock:
                 hint="another apply took over because ours seemed dead; run plan again",
             )
         return True
+
+    def leave(self, modules: Iterable[str]) -> None:
+        """Keep on record that our own rows are left in MEMORY of these modules."""
+        self.leftovers |= {*modules}
 
     def finished(self, modules: Iterable[str]) -> None:
         """Note that what a dead owner left in these modules is in order now."""
