@@ -8,6 +8,7 @@ over that of a dead owner. Nothing stops people who do not ask for it. Source: m
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import socket
@@ -21,6 +22,7 @@ from proxyctl.errors import RefusedError, StatementError
 from proxyctl.sql import Statement, literal
 
 LEASE_S = 60
+"""How long a lock is good for unless it is renewed; longer where a statement may take longer."""
 POLL_S = 0.5
 _TABLE = "proxyctl_lock"
 _ABANDONED = "abandoned"
@@ -117,8 +119,12 @@ class Lock:
             literal(self.purpose),
             literal(stage),
             literal(json.dumps(modules)),
-            f"{_NOW}+{LEASE_S}",
+            self._expires(),
         ]
+
+    def _expires(self) -> str:
+        """Return when the lease ends. A statement that is still awaited must not outlive it."""
+        return f"{_NOW}+{max(LEASE_S, math.ceil(self.client.login.read_timeout_s))}"
 
     def _insert(self) -> bool:
         values = ",".join(["1", *self._values("", ())])
@@ -159,13 +165,13 @@ class Lock:
         """
         named = tuple(sorted({*modules, *self.leftovers}))
         self._update(
-            f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={_NOW}+{LEASE_S}"
+            f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={self._expires()}"
         )
 
     def renew(self) -> None:
         """Renew the lease when a third of it has passed. Raises like `mark`."""
         if time.monotonic() - self._renewed > LEASE_S / 3:
-            self._update(f"expires={_NOW}+{LEASE_S}")
+            self._update(f"expires={self._expires()}")
 
     def _update(self, sets: str) -> None:
         count = self.client.execute(
