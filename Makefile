@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-real test-containers check bench docs golden clean
+.PHONY: help demo test test-real test-containers check bench docs golden clean test-faults
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -13,6 +13,7 @@ help:
 	@echo "More:"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
+	@echo "  test-faults  every fault at every statement of an apply; a table of what became of it"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
 	@echo "  docs       write the generated reference pages again"
@@ -38,6 +39,8 @@ test-real: $(READY)
 
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/containers
+test-faults: $(READY)
+	$(BIN)/python -m tests.faults
 
 check: $(READY)
 	$(BIN)/ruff format --check .

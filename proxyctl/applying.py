@@ -41,9 +41,9 @@ def apply_files(
     InstanceError when nothing was loaded; ApplyError when layers may have changed.
     """
     lock = Lock(client, "apply")
-    lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
     snapshot = SnapshotWriter(client)
     try:
+        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         reader = TableReader(client, tee=snapshot.add)
         options = replace(request.options, leftovers=lock.leftovers)
         found = _planned(client, files, options, reader)

@@ -20,7 +20,7 @@ from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.prefetch import made_ahead
 from proxyctl.admin.read import TableReader
-from proxyctl.admin.readback import ReadBack, in_key_order
+from proxyctl.admin.readback import ReadBack, ReadBackError, in_key_order
 from proxyctl.admin.reconnect import RESTARTED, Reconnect
 from proxyctl.errors import (
     ApplyError,
@@ -38,6 +38,9 @@ from proxyctl.secrecy import hide_old_secrets
 from proxyctl.sql import Statement
 from proxyctl.state import Layer, Rows
 from proxyctl.survey import TableSurvey, in_loads
+
+RESTORES = 3
+"""How often putting back is tried, where the connection breaks or a statement fails meanwhile."""
 
 SETTLE_S = 2.0
 """A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
@@ -272,12 +275,8 @@ class _Run:
             if all(result.memory == OLD for result in self.results.values()):
                 return error
             return self._failure(error, "MEMORY is left to the apply that holds the lock now")
-        try:
-            self._revive(error)
-            for module in reversed(self.modules):
-                self._write_back(module, _before(module))
-                self.results[module.name].memory = OLD
-        except Exception as second:
+        second = self._try_again(error, self._unstage_all)
+        if second is not None:
             return self._failure(error, f"MEMORY could not be put back: {_message(second)}")
         what = "nothing was loaded; MEMORY was put back"
         if self.way_back.was_restarted:
@@ -288,6 +287,33 @@ class _Run:
             f"{_message(error)}\n{what}",
             hint=getattr(error, "hint", None),
         )
+
+    def _unstage_all(self) -> None:
+        for module in reversed(self.modules):
+            self._write_back(module, _before(module))
+            self.results[module.name].memory = OLD
+
+    def _try_again(self, cause: BaseException, put_back: Callable[[], None]) -> Exception | None:
+        """Put back what can be put back, several times where the instance fails meanwhile.
+
+        Every try reads first what is there. Returns: the error of the last one, or None.
+        """
+        error: BaseException = cause
+        second: Exception | None = None
+        for _ in range(RESTORES):
+            try:
+                self._revive(error)
+                put_back()
+            except (InstanceError, ReadBackError) as failed:
+                # A LOAD or SAVE that was lost on its way is seen when its layer is read back.
+                second = error = failed
+                if self.way_back.is_gone:
+                    break
+            except Exception as failed:
+                return failed
+            else:
+                return None
+        return second
 
     def _revive(self, error: BaseException) -> None:
         """Open the connection again unless it surely is in step: an answer may be half read."""
@@ -312,13 +338,14 @@ class _Run:
         """Put RUNTIME, DISK and MEMORY of every module back, in reverse order of the LOADs."""
         if isinstance(error, RefusedError):
             return self._failure(error, "left to the apply that holds the lock now")
-        try:
-            self._revive(error)
-            for module in self._backwards():
-                self._restore_module(module)
-        except Exception as second:
+        second = self._try_again(error, self._restore_all)
+        if second is not None:
             return self._failure(error, f"restoring failed: {_message(second)}")
         return self._failure(error, "everything was restored")
+
+    def _restore_all(self) -> None:
+        for module in self._backwards():
+            self._restore_module(module)
 
     def _backwards(self) -> list[ModulePlan]:
         """Return the modules in reverse order of their LOADs.
@@ -330,21 +357,24 @@ class _Run:
         return sorted(modules, key=lambda module: not module.changes_regex_engine)
 
     def _restore_module(self, module: ModulePlan) -> None:
+        """Put DISK back, then RUNTIME: DISK must not be ahead if this ends half way."""
         result = self.results[module.name]
+        if result.disk != OLD:
+            self._say(f"{module.name}: restore DISK")
+            image = _disk_before(module)
+            self._write_back(module, image)
+            result.disk = UNKNOWN
+            self._command(module.module.save)
+            self._verify_disk(module, image)
+            result.disk = OLD
         if result.runtime != OLD:
             self._say(f"{module.name}: restore RUNTIME")
             for image in self._old_images(module):
                 self._write_back(module, image)
+                result.runtime = UNKNOWN
                 self._command(module.module.load)
                 self._verify_runtime(module, image, self.plan.families_before)
             result.runtime = OLD
-        if result.disk != OLD:
-            self._say(f"{module.name}: restore DISK")
-            image = {n: s.memory if s.disk is None else s.disk for n, s in module.surveys.items()}
-            self._write_back(module, image)
-            self._command(module.module.save)
-            self._verify_disk(module, image)
-            result.disk = OLD
         self._write_back(module, _before(module))
         result.memory = OLD
 
@@ -366,6 +396,8 @@ class _Run:
 
     def _failure(self, error: BaseException, what: str) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        # Where MEMORY was not put back, the next apply has to know what stands there as ours.
+        self.lock.leave(name for name, found in self.results.items() if found.memory != OLD)
         if self.way_back.is_gone:
             for result in self.results.values():
                 result.memory = result.runtime = UNKNOWN
@@ -383,6 +415,17 @@ class _Run:
 def _before(module: ModulePlan) -> dict[str, Rows]:
     """Return what MEMORY held when the plan was made."""
     return {name: survey.memory for name, survey in module.surveys.items()}
+
+
+def _disk_before(module: ModulePlan) -> dict[str, Rows]:
+    """Return what DISK held when the plan was made.
+
+    Restart-only variables differ there from MEMORY, whose rows a LOAD has put back.
+    """
+    return {
+        name: {**survey.memory, **survey.disk_restart_only} if survey.disk is None else survey.disk
+        for name, survey in module.surveys.items()
+    }
 
 
 def _message(error: BaseException) -> str:

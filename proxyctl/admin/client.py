@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 CONNECT_TIMEOUT_S = 10
-READ_TIMEOUT_S = 60
+READ_TIMEOUT_S = 60.0
 """Somebody's read of a large digest table holds the whole admin interface for seconds."""
 
 _LOST = (2006, 2013, 2014, 2055)
@@ -43,7 +43,7 @@ class Login:
     tls_ca: str | None = None
     tls_required: bool = False
     connect_timeout_s: int = CONNECT_TIMEOUT_S
-    read_timeout_s: int = READ_TIMEOUT_S
+    read_timeout_s: float = READ_TIMEOUT_S
 
     def __repr__(self) -> str:
         return f"Login({self.user}@{self.address})"
@@ -215,7 +215,7 @@ class AdminClient:
         self.close()
         if "timed out" in text:
             return ConnectionLostError(
-                f"{self.address}: no answer within {self.login.read_timeout_s} s:"
+                f"{self.address}: no answer within {self.login.read_timeout_s:g} s:"
                 f" the admin interface is busy\n  in: {_short(masked)}",
                 hint="somebody may be reading a large statistics table; try again",
             )

@@ -8,6 +8,7 @@ over that of a dead owner. Nothing stops people who do not ask for it. Source: m
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import socket
@@ -21,6 +22,7 @@ from proxyctl.errors import RefusedError, StatementError
 from proxyctl.sql import Statement, literal
 
 LEASE_S = 60
+"""How long a lock is good for unless it is renewed; longer where a statement may take longer."""
 POLL_S = 0.5
 _TABLE = "proxyctl_lock"
 _ABANDONED = "abandoned"
@@ -97,7 +99,6 @@ class Lock:
             if holder is None:
                 continue
             if holder.is_dead() and self._take_over(holder):
-                self.leftovers = frozenset(holder.modules)
                 return
             if time.monotonic() >= end:
                 raise RefusedError(
@@ -118,21 +119,23 @@ class Lock:
             literal(self.purpose),
             literal(stage),
             literal(json.dumps(modules)),
-            f"{_NOW}+{LEASE_S}",
+            self._expires(),
         ]
+
+    def _expires(self) -> str:
+        """Return when the lease ends. A statement that is still awaited must not outlive it."""
+        return f"{_NOW}+{max(LEASE_S, math.ceil(self.client.login.read_timeout_s))}"
 
     def _insert(self) -> bool:
         values = ",".join(["1", *self._values("", ())])
+        self._is_held = True  # if the connection breaks now it may be: `release` finds out
         try:
             self.client.execute(Statement.plain(f"INSERT INTO {_TABLE} VALUES ({values})"))
         except StatementError as error:
+            self._is_held = False
             if "UNIQUE constraint failed" in error.message:
                 return False
             raise
-        return self._taken()
-
-    def _taken(self) -> bool:
-        self._is_held = True
         self._renewed = time.monotonic()
         return True
 
@@ -143,13 +146,17 @@ class Lock:
         sets = ",".join(
             f"{name}={value}" for name, value in zip(names, self._values("", modules), strict=True)
         )
+        self.leftovers, self._is_held = frozenset(modules), True
         count = self.client.execute(
             Statement.plain(
                 f"UPDATE {_TABLE} SET {sets}"
                 f" WHERE owner={literal(holder.owner)} AND expires={holder.expires}"
             )
         )
-        return count == 1 and self._taken()
+        if count != 1:
+            self.leftovers, self._is_held = frozenset(), False
+        self._renewed = time.monotonic()
+        return count == 1
 
     def mark(self, stage: str, modules: tuple[str, ...]) -> None:
         """Say what is being done, and renew the lease.
@@ -158,13 +165,13 @@ class Lock:
         """
         named = tuple(sorted({*modules, *self.leftovers}))
         self._update(
-            f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={_NOW}+{LEASE_S}"
+            f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={self._expires()}"
         )
 
     def renew(self) -> None:
         """Renew the lease when a third of it has passed. Raises like `mark`."""
         if time.monotonic() - self._renewed > LEASE_S / 3:
-            self._update(f"expires={_NOW}+{LEASE_S}")
+            self._update(f"expires={self._expires()}")
 
     def _update(self, sets: str) -> None:
         count = self.client.execute(
@@ -194,6 +201,10 @@ class Lock:
                 hint="another apply took over because ours seemed dead; run plan again",
             )
         return True
+
+    def leave(self, modules: Iterable[str]) -> None:
+        """Keep on record that our own rows are left in MEMORY of these modules."""
+        self.leftovers |= {*modules}
 
     def finished(self, modules: Iterable[str]) -> None:
         """Note that what a dead owner left in these modules is in order now."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import READ_TIMEOUT_S, AdminClient, Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ProxyctlError, UsageError
@@ -93,6 +93,7 @@ def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
         socket=socket,
         tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
         tls_required=options.tls_required or bool(chosen and chosen.tls_required),
+        read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
     )
 
 

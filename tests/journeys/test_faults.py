@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -171,8 +172,114 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
     said(found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME not known", "DISK as before")
     assert of_layer(dump(sandbox_instance), "DISK") == of_layer(before, "DISK")
     sandbox.options.before_statement = None
-    applied("--discard-pending")
+    # What stands in MEMORY now is our own, and the instance knows it: no option is needed.
+    applied()
     assert plan().code == 0
+    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+
+
+class InTurn:
+    """Hooks that act one after the other, each at its statement, once."""
+
+    def __init__(self, *hooks: Once) -> None:
+        self.hooks = hooks
+
+    def __call__(self, sql: str) -> None:
+        waiting = next((hook for hook in self.hooks if not hook.happened), None)
+        if waiting is not None:
+            waiting(sql)
+
+
+@pytest.mark.parametrize("act", [cut, fail])
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        ("SAVE MYSQL USERS", "SAVE MYSQL SERVERS", 4),
+        ("SAVE MYSQL USERS", "UPDATE mysql_users", 4),
+        ("UPDATE mysql_users", "UPDATE mysql_query_rules", 1),
+    ],
+)
+def test_putting_back_is_tried_again(
+    sandbox_project: Project,
+    sandbox: Sandbox,
+    sandbox_instance: Instance,
+    first: str,
+    second: str,
+    code: int,
+    act: Callable[[], None],
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+    again = Once(second, act)
+    sandbox.options.before_statement = InTurn(Once(first, fail), again)
+    found = apply()
+    assert again.happened
+    said(found, code, "everything was restored" if code == 4 else "MEMORY was put back")
+    assert dump(sandbox_instance) == before
+
+
+def test_disk_is_put_back_before_runtime(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+) -> None:
+    """Else a proxyctl that is killed meanwhile leaves on DISK what RUNTIME does not hold."""
+    sandbox_project.write(FILES)
+    applied()
+    sandbox_project.write(CHANGED)
+    sent: list[str] = []
+    fails = Once("SAVE MYSQL USERS", fail)
+
+    def note(sql: str) -> None:
+        if fails.happened and sql.startswith(("LOAD ", "SAVE ")):
+            sent.append(sql)
+        fails(sql)
+
+    sandbox.options.before_statement = note
+    assert apply().code == 4
+    for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES"):
+        disk, runtime = f"SAVE {module} TO DISK", f"LOAD {module} TO RUNTIME"
+        assert sent.index(disk) < sent.index(runtime), sent
+
+
+def test_variables_that_wait_for_a_restart_are_put_back_on_disk(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+) -> None:
+    """MEMORY does not hold them: every LOAD puts the running values there."""
+    threads = "SELECT variable_value FROM disk.global_variables WHERE variable_name='mysql-threads'"
+    sandbox_project.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 3\n"))
+    applied()
+    sandbox_project.write(CHANGED.replace("variables:\n", "variables:\n  mysql-threads: 5\n"))
+    sandbox.options.before_statement = Once("SAVE MYSQL USERS", fail)
+    said(apply(), 4, "everything was restored")
+    assert sandbox_instance.query(threads) == [("3",)]
+
+
+@pytest.mark.parametrize("hook", ["before_statement", "after_statement"])
+def test_the_connection_breaks_while_the_lock_is_taken(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, hook: str
+) -> None:
+    sandbox_project.write(FILES)
+    before = dump(sandbox_instance)
+    setattr(sandbox.options, hook, Once("INSERT INTO proxyctl_lock", cut))
+    said(apply(), 1, "connection was lost")
+    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    assert dump(sandbox_instance) == before
+
+
+def test_an_instance_that_does_not_answer_in_time(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(FILES)
+    may_go_on = threading.Event()
+
+    def wait() -> None:
+        may_go_on.wait()
+
+    sandbox.options.before_statement = Once("SELECT m.name", wait)
+    found = plan("--read-timeout", "0.3")
+    may_go_on.set()
+    said(found, 1, "no answer within 0.3 s: the admin interface is busy")
 
 
 STAYS, RETURNS = "stays away", "comes back"

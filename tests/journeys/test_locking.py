@@ -10,8 +10,14 @@ import time
 
 import pytest
 
+from proxyctl.admin.apply import ApplyOptions, apply_plan
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.lock import LEASE_S, Lock
+from proxyctl.config.load import ParsedFiles, Sources
+from proxyctl.errors import ApplyError
+from proxyctl.workflow import plan_files
 from tests.cli import Project, proxyctl
-from tests.journeys.layers import dump, everywhere, in_layers
+from tests.journeys.layers import dump, everywhere, in_layers, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan
 from tests.servers import Instance
 
@@ -60,6 +66,93 @@ def test_the_lock_of_another_apply_is_respected(project: Project, instance: Inst
     assert proxyctl("unlock").err == "there is no lock\n"
     applied("--lock-timeout", "0")
     assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    drop_lock(instance)
+
+
+def test_apply_waits_for_the_lock_until_it_expires(instance: Instance) -> None:
+    hold_lock(instance, host="elsewhere", pid=1, modules='["MYSQL USERS"]', for_s=3600)
+    told: list[str] = []
+
+    def waiting(text: str) -> None:
+        told.append(text)
+        instance.execute("UPDATE proxyctl_lock SET expires=expires-3600")
+
+    with AdminClient(Login(port=instance.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=3600, waiting=waiting)
+        assert told == ["waiting for the lock: apply by pid 1 on elsewhere, staging MEMORY"]
+        assert lock.leftovers == {"MYSQL USERS"}
+        assert instance.query("SELECT owner FROM proxyctl_lock") == [(lock.owner,)]
+    drop_lock(instance)
+
+
+def test_apply_waits_for_the_lock_as_long_as_it_may(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    hold_lock(instance, host="elsewhere", pid=1, for_s=3600)
+    before = time.monotonic()
+    found = apply("--lock-timeout", "1.2")
+    assert time.monotonic() - before >= 1.2
+    assert found.code == 3
+    assert "is locked: apply by pid 1 on elsewhere" in found.err
+    drop_lock(instance)
+
+
+LEFT_S = "SELECT expires-CAST(strftime('%s','now') AS INT) FROM proxyctl_lock"
+
+
+@pytest.mark.parametrize(("read_timeout_s", "lease_s"), [(60, 60), (299.5, 300)])
+def test_the_lock_is_renewed(instance: Instance, read_timeout_s: float, lease_s: int) -> None:
+    """It outlives a statement that is still awaited, however long that may take."""
+
+    def left_s() -> int:
+        return int(str(instance.query(LEFT_S)[0][0]))
+
+    login = Login(port=instance.port, password="admin", read_timeout_s=read_timeout_s)
+    with AdminClient(login) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        assert lease_s - 50 < left_s() <= lease_s
+        instance.execute("UPDATE proxyctl_lock SET expires=expires-50")
+        lock.renew()
+        assert left_s() <= lease_s - 50, "it was renewed a moment ago"
+        lock._renewed -= LEASE_S / 3
+        lock.renew()
+        assert lease_s - 50 < left_s() <= lease_s
+        lock.release()
+    drop_lock(instance)
+
+
+@pytest.mark.parametrize("way", ["taken over", "unlocked"])
+@pytest.mark.parametrize("step", ["MYSQL QUERY RULES: write MEMORY", "LOAD MYSQL QUERY RULES"])
+def test_an_apply_that_loses_its_lock_stops(
+    project: Project, instance: Instance, step: str, way: str
+) -> None:
+    """It leaves everything to the one that holds the lock now, who knows what was begun."""
+    project.write(FILES)
+    applied()
+    before = dump(instance)
+    project.write(FILES.replace("weight: 100", "weight: 70").replace("'^SELECT.*F", "'^SELECT .*F"))
+
+    def lose(text: str) -> None:
+        if text.startswith(step) and way == "taken over":
+            instance.execute("UPDATE proxyctl_lock SET owner='them', host='elsewhere'")
+        elif text.startswith(step):
+            proxyctl("unlock")
+
+    with AdminClient(Login(port=instance.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
+        with pytest.raises(ApplyError, match="the lock was taken by somebody else") as caught:
+            apply_plan(client, found, lock, ApplyOptions(progress=lose))
+        lock.release()
+    assert "apply that holds the lock now" in caught.value.message
+    assert of_layer(dump(instance), "DISK") == of_layer(before, "DISK")
+    if way == "taken over":
+        assert instance.query("SELECT owner FROM proxyctl_lock") == [("them",)]
+        instance.execute("UPDATE proxyctl_lock SET expires=0")
+    applied("--lock-timeout", "0")
+    assert plan().code == 0
     drop_lock(instance)
 
 

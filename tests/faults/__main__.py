@@ -1,0 +1,66 @@
+"""`make test-faults`: every fault at every statement, on a real ProxySQL and on the sandbox.
+
+Prints a table of what became of them; exit 1 when a promise was broken. With `--every N` only one
+statement in N is tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from tests.faults.kinds import KINDS
+from tests.faults.tally import Tally, table
+from tests.faults.trying import REAL, SANDBOX, tried
+from tests.servers import NO_BINARY, proxysql_binary
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--server", choices=(SANDBOX, REAL), action="append")
+    parser.add_argument("--kind", choices=KINDS, action="append")
+    parser.add_argument("--every", type=int, default=1, metavar="N")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    servers = given.server or [REAL, SANDBOX]
+    if REAL in servers and proxysql_binary() is None:
+        say(f"SKIPPED: the real server: {NO_BINARY}")
+        servers.remove(REAL)
+    if not servers:
+        return 0
+    started = time.monotonic()
+    tallies: list[Tally] = []
+    # A process each: the sandbox, the proxy and the checks of one would wait for the others.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(given.jobs, mp_context=context) as pool:
+        jobs = [
+            pool.submit(tried, server, kind, given.every)
+            for kind in given.kind or KINDS
+            for server in servers
+        ]
+        for job in as_completed(jobs):
+            tally = job.result()
+            tallies.append(tally)
+            took = time.monotonic() - started
+            say(
+                f"{took:6.0f} s  {tally.server}: {tally.kind}: {tally.boundaries} tried,"
+                f" {len(tally.broken)} broken"
+            )
+    order = [*KINDS]
+    tallies.sort(key=lambda one: (one.server, order.index(one.kind)))
+    broken = [text for tally in tallies for text in tally.broken]
+    say("\n".join(["", *broken, "", table(tallies)]))
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

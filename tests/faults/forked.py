@@ -1,0 +1,79 @@
+"""proxyctl as a process of its own, forked from one that has everything imported."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from proxyctl.cli.main import run
+from tests.cli import Outcome
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["tests.faults.preloaded"])
+
+
+@dataclass
+class Forked:
+    """One command line that runs in a process of its own, in a folder, with an environment."""
+
+    arguments: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    _process: ForkServerProcess = field(init=False)
+    _has_ended: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        handle, self._out = tempfile.mkstemp(dir=self.folder, prefix=".out-")
+        os.close(handle)
+        handle, self._err = tempfile.mkstemp(dir=self.folder, prefix=".err-")
+        os.close(handle)
+        self._process = _CONTEXT.Process(
+            target=_run,
+            args=(tuple(self.arguments), self.folder, dict(self.environment), self._out, self._err),
+        )
+        self._process.start()
+
+    def kill(self) -> None:
+        """End it as kill -9 does; return when another thread, which waits for its end, saw it."""
+        self._process.kill()
+        # Whoever waits for it takes its exit code; a second one would get a wrong one.
+        self._has_ended.wait()
+
+    def outcome(self) -> Outcome:
+        """Wait for its end and return what it gave; a negative code is the signal that ended it."""
+        self._process.join()
+        code = self._process.exitcode
+        self._has_ended.set()
+        assert code is not None
+        self._process.close()
+        return Outcome(code, _taken(self._out), _taken(self._err))
+
+
+def _taken(name: str) -> str:
+    path = Path(name)
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    path.unlink()
+    return text
+
+
+def _run(
+    arguments: Sequence[str], folder: Path, environment: dict[str, str], out: str, err: str
+) -> None:
+    os.chdir(folder)
+    os.environ.update(environment)
+    for name, number in ((out, 1), (err, 2)):
+        handle = os.open(name, os.O_WRONLY)
+        os.dup2(handle, number)
+        os.close(handle)
+    code = run(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # As a process that was not forked would end: nothing of the parent's is cleaned up.
+    os._exit(code)

@@ -1,0 +1,82 @@
+"""What goes wrong at one statement: each kind of fault is a function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tests.faults.proxy import Exchange
+from tests.faults.wire import error_packet
+
+DELAY_S = 0.05
+
+
+def lost_before(exchange: Exchange) -> None:
+    """The connection breaks, and ProxySQL never sees the statement."""
+    exchange.hang_up()
+
+
+def lost_after(exchange: Exchange) -> None:
+    """The connection breaks when ProxySQL has carried out the statement."""
+    exchange.ask()
+    exchange.hang_up()
+
+
+def delayed(exchange: Exchange) -> None:
+    """The statement takes its time."""
+    time.sleep(DELAY_S)
+    exchange.deliver(exchange.ask())
+
+
+def half_an_answer(exchange: Exchange) -> None:
+    """The connection breaks in the middle of the answer."""
+    answer = exchange.ask()
+    exchange.deliver(answer[: len(answer) // 2])
+    exchange.hang_up()
+
+
+def error(exchange: Exchange) -> None:
+    """ProxySQL answers that it could not."""
+    exchange.deliver(error_packet("a fault of the test"))
+
+
+def frozen(exchange: Exchange) -> None:
+    """No answer comes until proxyctl gives up, and ProxySQL never sees the statement."""
+    exchange.wait_until_client_left()
+    exchange.hang_up()
+
+
+def late(exchange: Exchange) -> None:
+    """No answer comes until proxyctl gives up; then ProxySQL carries out the statement."""
+    exchange.wait_until_client_left()
+    exchange.ask()
+    exchange.hang_up()
+
+
+def killed_before(exchange: Exchange) -> None:
+    """proxyctl is killed before its statement reaches ProxySQL."""
+    exchange.kill_client()
+    exchange.hang_up()
+
+
+def killed_after(exchange: Exchange) -> None:
+    """proxyctl is killed when ProxySQL has carried out its statement."""
+    exchange.ask()
+    exchange.kill_client()
+    exchange.hang_up()
+
+
+KINDS: dict[str, Callable[[Exchange], None]] = {
+    function.__name__.replace("_", " "): function
+    for function in (
+        lost_before,
+        lost_after,
+        delayed,
+        half_an_answer,
+        error,
+        frozen,
+        late,
+        killed_before,
+        killed_after,
+    )
+}

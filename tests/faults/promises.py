@@ -1,0 +1,167 @@
+"""What has to be true after every fault. Each promise is a function that yields what breaks it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.cli import SECRETS, Outcome
+from tests.faults.change import MODULES
+from tests.faults.state import DISK, MEMORY, RUNTIME, State, union
+
+UNTOUCHED, REFUSED, PART_WAY, INTERRUPTED = 1, 3, 4, 130
+"""Exit codes of an apply that did not finish."""
+KILLED = -9
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault: what there was, what the files ask for, what was found, and what was said.
+
+    `again` and `state_again` are a second, plain apply without faults and what it left. There is
+    none where the first one left an instance that nothing tells from one before it, lock included.
+    `locks` and `locks_again` are how many live locks there are, after the first and the second.
+    """
+
+    before: State
+    after: State
+    state: State
+    outcome: Outcome
+    locks: int
+    again: Outcome | None
+    state_again: State
+    locks_again: int
+
+
+def runtime_is_whole(case: Case) -> Iterator[str]:
+    """RUNTIME of each admin module is wholly as before or wholly as in the files.
+
+    Servers may stand between their two LOADs: with the new ones, and those that leave.
+    """
+    for module in MODULES:
+        allowed = [case.before[module, RUNTIME], case.after[module, RUNTIME]]
+        if module == "MYSQL SERVERS":
+            allowed.append(union(*allowed))
+        if case.state[module, RUNTIME] not in allowed:
+            yield f"RUNTIME of {module} is neither as before nor as in the files"
+
+
+def disk_is_whole(case: Case) -> Iterator[str]:
+    """DISK of each admin module is wholly as before or wholly as in the files."""
+    for module in MODULES:
+        if case.state[module, DISK] not in (case.before[module, DISK], case.after[module, DISK]):
+            yield f"DISK of {module} is neither as before nor as in the files"
+
+
+def disk_is_not_ahead(case: Case) -> Iterator[str]:
+    """DISK holds nothing that RUNTIME does not hold: a restart brings no surprise."""
+    for module in MODULES:
+        if case.state[module, DISK] == case.before[module, DISK]:
+            continue
+        if case.state[module, RUNTIME] != case.after[module, RUNTIME]:
+            yield f"DISK of {module} is ahead of RUNTIME"
+
+
+def what_is_said_is_there(case: Case) -> Iterator[str]:
+    """The exit code, and each layer that the report names, are what the instance holds."""
+    code, text = case.outcome.code, case.outcome.text
+    if code == KILLED:
+        return
+    if code not in (0, UNTOUCHED, REFUSED, PART_WAY):
+        yield f"exit code {code}:\n{text}"
+        return
+    for word in ("Traceback", "internal error", *SECRETS.values()):
+        if word in text:
+            yield f"the output has {word!r}:\n{text}"
+    said = _layers_said(case.outcome)
+    if code == PART_WAY and not said:
+        yield f"exit code 4 says nothing about the layers:\n{text}"
+    for module in MODULES:
+        for layer in (MEMORY, RUNTIME, DISK):
+            words = said.get((module, layer), "as in the files" if code == 0 else "as before")
+            expected = {"as before": case.before, "as in the files": case.after}.get(words)
+            if expected and case.state[module, layer] != expected[module, layer]:
+                yield f"{module}: {layer} is said to be {words}, and is not (exit code {code})"
+
+
+_LAYERS = re.compile(
+    r"([A-Z ]+): MEMORY ([a-z ]+), RUNTIME ([a-z ]+), DISK ([a-z ]+)", re.MULTILINE
+)
+
+
+def _layers_said(outcome: Outcome) -> dict[tuple[str, str], str]:
+    """Return what a report says of each layer: the JSON, or the lines for people."""
+    if outcome.out.startswith("{"):
+        document = json.loads(outcome.out)
+        if "error" not in document:
+            return {
+                (module["module"], layer): module[layer.lower()]
+                for module in document["modules"]
+                for layer in (MEMORY, RUNTIME, DISK)
+            }
+        lines = document["error"].get("layers", [])
+    else:
+        lines = [line.strip() for line in outcome.err.splitlines()]
+    found = (_LAYERS.fullmatch(line) for line in lines)
+    return {
+        (match[1], layer): match[number]
+        for match in found
+        if match
+        for number, layer in ((2, MEMORY), (3, RUNTIME), (4, DISK))
+    }
+
+
+def a_second_run_finishes(case: Case) -> Iterator[str]:
+    """A plain second apply, without any option, makes all layers what the files say."""
+    if case.again is None:
+        return
+    if case.again.code != 0:
+        yield f"the second run gave {case.again.code}:\n{case.again.text}"
+    for place, rows in case.after.parts.items():
+        if case.state_again[place] != rows:
+            module, layer = place
+            yield f"{layer} of {module} is not as in the files after the second run"
+
+
+def the_lock_is_free(case: Case) -> Iterator[str]:
+    """No lock is left by an apply that ended, and none at all by the second one.
+
+    The lock of one that was killed is free at once on the same machine: the second run does not
+    wait.
+    """
+    if case.outcome.code != KILLED and case.locks:
+        yield "the lock is still held"
+    if case.locks_again:
+        yield "the lock is still held after the second run"
+
+
+PROMISES: tuple[Callable[[Case], Iterator[str]], ...] = (
+    runtime_is_whole,
+    disk_is_whole,
+    disk_is_not_ahead,
+    what_is_said_is_there,
+    a_second_run_finishes,
+    the_lock_is_free,
+)
+
+
+def broken(case: Case) -> list[str]:
+    """Return everything that the case breaks."""
+    return [text for promise in PROMISES for text in promise(case)]
+
+
+def what_became_of_it(case: Case) -> str:
+    """Return in a word what the first run left at RUNTIME and on DISK."""
+    changed = [
+        place
+        for place in case.state.parts
+        if place[1] != MEMORY and case.state[place] != case.before[place]
+    ]
+    if not changed:
+        return "as before"
+    is_finished = all(
+        case.state[place] == rows for place, rows in case.after.parts.items() if place[1] != MEMORY
+    )
+    return "finished" if is_finished else "part way"

@@ -1,0 +1,151 @@
+"""A proxy between proxyctl and an admin port: it counts statements and lets some of them fail."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from tests.faults.wire import QUERY, Stream, pass_login
+
+
+class Place(NamedTuple):
+    """A statement of one run: the number of its connection, and its number there, from 1.
+
+    proxyctl reads large tables over a second connection meanwhile; counted together, the numbers
+    would be others in every run.
+    """
+
+    connection: int
+    statement: int
+
+
+class HungUpError(Exception):
+    """This connection is over."""
+
+
+@dataclass
+class Exchange:
+    """One statement on its way, in the hands of a fault."""
+
+    sql: str
+    packet: bytes
+    client: Stream
+    server: Stream
+    kill_client: Callable[[], None]
+
+    def ask(self) -> bytes:
+        """Let ProxySQL carry the statement out, and return its answer."""
+        self.server.send(self.packet)
+        return self.server.answer()
+
+    def deliver(self, answer: bytes) -> None:
+        self.client.send(answer)
+
+    def wait_until_client_left(self) -> None:
+        self.client.left()
+
+    def hang_up(self) -> None:
+        raise HungUpError
+
+
+Fault = Callable[[Exchange], None]
+
+
+class FaultyProxy:
+    """Passes statements on to an admin port, and carries out the faults it is armed with.
+
+    `log`: every statement since it was armed, in the order of their arrival. `kill`: ends the
+    proxyctl that is served. `watch`: is told of every statement when it was answered, before
+    proxyctl gets the answer.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._server.getsockname()[1]
+        self.kill: Callable[[], None] = lambda: None
+        self.watch: Callable[[int, str, bytes], None] = lambda _connection, _sql, _answer: None
+        self.log: list[tuple[Place, str]] = []
+        self.happened: list[Place] = []
+        self._faults: Mapping[Place, Fault] = {}
+        self._connections = 0
+        self._threads: list[threading.Thread] = []
+        self._changing = threading.Lock()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._listener.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._listener.join()
+        self._server.close()
+        self.settle()
+
+    def arm(self, faults: Mapping[Place, Fault]) -> None:
+        """Begin to count anew, with these faults."""
+        self.settle()
+        self._faults = faults
+        self._connections = 0
+        self.log = []
+        self.happened = []
+
+    def settle(self) -> None:
+        """Wait until every connection has ended, also what came late there."""
+        while self._threads:
+            self._threads.pop().join()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                accepted, _ = self._server.accept()
+            except OSError:
+                return
+            self._connections += 1
+            thread = threading.Thread(
+                target=self._serve, args=(accepted, self._connections), daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, accepted: socket.socket, connection: int) -> None:
+        with accepted, suppress(EOFError, OSError, HungUpError):
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with socket.create_connection(self._target) as opened:
+                opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                client, server = Stream(accepted), Stream(opened)
+                pass_login(client, server)
+                count = 0
+                while True:
+                    packet = client.packet()
+                    if packet[4] != QUERY:
+                        server.send(packet)
+                        continue
+                    count += 1
+                    self._pass(client, server, packet, Place(connection, count))
+
+    def _pass(self, client: Stream, server: Stream, packet: bytes, place: Place) -> None:
+        sql = packet[5:].decode("utf-8", "surrogateescape")
+        with self._changing:
+            self.log.append((place, sql))
+            fault = self._faults.get(place)
+            if fault is not None:
+                self.happened.append(place)
+        exchange = Exchange(sql, packet, client, server, self.kill)
+        if fault is not None:
+            fault(exchange)
+            return
+        answer = exchange.ask()
+        self.watch(place.connection, sql, answer)
+        exchange.deliver(answer)

@@ -1,0 +1,138 @@
+"""Twenty applies at once on one instance: one after another, none lost, none mixed with another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+from tests.faults.forked import Forked
+from tests.faults.proxy import FaultyProxy
+from tests.journeys.layers import everywhere
+from tests.servers import Instance
+
+APPLIES = range(1, 21)
+
+FILES = """\
+version: 1
+manage: {{mysql_query_rules: {{rule_id: "{first}-{last}"}}}}
+variables:
+  mysql-max_connections: {value}
+mysql_query_rules:
+  - {{rule_id: {first}, match_digest: '^SELECT {number}$', comment: apply {number}}}
+"""
+"""Each has a range of rules of its own; the variable they all want for themselves."""
+
+VARIABLE = "mysql-max_connections"
+
+
+def value(number: int) -> int:
+    return 2000 + number
+
+
+def started(number: int, folder: Path, instance: Instance, port: int) -> Forked:
+    own = folder / f"apply-{number}"
+    own.mkdir()
+    first = 100 * number
+    files = FILES.format(first=first, last=first + 9, number=number, value=value(number))
+    (own / "proxyctl.yaml").write_text(files)
+    process = Forked(
+        ["apply", "--auto-approve", "--lock-timeout", "3600"],
+        own,
+        {
+            "PROXYCTL_HOST": "127.0.0.1",
+            "PROXYCTL_PORT": str(port),
+            "PROXYCTL_USER": instance.user,
+            "PROXYCTL_PASSWORD": instance.password,
+            "PROXYCTL_STATE_DIR": str(own / ".state"),
+        },
+    )
+    process.start()
+    return process
+
+
+@contextmanager
+def owners_seen(instance: Instance) -> Iterator[list[str]]:
+    """Ask for the owner of the lock again and again while the block runs, also for nobody."""
+    seen: list[str] = []
+    is_over = threading.Event()
+    instance.run(
+        "CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id INTEGER PRIMARY KEY CHECK(id=1), owner,"
+        " host, pid INT, purpose, stage, modules, expires INT)"
+    )
+
+    def ask() -> None:
+        own = Instance(instance.host, instance.port)
+        while not is_over.wait(0.002):
+            seen.extend(str(owner) for (owner,) in own.query("SELECT owner FROM proxyctl_lock"))
+        own.close()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def values_at_runtime(instance: Instance, proxy: FaultyProxy) -> Iterator[list[int]]:
+    """Note what RUNTIME holds after each LOAD of the variable."""
+    history: list[int] = []
+    own = Instance(instance.host, instance.port)
+    one_at_a_time = threading.Lock()
+
+    def look(_connection: int, sql: str, _answer: bytes) -> None:
+        if sql == "LOAD MYSQL VARIABLES TO RUNTIME":
+            question = (
+                f"variable_value FROM runtime_global_variables WHERE variable_name='{VARIABLE}'"
+            )
+            with one_at_a_time:
+                history.extend(int(str(found)) for (found,) in own.query(f"SELECT {question}"))
+
+    proxy.watch = look
+    yield history
+    own.close()
+
+
+def blocks(seen: list[str] | list[int]) -> list[object]:
+    """Return what was seen, each run of the same once."""
+    return [one for one, _ in groupby(seen)]
+
+
+def changes(proxy: FaultyProxy) -> list[int]:
+    """Return the connection of every statement that changes the instance, in their order."""
+    verbs = ("INSERT", "UPDATE", "DELETE", "LOAD", "SAVE")
+    return [
+        place.connection
+        for place, sql in proxy.log
+        if sql.startswith(verbs) and "proxyctl_lock" not in sql
+    ]
+
+
+def test_twenty_applies_at_once(instance: Instance, tmp_path: Path) -> None:
+    with (
+        FaultyProxy(instance.host, instance.port) as proxy,
+        owners_seen(instance) as owners,
+        values_at_runtime(instance, proxy) as history,
+    ):
+        running = [started(number, tmp_path, instance, proxy.port) for number in APPLIES]
+        for found in [process.outcome() for process in running]:
+            assert found.code == 0, found.text
+        proxy.settle()
+
+    # One at a time: what one apply changes stands in one piece, and no owner comes back.
+    assert len(blocks(changes(proxy))) == len(APPLIES)
+    assert len(blocks(owners)) == len(set(owners))
+    # None is lost: RUNTIME held the value of each exactly once, and the last one is there.
+    assert sorted(history) == [value(number) for number in APPLIES]
+    question = f"SELECT variable_value FROM {{}}global_variables WHERE variable_name='{VARIABLE}'"
+    assert everywhere(instance, question) == [(str(history[-1]),)]
+    # None is mixed with another: each rule is as its own files say.
+    rules = everywhere(instance, "SELECT rule_id, comment FROM {}mysql_query_rules ORDER BY 1")
+    assert rules == [(str(100 * number), f"apply {number}") for number in APPLIES]
+    assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    instance.run("DROP TABLE proxyctl_lock")
