@@ -39,6 +39,7 @@ test-real: $(READY)
 
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/containers
+
 test-faults: $(READY)
 	$(BIN)/python -m tests.faults
 

@@ -14,7 +14,7 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.compare import Difference
 from proxyctl.families import Family
 from proxyctl.plan import Change, ModulePlan, Refusal
-from proxyctl.state import KEEP, Key, Layer
+from proxyctl.state import FILES, KEEP, Key, Layer, Source
 from proxyctl.survey import TableSurvey
 
 DISCARD, INCLUDE = "--discard-pending", "--include-pending"
@@ -130,10 +130,12 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
         yield Pending(layout, (layer,), others, is_ours=False)
 
 
-def refusals(edits: Iterable[Pending], *, discard: bool, include: bool) -> Iterator[Refusal]:
+def refusals(
+    edits: Iterable[Pending], *, discard: bool, include: bool, source: Source = FILES
+) -> Iterator[Refusal]:
     """Yield the refusals for pending edits."""
     for edit in edits:
         if edit.is_ours and not discard:
-            yield Refusal("pending_edit", f"{edit.text()}; the files say otherwise", DISCARD)
+            yield Refusal("pending_edit", f"{edit.text()}; {source.says} otherwise", DISCARD)
         elif not edit.is_ours and not include:
-            yield Refusal("pending_unmanaged", f"{edit.text()}; not in the files", INCLUDE)
+            yield Refusal("pending_unmanaged", f"{edit.text()}; not {source.place}", INCLUDE)

@@ -19,7 +19,7 @@ from proxyctl.compare import Difference
 from proxyctl.errors import RefusedError
 from proxyctl.families import Family
 from proxyctl.sql import Statement, is_secret, transition
-from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Where
+from proxyctl.state import FILES, KEEP, DesiredRow, Key, Layer, Row, Rows, Source, Where
 from proxyctl.survey import TableSurvey, one_key_a_node, value_of
 
 ADD, CHANGE, DELETE = "add", "change", "delete"
@@ -205,6 +205,8 @@ class Plan:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""
+    source: Source = FILES
+    """Where the desired rows come from."""
 
     @property
     def is_in_sync(self) -> bool:

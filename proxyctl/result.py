@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
+"""What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""
 
 
 @dataclass
@@ -31,3 +32,5 @@ class ApplyResult:
     saves: int = 0
     notes: list[str] = field(default_factory=list)
     snapshot: str | None = None
+    omits_secrets: bool = False
+    """Whether secrets are left out of the snapshot."""

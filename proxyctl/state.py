@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from proxyctl.catalog import Layout, Value, Version
@@ -59,7 +60,8 @@ class Where(NamedTuple):
     """The place in the files that a row comes from.
 
     `origin` names the section that generated the row ("sharding sbtest", "pxc_clusters main"), or
-    is empty for a row written out as such. Units: line and column count from 1.
+    is empty for a row written out as such. Units: line and column count from 1; line 0 means
+    that the file has no lines for people.
     """
 
     path: str
@@ -68,7 +70,7 @@ class Where(NamedTuple):
     origin: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 class Span(NamedTuple):
@@ -88,6 +90,16 @@ Term = Value | Span | Glob
 """What a scope allows for one key column; a value allows only itself."""
 
 
+def _allows(term: Term, value: Value) -> bool:
+    match term:
+        case Span(low, high):
+            return isinstance(value, int) and low <= value <= high
+        case Glob(pattern):
+            return isinstance(value, str) and fnmatchcase(value, pattern)
+        case _:
+            return value == term
+
+
 @dataclass(frozen=True)
 class Scope:
     """The part of a table that the files own (`manage:`).
@@ -99,6 +111,18 @@ class Scope:
     owns: Callable[[Key], bool]
     text: str
     terms: Mapping[str, Sequence[Term]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, key: Sequence[str], terms: Mapping[str, Sequence[Term]], text: str) -> Scope:
+        """Return the scope that these terms make of a table with the key columns `key`."""
+        columns = [(key.index(name), found) for name, found in terms.items()]
+
+        def owns(given: Key) -> bool:
+            return all(
+                any(_allows(term, given[index]) for term in found) for index, found in columns
+            )
+
+        return cls(owns, text, terms)
 
 
 @dataclass(frozen=True)
@@ -131,9 +155,22 @@ class GuardLimits:
     empty_hostgroup: str = "refuse"
 
 
+class Source(NamedTuple):
+    """How people are told of what is desired, and of what is not in it."""
+
+    says: str
+    place: str
+    lacks: str
+    of_row: str
+
+
+FILES = Source("the files say", "in the files", "in no file", "in the file")
+SNAPSHOT = Source("the snapshot says", "in the snapshot", "not in the snapshot", "in the snapshot")
+
+
 @dataclass(frozen=True)
 class Desired:
-    """Everything that the files say about one instance.
+    """Everything that the files, or a snapshot, say about one instance.
 
     Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
     """
@@ -143,3 +180,4 @@ class Desired:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     guards: GuardLimits = GuardLimits()
     warnings: tuple[str, ...] = ()
+    source: Source = FILES

@@ -225,8 +225,10 @@ def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Differe
     is_users = folded is not memory
     found = list(changes)
     # All rows leave before any comes: the second half of a user that goes may be a row that comes.
+    # A variable stays where it is, as in MEMORY: a LOAD takes them in their order.
+    is_variables = layout.table.prefix is not None
     for change in found:
-        if change.current is not None:
+        if change.current is not None and not is_variables:
             # Not change.key: a node of a family may stand elsewhere than where it is configured.
             _remove(result, layout.key_of(change.current), memory, folded, is_users=is_users)
     for change in found:

@@ -34,7 +34,7 @@ from proxyctl.leftovers import with_status_again
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
-from proxyctl.state import KEEP, Desired, DesiredTable, Layer, Rows
+from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer, Rows
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,14 @@ def _surveyed(
         hostgroup_names=desired.hostgroup_names,
         warnings=list(desired.warnings),
         saves=options.saves,
+        source=desired.source,
     )
     plan.families = survey_families(survey)
     plan.families_before = survey.surroundings.memory_families
     survey_managed(survey)
     plan.modules = list(_module_plans(survey))
     mistakes = [
-        *_new_users_without_password(survey),
+        *(_new_users_without_password(survey) if desired.source is not SNAPSHOT else ()),
         *_unknown_variables(survey, client),
         *_logins_that_are_users(survey),
     ]
@@ -160,11 +161,14 @@ def _files_surveyed(
 
 
 def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake]:
-    """Check the patterns with the engine in force at RUNTIME, where the files do not set one."""
+    """Check the patterns with the engine in force at RUNTIME, where the files do not set one.
+
+    A snapshot has the patterns that ran, also those that never match anything.
+    """
     variables = desired.tables.get("mysql_variables")
     is_set = variables is not None and ("mysql-query_processor_regex",) in variables.rows
     engine = engine_of(facts.regex_engine)
-    if is_set or engine is engine_in_files(desired):
+    if is_set or engine is engine_in_files(desired) or desired.source is SNAPSHOT:
         return []
     return check_patterns(desired, engine).active
 
@@ -335,7 +339,10 @@ def _add_refusals(
             edits = pending.not_left_by_us(edits, survey.surroundings.families)
         plan.refusals.extend(
             pending.refusals(
-                edits, discard=options.discard_pending, include=options.include_pending
+                edits,
+                discard=options.discard_pending,
+                include=options.include_pending,
+                source=desired.source,
             )
         )
         if options.include_pending:

@@ -33,7 +33,7 @@ from proxyctl.errors import (
 from proxyctl.families import Family
 from proxyctl.placement import placed_rows
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
-from proxyctl.result import NEW, OLD, UNKNOWN, ApplyResult, ModuleResult
+from proxyctl.result import OLD, UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.secrecy import hide_old_secrets
 from proxyctl.sql import Statement
 from proxyctl.state import Layer, Rows
@@ -81,6 +81,7 @@ class _Run:
         self.memory = {module.name: _before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
+        self.new = f"as {plan.source.place}"
         self.lost: ConnectionLostError | None = None
         """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
         self.way_back = Reconnect(client, lock)
@@ -185,7 +186,7 @@ class _Run:
         self._command(module.module.load)
         self.result.loads += 1
         self._verify_runtime(module, image, self.plan.families)
-        self.results[module.name].runtime = NEW
+        self.results[module.name].runtime = self.new
         if module.name.endswith("VARIABLES"):
             # A LOAD rewrites MEMORY: refused and restart-only values are put back.
             for name in module.surveys:
@@ -226,7 +227,7 @@ class _Run:
         """MEMORY gets the rows of the files, without another LOAD: those are what is SAVEd."""
         for module in self.modules:
             self._write(module, module.final)
-            self.results[module.name].memory = NEW
+            self.results[module.name].memory = self.new
 
     def _save_all(self) -> None:
         for module in self.modules:
@@ -238,7 +239,7 @@ class _Run:
             self._command(module.module.save)
             self.result.saves += 1
             self._verify_disk(module, module.final)
-            self.results[module.name].disk = NEW
+            self.results[module.name].disk = self.new
 
     def _verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         for name, survey in module.surveys.items():

@@ -31,7 +31,7 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     layouts = read_layouts(client)
     reader = TableReader(client)
     facts = read_facts(client)
-    families = _families(facts, reader, layouts)
+    families = families_placed(facts, reader, layouts)
     exported = Exported(client.version, layouts)
     for name in TABLES:
         if name in layouts:
@@ -95,7 +95,7 @@ def _leave_out_admins(exported: Exported, facts: RuntimeFacts) -> None:
     exported.leave_out(layout.name, found, runs=True)
 
 
-def _families(
+def families_placed(
     facts: RuntimeFacts, reader: TableReader, layouts: dict[str, Layout]
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""

@@ -1,130 +1,173 @@
-"""Snapshots: what an instance held before an apply, as ProxySQL stores it.
+"""Taking a snapshot: what an instance holds, as ProxySQL stores it, into a file.
 
-One readable JSON file an apply, under the state folder by host and port, readable by its owner
-only. It is filled while the plan reads the tables and kept only if the apply changes something.
+Before an apply it is filled while the plan reads the tables, and kept only if the apply changes
+something. The text is that of `admin.snapshot_file`.
 """
 
 from __future__ import annotations
 
-import json
+import getpass
+import hashlib
 import os
-import re
-import tempfile
-import time
-from dataclasses import dataclass, field
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from proxyctl import __version__
+from proxyctl.admin import snapshot_file
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.read import parse_rows
+from proxyctl.admin.snapshot_folder import folder_of, kept, new_file, no_place, prune
 from proxyctl.catalog import Layout
-from proxyctl.errors import ProxyctlError
-from proxyctl.state import Layer
+from proxyctl.snapshot import OMITTED, Cell, HiddenCells, Occasion
+from proxyctl.sql import is_secret
+from proxyctl.state import Layer, Row
 
 KEPT = 20
-_ABANDONED_S = 3600
-"""A file under way that nobody wrote to for so long was left by a proxyctl that was killed."""
 
 
-def state_folder() -> Path:
-    """Return the folder for snapshots: PROXYCTL_STATE_DIR, else the XDG state folder."""
-    own = os.environ.get("PROXYCTL_STATE_DIR")
-    if own:
-        return Path(own)
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base) / "proxyctl"
+@dataclass(frozen=True)
+class SnapshotRules:
+    """How snapshots are taken. `kept`: how many stay in the folder of an instance."""
+
+    omits_secrets: bool = False
+    kept: int = KEPT
 
 
-def folder_of(address: str) -> Path:
-    """Return the folder of one instance's snapshots."""
-    return state_folder() / "snapshots" / re.sub(r"[^0-9A-Za-z.-]+", "_", address)
-
-
-def _new_file(folder: Path) -> tuple[int, Path]:
-    """Return an open file in the folder, and its path.
-
-    Raises: ProxyctlError when the folder cannot be used.
-    """
-    try:
-        for part in (state_folder(), folder.parent, folder):
-            part.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
-        for left in folder.glob(".taking-*.json"):
-            if time.time() - left.stat().st_mtime > _ABANDONED_S:
-                left.unlink(missing_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".taking-", suffix=".json", dir=folder)
-    except OSError as error:
-        raise ProxyctlError(
-            f"no snapshot can be taken in {folder}: {error.strerror}; nothing was changed",
-            hint="PROXYCTL_STATE_DIR names another folder",
-        ) from error
-    return handle, Path(name)
+DEFAULT_RULES = SnapshotRules()
 
 
 @dataclass
 class SnapshotWriter:
     """Collects the tables of one instance as they are read.
 
-    Shape of the file: {"format": 1, "address", "version", "taken_at", "tables": [{"table",
-    "layer", "columns", "rows": [[...], ...]}, ...]}. A layer that holds the same text as the one
-    before it of the same table has "same_as" in place of "rows".
+    `out`: the file to write, instead of one in the folder of the instance. Where secrets are left
+    out the tables wait in memory: which cells hold one is known when the plan is made.
     """
 
     client: AdminClient
+    rules: SnapshotRules = DEFAULT_RULES
+    out: Path | None = None
     _path: Path | None = None
+    _hash: Any = field(default_factory=hashlib.sha256)
     _last: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    _waiting: list[tuple[Layout, Layer, list[bytes]]] = field(default_factory=list)
     _is_first: bool = True
 
     def add(self, layout: Layout, layer: Layer, chunks: list[bytes]) -> None:
-        """Write one table of one layer: JSON texts of its rows without the outer brackets."""
-        path = self._file()
-        text = b",\n".join(chunks)
-        head: dict[str, object] = {
-            "table": layout.name,
-            "layer": layer.value,
-            "columns": list(layout.names),
-        }
+        """Take one table of one layer: JSON texts of its rows without the outer brackets."""
+        if self.rules.omits_secrets:
+            self._waiting.append((layout, layer, chunks))
+        else:
+            self._add(layout, layer, b",\n".join(chunks))
+
+    def _add(self, layout: Layout, layer: Layer, text: bytes) -> None:
+        head = snapshot_file.table_head(layout.name, layer, layout.names)
         before = self._last.get(layout.name)
-        with path.open("ab") as file:
-            file.write(b"" if self._is_first else b",\n")
-            if before is not None and before[1] == text:
-                file.write(json.dumps({**head, "same_as": before[0]}).encode())
-            else:
-                file.write(json.dumps(head).encode()[:-1] + b', "rows": [' + text + b"]}")
-                if before is None:
-                    self._last = {layout.name: (layer.value, text)}
+        if before is not None and before[1] == text:
+            entry = snapshot_file.same_table(head, before[0])
+        else:
+            entry = snapshot_file.table(head, text)
+            if before is None:
+                self._last = {layout.name: (layer.value, text)}
+        self._write((b"" if self._is_first else b",\n") + entry)
         self._is_first = False
+
+    def _write(self, data: bytes) -> None:
+        path = self._file()
+        with _said(path.parent), path.open("ab") as file:
+            file.write(data)
+        self._hash.update(data)
 
     def _file(self) -> Path:
         if self._path is None:
-            handle, self._path = _new_file(folder_of(self.client.address))
-            header = {
-                "format": 1,
-                "address": self.client.address,
-                "version": self.client.version_text,
-                "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            }
+            is_ours = self.out is None
+            folder = folder_of(self.client.address) if self.out is None else self.out.parent
+            handle, self._path = new_file(folder, is_ours=is_ours)
+            taken_at = datetime.now(UTC).isoformat(timespec="seconds")
+            head = snapshot_file.header(self.client.address, self.client.version_text, taken_at)
             with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(header).encode()[:-1] + b', "tables": [\n')
+                file.write(head)
+            self._hash = hashlib.sha256(head)
         return self._path
 
-    def keep(self) -> Path:
-        """Finish the file, give it its name, and remove the oldest beyond KEPT; return its path."""
+    def keep(self, occasion: Occasion) -> Path:
+        """Finish the file, give it its name, and remove the oldest ones; return its path."""
+        occasion = replace(
+            occasion, by=_whoami(), proxyctl=__version__, omits_secrets=self.rules.omits_secrets
+        )
+        self._add_waiting(occasion.secrets)
+        self._write(snapshot_file.footer(occasion))
         path = self._file()
-        with path.open("ab") as file:
-            file.write(b"\n]}\n")
+        final = self.out or path.with_name(f"{_stamp()}.json")
+        with _said(path.parent), path.open("ab") as file:
+            file.write(snapshot_file.seal(self._hash.hexdigest()))
             file.flush()
             os.fsync(file.fileno())
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-        final = path.with_name(f"{stamp}.json")
-        path.rename(final)
+            path.replace(final)
         self._path = None
-        old = sorted(p for p in final.parent.glob("*.json") if not p.name.startswith("."))
-        for stale in old[:-KEPT]:
-            stale.unlink(missing_ok=True)
+        if self.out is None:
+            prune(final.parent, self.rules.kept)
         return final
+
+    def _add_waiting(self, secrets: frozenset[Cell]) -> None:
+        if not self._waiting:
+            return
+        known = secrets | known_secrets(self.client.address)
+        for layout, layer, chunks in self._waiting:
+            rows = parse_rows(layout, chunks).values()
+            self._add(layout, layer, snapshot_file.rows_text(_without(layout, rows, known)))
+        self._waiting = []
 
     def discard(self) -> None:
         """Remove what was written: nothing was changed."""
+        self._waiting = []
         if self._path is not None:
             self._path.unlink(missing_ok=True)
             self._path = None
+
+
+@contextmanager
+def _said(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong with a file of the folder into an error for people."""
+    try:
+        yield
+    except OSError as error:
+        raise no_place(folder, error) from error
+
+
+def known_secrets(address: str) -> frozenset[Cell]:
+    """Return the cells of an instance that held a secret by reference, as its snapshots tell."""
+    return frozenset(
+        cell for one in kept(address) if one.summary for cell in one.summary.occasion.secrets
+    )
+
+
+def _without(layout: Layout, rows: Iterable[Row], secrets: frozenset[Cell]) -> Iterable[Row]:
+    """Yield the rows with OMITTED in place of their secrets."""
+    hidden = HiddenCells(layout, secrets)
+    for row in rows:
+        found = hidden.of(layout.key_of(row))
+        yield tuple(
+            OMITTED
+            if is_secret(layout, position, row) or (cell is not None and position in found)
+            else cell
+            for position, cell in enumerate(row)
+        )
+
+
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+
+
+def _whoami() -> str:
+    """Return `user@host`, as far as the system tells."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"

@@ -23,6 +23,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
         lint,
         plan,
         replay,
+        rollback,
         rules,
         sandbox,
         test,
@@ -49,6 +50,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     files.register(app)
     plan.register(app)
     apply.register(app)
+    rollback.register(app)
     export.register(app)
     lint.register(app)
     explain.register(app)

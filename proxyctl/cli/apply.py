@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances
-from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
+from proxyctl.cli.options import (
+    ConnectionOptions,
+    FileOptions,
+    SnapshotOptions,
+    TextFormat,
+    command,
+)
 from proxyctl.cli.output import is_terminal, say, style, write
 from proxyctl.errors import (
     ApplyError,
@@ -39,6 +45,7 @@ def apply(
     files: FileOptions,
     connection: ConnectionOptions,
     allowances: Allowances,
+    snapshots: SnapshotOptions,
     plan_file: Annotated[
         str | None, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
     ] = None,
@@ -69,22 +76,29 @@ def apply(
             saved.check_address(client.address)
         options = replace(allowances.options(), saves=not no_save)
         shows_plan = is_text and (auto_approve or saved is not None)
+        is_approved = (
+            saved.is_of
+            if saved is not None
+            else approval(auto_approve, lambda: plan_files(client, parsed, options), tell)
+        )
         request = ApplyRequest(
             options,
-            _approval(saved, auto_approve, lambda: plan_files(client, parsed, options), tell),
+            is_approved,
             lock_timeout_s=lock_timeout,
-            before=_show if shows_plan else lambda _plan: None,
+            before=show if shows_plan else lambda _plan: None,
             progress=say,
+            sources=(*([plan_file] if plan_file else []), *files.paths()),
+            snapshots=snapshots.rules(),
         )
         found, result = apply_files(client, parsed, request)
     text = apply_text(found, result) if is_text else apply_json(found, result)
-    with _applied(result):
+    with applied(result):
         write(text)
     return ExitCode.DONE
 
 
 @contextmanager
-def _applied(result: ApplyResult | None) -> Iterator[None]:
+def applied(result: ApplyResult | None) -> Iterator[None]:
     """Whatever goes wrong after an apply: say that it is done."""
     try:
         yield
@@ -97,41 +111,38 @@ def _applied(result: ApplyResult | None) -> Iterator[None]:
         raise kind(f"applied and read back, but then: {reason}", layers=layers) from error
 
 
-def _show(found: Plan) -> None:
+def show(found: Plan) -> None:
+    """Write a plan that is about to be applied."""
     from proxyctl.render.plan_text import plan_text
 
     write(plan_text(found, style(), is_done=True))
 
 
-def _approval(
-    saved: SavedPlan | None,
-    is_automatic: bool,
-    plan: Callable[[], Plan],
-    tell: Callable[[str], None],
+def approval(
+    is_automatic: bool, plan: Callable[[], Plan], tell: Callable[[str], None], verb: str = "apply"
 ) -> Callable[[Plan], bool]:
     """Return what tells whether a plan is the one that was approved; ask where nobody did yet."""
     from proxyctl.plan import raise_refusals
     from proxyctl.render.plan_text import plan_text
 
-    if saved is not None:
-        return saved.is_of
     if is_automatic:
         return lambda _plan: True
     shown = plan()
     tell(plan_text(shown, style()))
     raise_refusals(shown)
     if not shown.is_in_sync:
-        _ask(shown)
+        _ask(shown, verb)
     return lambda found: found.fingerprint == shown.fingerprint
 
 
-def _ask(found: Plan) -> None:
+def _ask(found: Plan, verb: str) -> None:
     """Ask on the terminal. Only `yes` goes on."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        hint = "--auto-approve applies without asking"
+        if verb == "apply":
+            hint += "; plan --out and apply PLANFILE apply what was reviewed"
         raise UsageError(
-            "apply asks before it acts, and there is no terminal to ask on",
-            hint="--auto-approve applies without asking; plan --out and apply PLANFILE apply what"
-            " was reviewed",
+            f"{verb} asks before it acts, and there is no terminal to ask on", hint=hint
         )
     sys.stderr.write(f"Apply this to {found.name}? Only 'yes' is accepted: ")
     sys.stderr.flush()

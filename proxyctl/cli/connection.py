@@ -42,14 +42,28 @@ def connected(files: FileOptions, connection: ConnectionOptions) -> AdminClient:
 
     Raises: InstanceError, UsageError, ConfigError.
     """
+    connection = settled(connection)
+    return connect(connection, _instance_meant(files, connection))
+
+
+def address_meant(files: FileOptions, connection: ConnectionOptions) -> str:
+    """Return the address that `connected` would connect to; nobody is asked for a password.
+
+    Raises: UsageError, ConfigError.
+    """
+    connection = settled(connection)
+    chosen = _instance_meant(files, connection)
+    host, port, socket = _place(connection, chosen, _option_file(connection))
+    return socket or f"{host}:{port}"
+
+
+def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
     from proxyctl.config.load import ParsedFiles
 
-    connection = settled(connection)
     is_named = bool(connection.host or connection.socket)
     if connection.instance or (not is_named and (files.file or Path(files.paths()[0]).exists())):
-        instances = ParsedFiles(files.sources()).instances()
-        return connect(connection, choose_instance(connection, instances))
-    return connect(connection)
+        return choose_instance(connection, ParsedFiles(files.sources()).instances())
+    return None
 
 
 def settled(options: ConnectionOptions) -> ConnectionOptions:
@@ -77,12 +91,8 @@ def connect(options: ConnectionOptions, chosen: Instance | None = None) -> Admin
 def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
     """Return who we are and where. Asks for a password on a terminal when none is known."""
     file = _option_file(options)
-    host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
-    port = options.port or (chosen and chosen.port) or _port_of(file) or 6032
+    host, port, socket = _place(options, chosen, file)
     user = options.user or (chosen and chosen.user) or file.get("user") or "admin"
-    socket = options.socket
-    if socket is None and options.host is None and options.port is None:
-        socket = chosen.socket if chosen else file.get("socket")
     address = socket or f"{host}:{port}"
     return Login(
         host=host,
@@ -95,6 +105,18 @@ def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
         tls_required=options.tls_required or bool(chosen and chosen.tls_required),
         read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
     )
+
+
+def _place(
+    options: ConnectionOptions, chosen: Instance | None, file: dict[str, str]
+) -> tuple[str, int, str | None]:
+    """Return host, port and socket; the socket goes first."""
+    host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
+    port = options.port or (chosen and chosen.port) or _port_of(file) or 6032
+    socket = options.socket
+    if socket is None and options.host is None and options.port is None:
+        socket = chosen.socket if chosen else file.get("socket")
+    return host, port, socket
 
 
 def _port_of(file: dict[str, str]) -> int | None:

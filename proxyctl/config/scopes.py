@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
-from proxyctl.catalog import Column, Value
+from proxyctl.catalog import Column
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import did_you_mean, key_text, shown
 from proxyctl.config.sections import Part, check
 from proxyctl.config.tables import key_words
-from proxyctl.state import DesiredTable, Glob, Key, Scope, Span, Term, Where
+from proxyctl.state import DesiredTable, Glob, Scope, Span, Term, Where
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
 _GLOB = re.compile(r"[*?\[]")
@@ -102,22 +101,7 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
         texts.append(f"{name} {', '.join(map(str, items))}")
     if len(context.mistakes) > count or not terms or any(None in t for t in terms.values()):
         return None
-    columns = [(layout.table.key.index(name), found) for name, found in terms.items()]
-
-    def owns(key: Key) -> bool:
-        return all(any(_allows(term, key[index]) for term in found) for index, found in columns)
-
-    return Scope(owns, " and ".join(texts), terms)
-
-
-def _allows(term: Term, value: Value) -> bool:
-    match term:
-        case Span(low, high):
-            return isinstance(value, int) and low <= value <= high
-        case Glob(pattern):
-            return isinstance(value, str) and fnmatchcase(value, pattern)
-        case _:
-            return value == term
+    return Scope.of(layout.table.key, terms, " and ".join(texts))
 
 
 @dataclass

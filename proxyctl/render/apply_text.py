@@ -29,7 +29,8 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
     lines += [f"note: {printable(note)}" for note in result.notes]
     lines += [f"restart required: {name}" for name in plan.restart_required]
     if result.snapshot:
-        lines.append(f"The state before, with its passwords, is kept in {result.snapshot}")
+        secrets = "without" if result.omits_secrets else "with"
+        lines.append(f"The state before, {secrets} its passwords, is kept in {result.snapshot}")
     return "\n".join(lines) + "\n"
 
 

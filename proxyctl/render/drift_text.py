@@ -15,9 +15,9 @@ from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange, Plan
 from proxyctl.render.rows import (
     detail,
     field_text,
-    in_no_file,
     is_variable,
     listed_fields,
+    not_wanted,
     subject,
     value_text,
 )
@@ -86,7 +86,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
 def _particulars(change: Change, names: Mapping[int, str]) -> Iterator[str]:
     """Yield what is there and what the files say."""
     if change.action == DELETE:
-        yield in_no_file(change)
+        yield not_wanted(change)
         return
     fields = change.fields if is_variable(change) else listed_fields(change)
     if change.action == ADD:

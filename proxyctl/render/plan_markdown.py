@@ -43,7 +43,8 @@ def _plan_lines(plan: Plan, limit: int) -> list[str]:
     name, version = _inline(plan.name[:100]), _inline(plan.version[:100])
     lines = [f"### proxyctl plan: {name} (ProxySQL {version})", ""]
     if plan.is_in_sync:
-        return [*lines, "No changes: MEMORY, RUNTIME and DISK hold what the files say.", ""]
+        same = f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}."
+        return [*lines, same, ""]
     lines += [f"**{summary(plan)}**", ""]
     remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
     lines += [*remarks, ""] if remarks else []
@@ -128,7 +129,7 @@ def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
 def _diff_lines(plan: Plan, change: Change, aside: str) -> Iterator[str]:
     mark = {ADD: "+", DELETE: "-", CHANGE: "!"}[change.action]
     names = plan.hostgroup_names
-    beside = note(change)
+    beside = note(change, plan.source)
     yield f"{mark} {_fenced(headline(change, names))}{f'  ({_fenced(beside)})' if beside else ''}"
     for field in listed_fields(change):
         yield f"{mark}     {field.column}: {_fenced(field_text(change, field, names))}"

@@ -36,7 +36,7 @@ def plan_text(plan: Plan, style: Style = PLAIN, *, is_done: bool = False) -> str
             lines += [*_module_lines(plan, module, style), ""]
     lines += _remarks(plan, style)
     if plan.is_in_sync:
-        lines.append("No changes: MEMORY, RUNTIME and DISK hold what the files say.")
+        lines.append(f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}.")
     else:
         lines.append(style("bold", summary(plan)) + ("" if is_done else _nothing_yet(plan)))
     return "\n".join(lines) + "\n"
@@ -129,7 +129,7 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
     names = plan.hostgroup_names
     row = f"{MARKS[change.action]} {headline(change, names, width)}"
     line = f"  {style(change.action, row)}"
-    beside = note(change)
+    beside = note(change, plan.source)
     # Padded by the text alone: codes of colours take no room.
     gap = " " * max(NOTES_FROM - len(row), 2)
     yield f"{line}{gap}{style('dim', beside)}" if beside else line

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import TABLES, Value
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, printable, shown
-from proxyctl.state import Key, Layer
+from proxyctl.state import FILES, Key, Layer, Source
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
 _HOSTGROUPS = frozenset(
@@ -153,21 +153,21 @@ def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, st
     return f"enters through {hostgroup(offline, named)}; the monitor places it"
 
 
-def note(change: Change) -> str:
+def note(change: Change, source: Source = FILES) -> str:
     """Return in which layers the row differs, where that is not all three, and why."""
     notes = []
     if len(change.layers) < len(Layer):
         differing = " and ".join(layer.name for layer in Layer if layer in change.layers)
         notes.append(f"{differing} only")
     if change.action == DELETE:
-        notes.append(in_no_file(change))
+        notes.append(not_wanted(change, source))
     else:
         notes.append(printable(change.where.origin) if change.where else "")
     return "; ".join(text for text in notes if text)
 
 
-def in_no_file(change: Change) -> str:
-    """Return why the files do not want a row that is there."""
+def not_wanted(change: Change, source: Source = FILES) -> str:
+    """Return why the files, or the snapshot, do not want a row that is there."""
     if change.where is None:
-        return "in no file"
-    return "inactive in the file" if "active" in change.row else "OFFLINE_HARD in the file"
+        return source.lacks
+    return f"{'inactive' if 'active' in change.row else 'OFFLINE_HARD'} {source.of_row}"

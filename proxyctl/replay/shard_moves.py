@@ -158,7 +158,7 @@ def concerns_shards(
     """Return whether the files have sharding, or one of these rows at RUNTIME comes from it."""
     if any(_generated(desired, name) for name in (RULES, FAST_ROUTING)):
         return True
-    return any(_marked(layout, row) is not None for layout, row in rows)
+    return any(section_of(layout, row) is not None for layout, row in rows)
 
 
 def _generated(desired: Mapping[str, DesiredTable], table: str) -> bool:
@@ -190,13 +190,13 @@ def _shards_at_runtime(before: Configuration) -> Iterator[_Shard]:
         if held is None:
             continue
         for row in held.rows.values():
-            sharding = _marked(held.layout, row)
+            sharding = section_of(held.layout, row)
             if sharding is not None:
                 yield from _shards_of_row(held.layout, row, sharding)
 
 
-def _marked(layout: Layout, row: Row) -> str | None:
-    """Return the section that a row at RUNTIME comes from, as its comment says."""
+def section_of(layout: Layout, row: Row) -> str | None:
+    """Return the `sharding` section that a row comes from, as its comment says."""
     if layout.name not in (RULES, FAST_ROUTING):
         return None
     comment = row[layout.index["comment"]]

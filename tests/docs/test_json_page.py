@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from proxyctl import errors
 from proxyctl.catalog import REFERENCE
@@ -18,6 +19,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.plan import Plan, Refusal, ShardMove
 from proxyctl.render.apply_text import apply_json
 from proxyctl.render.explain_machine import explain_json
+from proxyctl.render.history_text import history_json, taken_json
 from proxyctl.render.lint_machine import lint_json
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
@@ -29,6 +31,7 @@ from proxyctl.result import ApplyResult, ModuleResult
 from proxyctl.routing import Request
 from proxyctl.routing_tests import RoutingTest, run
 from proxyctl.saved_plan import save
+from proxyctl.snapshot import Kept, Occasion, Summary
 from proxyctl.state import Where
 from tests.build import desired, layout, module_plan, rows, survey
 from tests.docs.pages import ROOT
@@ -39,6 +42,8 @@ FREE = ("fields", "tables", "settings", "hints", "sets", "broken", "texts")
 """Below these the keys are columns, tables and remarks."""
 
 USERS = module_plan(survey(desired("mysql_users", {"username": "app", "password": "x"}), {}))
+OCCASION = Occasion("apply", ("a",), changes={"MYSQL USERS": {"add": 1}})
+KEPT = Kept(1, Path("s.json"), 1, Summary("h:6032", "2.7.1", "now", OCCASION), "", None)
 PLAN = Plan("px1", "h:6032", "2.7.1", [USERS], [Refusal("code", "why", "--force")])
 
 
@@ -62,6 +67,8 @@ def documents() -> Iterator[object]:
     yield error_object(errors.RefusedError("no", reasons=["why"]))
     yield error_object(errors.ApplyError("no", layers=["MYSQL USERS"]))
     yield {"valid": True, "tables": {}}
+    yield json.loads(history_json("h:6032", [KEPT]))
+    yield json.loads(taken_json("h:6032", Path("s.json"), 1, 1))
     yield from routing_documents()
 
 

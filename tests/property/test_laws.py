@@ -291,6 +291,50 @@ def test_an_export_shows_exactly_the_layers_that_differ(
         assert not shown - {"memory"} or layer == "runtime"
 
 
+# -- back to a snapshot ---------------------------------------------------------------------------
+
+
+def done(*arguments: str) -> str:
+    found = proxyctl(*arguments, *ALLOW)
+    assert found.code == 0, found.text
+    return found.out
+
+
+@few
+@given(older=states, newer=states)
+def test_a_rollback_brings_back_what_the_files_said(
+    project: Project, served: Sandbox, older: State, newer: State
+) -> None:
+    project.write(text_of(older))
+    done("apply")
+    project.write(text_of(newer))
+    is_changed = "Applied to" in done("apply")
+    project.write(text_of(older))
+    if is_changed:
+        assert SECRET not in done("rollback")
+    again = planning()
+    assert again["in_sync"], again["modules"]
+    if is_changed:
+        done("rollback")
+        project.write(text_of(newer))
+        assert planning()["in_sync"], "the rollback was rolled back"
+
+
+@few
+@given(state=odd_states, newer=states)
+def test_a_rollback_brings_back_what_no_file_can_say(
+    project: Project, served: Sandbox, state: State, newer: State
+) -> None:
+    fill(served, state)
+    move(served, state, ("LOAD", "SAVE"))
+    project.write(proxyctl("export").out, "export.yaml")
+    before = planning("-f", "export.yaml")
+    project.write(text_of(newer))
+    if "Applied to" in done("apply"):
+        done("rollback")
+    assert planning("-f", "export.yaml") == before
+
+
 # -- secrets --------------------------------------------------------------------------------------
 
 

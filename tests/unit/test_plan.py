@@ -115,6 +115,20 @@ def test_only_restart_only_variables_of_disk_are_compared():
     assert module.final["mysql_variables"] == variables("8")
 
 
+def test_a_changed_variable_keeps_its_place():
+    """A LOAD takes variables in the order of MEMORY, and a bit of the capabilities comes early."""
+
+    def variables(have_ssl):
+        named = {"mysql-have_ssl": have_ssl, "mysql-server_capabilities": "569867"}
+        return {(name,): (name, value) for name, value in named.items()}
+
+    wanted = desired("mysql_variables")
+    wanted = type(wanted)(wanted.layout, variables("true"))
+    found = survey(wanted, variables("false"))
+    assert list(found.target) == list(variables("true"))
+    assert [change.key[0] for change in found.changes[Layer.RUNTIME]] == ["mysql-have_ssl"]
+
+
 class TestPendingEdits:
     LIVE = rows(RULES, {"rule_id": 1}, {"rule_id": 2})
     EDITED = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})

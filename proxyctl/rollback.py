@@ -1,0 +1,359 @@
+"""A snapshot as desired rows: what served traffic then, folded back into configuration. Pure.
+
+Like an export it starts from RUNTIME, with MEMORY where that explains a row or tells of one that
+RUNTIME does not show. Unlike an export it has everything as ProxySQL stores it: passwords, and also
+variables that are at their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from proxyctl.catalog import TABLES, Column, Layout, Role, Table, Version, layout_of, parse_version
+from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
+from proxyctl.errors import counted
+from proxyctl.export import from_runtime
+from proxyctl.families import Family, place_of
+from proxyctl.fitting import fit
+from proxyctl.plan import DELETE, Change, Plan, Refusal, sorted_keys
+from proxyctl.replay.shard_moves import section_of
+from proxyctl.snapshot import OMITTED, Cell, HeldTable, HiddenCells, Occasion, Owned, Snapshot
+from proxyctl.state import (
+    KEEP,
+    SNAPSHOT,
+    Desired,
+    DesiredRow,
+    DesiredTable,
+    Key,
+    Layer,
+    Row,
+    Rows,
+    Scope,
+    Secret,
+    Where,
+)
+from proxyctl.survey import Surroundings, survey_table
+
+NOT_SET = "(null)"
+"""RUNTIME shows it for an interface that is not set. As a value it would be one."""
+
+SECRET_OMITTED = "secret_omitted"  # noqa: S105 - the code of a refusal
+
+
+@dataclass
+class Rollback:
+    """What a rollback asks for, and what it cannot bring back.
+
+    Shape: by table, keys of rows. `omitted`: their secrets are not in the snapshot. `unset`:
+    variables that were not set; ProxySQL has no way to say so once they are.
+    """
+
+    desired: Desired
+    omitted: dict[str, set[Key]] = field(default_factory=dict)
+    unset: dict[str, frozenset[Key]] = field(default_factory=dict)
+
+
+def rollback_of(
+    snapshot: Snapshot,
+    layouts: Mapping[str, Layout],
+    version: Version,
+    *,
+    since: Iterable[Occasion],
+    secrets: frozenset[Cell],
+    admin_names: frozenset[str],
+) -> Rollback:
+    """Return what the instance has to hold to be as it was.
+
+    `layouts` and `version` are those of the instance now. `since`: of the applies from the one
+    that the snapshot was taken before; only what they owned goes back. `secrets`: cells to hide.
+    """
+    warnings: list[str] = []
+    tables: dict[str, DesiredTable] = {}
+    omitted: dict[str, set[Key]] = {}
+    unset: dict[str, frozenset[Key]] = {}
+    owned = _owned_since(snapshot.occasion, since)
+    for name in TABLES:
+        if owned is not None and name not in owned:
+            continue
+        held = snapshot.tables.get(name)
+        is_whole = held is not None and held.layers.keys() == set(Layer)
+        if held is None or not is_whole or name not in layouts:
+            if owned is not None:
+                warnings.append(_missing(name, snapshot.name, is_there=name in layouts))
+            continue
+        reader = _Held(snapshot, held, TABLES[name])
+        warnings.extend(reader.differences())
+        rows = reader.configured()
+        if reader.layout.table.prefix is not None:
+            rows, left = _variables(rows, reader.rows(Layer.DISK), version)
+        else:
+            rows, left = _without_administrators(name, rows, admin_names)
+        warnings.extend(left.warnings)
+        table = _desired(reader.layout, rows, snapshot.name, secrets)
+        table = _within(table, (owned or {}).get(name, [Owned()]), left.keys)
+        warnings.extend(_lost_columns(table, layouts[name]))
+        tables[name] = fit(table, layouts[name])
+        found = {key for key, row in rows.items() if OMITTED in row and key in table.rows}
+        if found | left.omitted:
+            omitted[name] = found | left.omitted
+        unset[name] = left.unset
+    desired = Desired(
+        tables,
+        version,
+        hostgroup_names=snapshot.occasion.hostgroup_names,
+        warnings=tuple(warnings),
+        source=SNAPSHOT,
+    )
+    return Rollback(desired, omitted, unset)
+
+
+# -- which rows go back ---------------------------------------------------------------------------
+
+
+def _owned_since(own: Occasion, since: Iterable[Occasion]) -> dict[str, list[Owned]] | None:
+    """Return by table what the applies owned; None where everything in the snapshot goes back."""
+    if own.owned is None:
+        return None
+    found: dict[str, list[Owned]] = {}
+    for occasion in (own, *since):
+        for table, owned in (occasion.owned or {}).items():
+            found.setdefault(table, []).append(owned)
+    return found
+
+
+def _missing(table: str, name: str, *, is_there: bool) -> str:
+    if not is_there:
+        return f"{table}: left alone: this ProxySQL has no such table"
+    return (
+        f"{table}: left alone: it was changed since, but {name} does not have it; a later snapshot"
+        " does"
+    )
+
+
+def _within(table: DesiredTable, owned: list[Owned], not_ours: frozenset[Key]) -> DesiredTable:
+    """Return the table with the rows that any of the applies owned, without those `not_ours`."""
+    scopes = [one.scope for one in owned if one.scope is not None]
+    ignored = reduce(frozenset.intersection, (one.ignored for one in owned))
+    if len(scopes) < len(owned):
+        owns: Callable[[Key], bool] = lambda _key: True  # noqa: E731 - one of two
+        text = ""
+    else:
+
+        def owns(key: Key) -> bool:
+            return any(scope.owns(key) for scope in scopes)
+
+        text = " or ".join(dict.fromkeys(scope.text for scope in scopes))
+    if not text and not not_ours:
+        return replace(table, keep_on_update=ignored)
+    scope = Scope(lambda key: key not in not_ours and owns(key), text or "what is left alone")
+    rows = {key: row for key, row in table.rows.items() if scope.owns(key)}
+    return replace(table, rows=rows, scope=scope, keep_on_update=ignored)
+
+
+@dataclass(frozen=True)
+class _Left:
+    """Rows of a table that are left alone, and what is to be said of them."""
+
+    keys: frozenset[Key] = frozenset()
+    warnings: tuple[str, ...] = ()
+    omitted: frozenset[Key] = frozenset()
+    unset: frozenset[Key] = frozenset()
+
+
+def _variables(rows: Rows, disk: Rows, version: Version) -> tuple[Rows, _Left]:
+    """Return the variables that can be set: DISK's value of those that only a restart reads."""
+    result: Rows = {}
+    omitted: set[Key] = set()
+    unknown: set[Key] = set()
+    unset: set[Key] = set()
+    for key, row in rows.items():
+        name = str(key[0])
+        known = VARIABLES.get(name)
+        if name in READ_ONLY or (name in RESTART_ONLY and key not in disk):
+            continue
+        if known is not None and not known.exists_in(version):
+            unknown.add(key)
+        elif OMITTED in row:
+            omitted.add(key)
+        elif row[1] == NOT_SET:
+            unset.add(key)
+        else:
+            result[key] = (name, disk[key][1]) if name in RESTART_ONLY else row
+    warnings = tuple(
+        f"{key[0]}: left alone: this ProxySQL has no such variable" for key in sorted_keys(unknown)
+    )
+    left = _Left(frozenset(omitted | unknown | unset), warnings, frozenset(omitted))
+    return result, replace(left, unset=frozenset(unset))
+
+
+def _without_administrators(
+    table: str, rows: Rows, admin_names: frozenset[str]
+) -> tuple[Rows, _Left]:
+    """Leave out users that hold the login of an administrator: they would lock him out."""
+    if table != "mysql_users":
+        return rows, _Left()
+    found = {key for key in rows if key[0] in admin_names}
+    warnings = tuple(
+        f"mysql_users {key[0]}: left alone: its name is a login of the admin interface"
+        for key in sorted_keys(found)
+    )
+    kept = {key: row for key, row in rows.items() if key not in found}
+    return kept, _Left(frozenset(found), warnings)
+
+
+# -- a table as it was ----------------------------------------------------------------------------
+
+
+class _Held:
+    """One table of a snapshot, in the columns of then."""
+
+    def __init__(self, snapshot: Snapshot, held: HeldTable, table: Table) -> None:
+        self.layout = _layout(table, held.columns, parse_version(snapshot.version))
+        self._held = held
+        self._families = snapshot.occasion.families
+        self._is_staged = table.admin_module in snapshot.occasion.leftovers
+
+    def rows(self, layer: Layer) -> Rows:
+        """Return the rows of a layer, by key."""
+        return {self.layout.key_of(row): row for row in self._held.layers[layer]}
+
+    def configured(self) -> Rows:
+        """Return RUNTIME as configuration.
+
+        MEMORY is not asked where an apply that died had written it: DISK is what it was then.
+        """
+        memory = self.rows(Layer.DISK if self._is_staged else Layer.MEMORY)
+        rows = from_runtime(self.layout, self.rows(Layer.RUNTIME), memory, self._families)
+        return _without_discovered(self.layout, rows, memory, self._families)
+
+    def differences(self) -> Iterator[str]:
+        """Yield where the layers differed: only what RUNTIME held comes back."""
+        around = Surroundings(memory_families=self._families)
+        found = survey_table(self.layout, None, self.rows, around)
+        for layer, rows in (("MEMORY", found.unpublished), ("DISK", found.unsaved)):
+            if rows:
+                one, other = (layer, "RUNTIME") if layer == "MEMORY" else ("MEMORY", layer)
+                yield (
+                    f"{self.layout.name}: {one} and {other} differed in"
+                    f" {counted(len(rows), 'row')} then; all layers get what RUNTIME held"
+                )
+
+
+def _layout(table: Table, columns: tuple[str, ...], version: Version) -> Layout:
+    known = layout_of(table, version)
+    if known.names == columns:
+        return known
+    return Layout(
+        table,
+        tuple(
+            known.column(name) if name in known.index else Column(name, "VARCHAR")
+            for name in columns
+        ),
+    )
+
+
+def _without_discovered(
+    layout: Layout, rows: Rows, memory: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return the rows without nodes that only the monitor added: it will find them again."""
+    discovering = [family for family in families if family.discovers]
+    if not discovering or layout.table.role is not Role.SERVERS:
+        return rows
+    hostgroups = frozenset().union(*(family.hostgroups for family in discovering))
+    place = place_of(discovering)
+    configured = set(map(place, memory))
+    return {
+        key: row
+        for key, row in rows.items()
+        if key[0] not in hostgroups or place(key) in configured
+    }
+
+
+def _desired(layout: Layout, rows: Rows, name: str, secrets: frozenset[Cell]) -> DesiredTable:
+    hidden = HiddenCells(layout, secrets)
+    plain = Where(name, 0, 0)
+    made: dict[Key, DesiredRow] = {}
+    where: dict[Key, Where] = {}
+    for key, row in rows.items():
+        made[key] = _shown_as(row, hidden.of(key))
+        section = section_of(layout, row)
+        where[key] = plain if section is None else plain._replace(origin=f"sharding {section}")
+    return DesiredTable(layout, made, where)
+
+
+def _shown_as(row: Row, hidden: frozenset[int]) -> DesiredRow:
+    if not hidden and OMITTED not in row:
+        return row
+    return tuple(
+        KEEP
+        if cell == OMITTED
+        else Secret(cell)
+        if position in hidden and isinstance(cell, str)
+        else cell
+        for position, cell in enumerate(row)
+    )
+
+
+def _lost_columns(table: DesiredTable, now: Layout) -> Iterator[str]:
+    """Yield the columns that this ProxySQL has no more, where a row used them."""
+    for position, column in enumerate(table.layout.columns):
+        if column.name not in now.index and any(
+            row[position] != column.default for row in table.rows.values()
+        ):
+            yield f"{table.layout.name}.{column.name}: left out: this ProxySQL has no such column"
+
+
+# -- the plan -------------------------------------------------------------------------------------
+
+
+def complete_plan(plan: Plan, rollback: Rollback, secrets: frozenset[Cell]) -> None:
+    """Add what a plan of files does not have: secrets that are missing, or that nobody names.
+
+    Changes: plan.
+    """
+    for module in plan.modules:
+        _hide_deleted(module.changes, secrets)
+        for name, survey in module.surveys.items():
+            plan.warnings.extend(
+                f"{key[0]}: left alone: it was not set then, and only a restart can unset it"
+                for key in sorted_keys(rollback.unset.get(name, ()))
+                if survey.memory.get(key, (None, NOT_SET))[1] not in (NOT_SET, "")
+            )
+            omitted = rollback.omitted.get(name, set())
+            new = {d.key for d in survey.changes.get(Layer.MEMORY, ()) if d.current is None}
+            plan.refusals.extend(
+                Refusal(
+                    SECRET_OMITTED,
+                    f"{name} {':'.join(map(str, key))} is gone, and the snapshot does not have its"
+                    " secret: create it with files or by hand first, or leave it out with --only",
+                )
+                for key in sorted_keys(omitted & new)
+            )
+    plan.left_alone.extend(
+        f"{name}: secrets of {counted(len(keys), 'row')}, which the snapshot does not have"
+        for name, keys in rollback.omitted.items()
+        if name in rollback.desired.tables
+    )
+
+
+def _hide_deleted(changes: Iterable[Change], secrets: frozenset[Cell]) -> None:
+    """Hide the secrets of rows that are to be deleted: no desired row tells of them.
+
+    Changes: changes.
+    """
+    by_table: dict[str, HiddenCells] = {}
+    for change in changes:
+        row = change.shown.current
+        if change.action != DELETE or row is None:
+            continue
+        if change.table not in by_table:
+            by_table[change.table] = HiddenCells(change.layout, secrets)
+        hidden = by_table[change.table].of(change.key)
+        if hidden:
+            cells = (
+                Secret(cell) if position in hidden and isinstance(cell, str) else cell
+                for position, cell in enumerate(row)
+            )
+            change.shown = replace(change.shown, current=tuple(cells))
