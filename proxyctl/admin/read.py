@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import itemgetter
@@ -356,14 +356,21 @@ DESTINATIONS = {
 """Tables that send traffic to a hostgroup, and the column that names it."""
 
 
-def used_hostgroups(client: AdminClient, layouts: dict[str, Layout]) -> frozenset[Value]:
-    """Return the hostgroups that rules, fast routing and users at RUNTIME send traffic to."""
+def used_hostgroups(
+    client: AdminClient, layouts: Mapping[str, Layout]
+) -> dict[str, frozenset[Value]]:
+    """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
+    tables = [table for table in DESTINATIONS if table in layouts]
     parts = [
-        f"SELECT DISTINCT {column} FROM runtime_{table} WHERE {column} IS NOT NULL"
-        for table, column in DESTINATIONS.items()
-        if table in layouts
+        f"SELECT DISTINCT {literal(table)}, {DESTINATIONS[table]} FROM runtime_{table}"
+        f" WHERE {DESTINATIONS[table]} IS NOT NULL"
+        for table in tables
     ]
-    return frozenset(int(row[0]) for row in client.query(" UNION ".join(parts)) if row[0])
+    found: dict[str, set[Value]] = {table: set() for table in tables}
+    for table, hostgroup in client.query(" UNION ".join(parts)):
+        if table and hostgroup:
+            found[table].add(int(hostgroup))
+    return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
 
 
 def used_connections(client: AdminClient) -> dict[Key, int]:
