@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli import Project
-from tests.journeys.layers import dump
+from tests.journeys.layers import Dump, dump
 from tests.journeys.story import FILES, applied, apply, plan, said
 from tests.servers import Instance
 
@@ -127,9 +127,9 @@ def test_a_guard_refuses_once_and_then_it_is_a_state(
     guarded: Project, instance: Instance, guard: str, edit: Edit
 ) -> None:
     guarded.write(edit(BEFORE))
-    before = dump(instance)
+    before = held(instance)
     said(apply(), 3, f"(guards.{guard})   allow with --force")
-    assert dump(instance) == before
+    assert held(instance) == before
     assert [refusal["code"] for refusal in refusals()] == [guard]
 
     forced = applied("--force")
@@ -139,6 +139,14 @@ def test_a_guard_refuses_once_and_then_it_is_a_state(
         later = rule("{rule_id: 7, match_digest: '^CALL', destination_hostgroup: writer}")(later)
     guarded.write(later)
     assert refusals() == []
+
+
+def held(instance: Instance) -> Dump:
+    """What the layers hold, but for the servers that the monitor could not reach meanwhile."""
+    return {
+        place: [tuple("ONLINE" if cell == "SHUNNED" else cell for cell in row) for row in rows]
+        for place, rows in dump(instance).items()
+    }
 
 
 def refusals() -> list[dict[str, str]]:
@@ -159,16 +167,16 @@ def test_proxyctl_does_not_lock_itself_out(
     if now != listens and "ifaces" in edit(FILES):
         pytest.skip("the sandbox listens on another port than its variable says")
     project.write(edit(FILES))
-    before = dump(instance)
+    before = held(instance)
     said(apply(), 3, "in use, would", "(guards.admin_access)   allow with --force")
-    assert dump(instance) == before
+    assert held(instance) == before
 
 
 def test_nothing_makes_the_admin_interface_read_only(project: Project, instance: Instance) -> None:
     project.write(variable("admin-read_only: true")(FILES) + 'guards: {admin_access: "off"}\n')
-    before = dump(instance)
+    before = held(instance)
     said(apply("--force"), 3, "PROXYSQL READONLY by hand")
-    assert dump(instance) == before
+    assert held(instance) == before
 
 
 @pytest.mark.parametrize("edit", ALLOWED.values(), ids=ALLOWED.keys())
@@ -193,9 +201,9 @@ def test_all_guards_are_shown_at_once(guarded: Project, instance: Instance) -> N
         *("admin_access", "blocks_everything", "last_writer", "monitor_credentials"),
         "table_emptied",
     ]
-    before = dump(instance)
+    before = held(instance)
     said(apply(), 3, *(f"guards.{refusal['code']}" for refusal in refusals()))
-    assert dump(instance) == before
+    assert held(instance) == before
 
 
 def test_digests_switched_off_make_a_narrow_block_one_of_everything(guarded: Project) -> None:
