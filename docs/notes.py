@@ -53,7 +53,8 @@ Which part of a table these files own. A mapping of table names to key columns, 
 a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps table
 names to lists of columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
-    "guards": "What an apply refuses without `--force`.",
+    "guards": "What an apply refuses without `--force`: see [guards](../how-to/guards.md). `warn`"
+    " says it in the plan and goes on; `off`, in quotes, says nothing.",
     "lint": "What [`proxyctl lint`](../how-to/lint.md) leaves out. The entries of several files are"
     " joined.",
     "keep_fast_routing_alive": """\
@@ -138,8 +139,18 @@ KEY = {
     "expect.error_msg": "The error that the client gets instead.",
     "expect.OK_msg": "The OK that the client gets instead.",
     "guards.max_deletes": "How many rows of a table may be deleted at once.",
-    "guards.empty_hostgroup": "What to do when a hostgroup in use would lose its last ONLINE"
+    "guards.table_emptied": "All servers, users or rules go, or all users or rules are switched"
+    " off.",
+    "guards.last_writer": "A writer hostgroup loses its last ONLINE server.",
+    "guards.default_hostgroup": "A default hostgroup of users loses its last ONLINE server, or"
+    " users are given one that has none.",
+    "guards.empty_hostgroup": "A hostgroup that rules send traffic to loses its last ONLINE"
     " server.",
+    "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
+    "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
+    "guards.blocks_everything": "A rule with `error_msg` or `OK_msg` answers every query.",
+    "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
+    " `--allow-shard-moves`.",
     "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"
     " mapping, for one row or one table.",
     "ignore.code": "As in `ignore`.",
@@ -147,8 +158,10 @@ KEY = {
     "ignore.key": "Only findings at the row with this primary key: its value, or a list of those of"
     " several columns. The first columns of a key will do.",
     "ignore.because": "Why. It is for people.",
-    "max_deletes.percent": "More than this share of a table is refused.",
-    "max_deletes.above_rows": "Only for tables with more rows than this.",
+    "max_deletes.percent": "More than this share of a table is too much.",
+    "max_deletes.above_rows": "The share counts only for tables with more rows than this.",
+    "max_deletes.rows": "More rows than this are too many, whatever their share.",
+    "max_deletes.action": "What happens then.",
 }
 
 TABLE = {

@@ -135,10 +135,18 @@ def all_layers(layouts: Iterable[Layout]) -> list[tuple[Layout, Layer]]:
 
 @dataclass(frozen=True)
 class HostgroupsInUse:
-    """The hostgroups that rules, fast routing and users send traffic to, now and afterwards."""
+    """The hostgroups that rules, fast routing and users send traffic to, now and afterwards.
 
-    before: frozenset[Value] = frozenset()
-    after: frozenset[Value] = frozenset()
+    Shape: by table.
+    """
+
+    before: Mapping[str, frozenset[Value]] = field(default_factory=dict)
+    after: Mapping[str, frozenset[Value]] = field(default_factory=dict)
+
+    @property
+    def at_some_time(self) -> frozenset[Value]:
+        """Those of both sides, whatever the table."""
+        return frozenset().union(*self.before.values(), *self.after.values())
 
 
 def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
@@ -146,15 +154,16 @@ def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
     servers = survey.done.get("mysql_servers")
     if servers is None or not servers.changes.get(Layer.RUNTIME):
         return HostgroupsInUse()
-    after: set[Value] = set()
-    unmanaged = dict(survey.layouts)
+    before = used_hostgroups(survey.client, survey.layouts)
+    after = dict(before)
     for name, column in DESTINATIONS.items():
         if name in survey.tables:
-            del unmanaged[name]
             rows = runtime_image(survey.layouts[name], dict(survey.table(name).target)).values()
             position = survey.layouts[name].index[column]
             # The rows of MEMORY, which hold no KEEP.
-            after |= {row[position] for row in rows if isinstance(row[position], int)}  # type: ignore[misc]
-    if unmanaged.keys() & DESTINATIONS.keys():
-        after |= used_hostgroups(survey.client, unmanaged)
-    return HostgroupsInUse(used_hostgroups(survey.client, survey.layouts), frozenset(after))
+            after[name] = frozenset(
+                row[position]  # type: ignore[misc]
+                for row in rows
+                if isinstance(row[position], int)
+            )
+    return HostgroupsInUse(before, after)

@@ -146,13 +146,26 @@ class DesiredTable:
         return key in self.rows or self.scope is None or self.scope.owns(key)
 
 
+class GuardAction(StrEnum):
+    """What becomes of a plan that a guard is about."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+    OFF = "off"
+
+
 @dataclass(frozen=True)
 class GuardLimits:
-    """The `guards` section."""
+    """The `guards` section. Shape: `actions` by guard; one that is not there refuses."""
 
     max_deletes_percent: int = 30
     max_deletes_above_rows: int = 10
-    empty_hostgroup: str = "refuse"
+    max_deletes_rows: int = 1000
+    actions: Mapping[str, GuardAction] = field(default_factory=dict)
+
+    def action(self, guard: str) -> GuardAction:
+        """Return what a guard does."""
+        return self.actions.get(guard, GuardAction.REFUSE)
 
 
 class Source(NamedTuple):

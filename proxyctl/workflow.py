@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from proxyctl import fitting, guards, pending, remarks
+from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
-from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Value
+from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
 from proxyctl.errors import ConfigError, Mistake, UsageError
 from proxyctl.images import complete_images
+from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
 from proxyctl.instance_survey import (
     LARGE,
     InstanceLook,
@@ -32,9 +33,8 @@ from proxyctl.instance_survey import (
 )
 from proxyctl.leftovers import with_status_again
 from proxyctl.plan import ModulePlan, Plan, plan_module
-from proxyctl.replay import shard_moves
-from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
-from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer, Rows
+from proxyctl.replay.sides import Sides
+from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,10 @@ def _surveyed(
     if mistakes:
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
-    complete_images(plan.modules, survey.surroundings, used.before | used.after)
-    _add_refusals(plan, survey, desired, options, used.after)
-    _add_shard_moves(plan, survey, desired, options)
+    complete_images(plan.modules, survey.surroundings, used.at_some_time)
+    _add_pending(plan, survey, options)
+    add_dangers(plan, survey, desired.guards, used, force=options.force)
+    add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     _add_remarks(plan, survey)
     return plan, survey
 
@@ -145,7 +146,7 @@ def plan_with_sides(
 ) -> tuple[Plan, Sides]:
     """Return the plan, and what routes queries before and after it. Raises like `make_plan`."""
     plan, survey = _files_surveyed(client, files, options, None)
-    return plan, _sides(plan, survey)
+    return plan, sides_of_plan(plan, survey)
 
 
 def _files_surveyed(
@@ -261,78 +262,8 @@ def _logins_that_are_users(survey: InstanceSurvey) -> Iterator[Mistake]:
         )
 
 
-def _own_login(survey: InstanceSurvey) -> Iterator[str]:
-    """Warn where the files take away the login that is in use."""
-    admin, user = survey.tables.get("admin_variables"), survey.client.login.user
-    logins = admin_names(admin)
-    is_set = admin is not None and ("admin-admin_credentials",) in admin.rows
-    if is_set and logins.get(user) != "admin-admin_credentials":
-        yield f"{user}, the login in use, is not in admin-admin_credentials of the files"
-
-
-def _add_shard_moves(
-    plan: Plan, survey: InstanceSurvey, desired: Desired, options: PlanOptions
-) -> None:
-    """Add tables and schemas that change shard; looked for where something at RUNTIME may do that.
-
-    Changes: plan.
-    """
-    leaving = (
-        (found.layout, change.current)
-        for found in map(survey.done.get, (shard_moves.RULES, shard_moves.FAST_ROUTING))
-        if found is not None
-        for change in found.changes.get(Layer.RUNTIME, ())
-        if change.current is not None
-    )
-    changes = any(
-        found.changes.get(Layer.RUNTIME)
-        for name in SIDE_TABLES
-        if (found := survey.done.get(name)) is not None
-    )
-    if not (changes and shard_moves.concerns_shards(survey.tables, leaving)):
-        return
-    plan.shard_moves = shard_moves.shard_moves(_sides(plan, survey), survey.tables)
-    names, allowed = desired.hostgroup_names, options.allow_shard_moves
-    plan.warnings.extend(shard_moves.warnings(plan.shard_moves, names, allowed=allowed))
-    if not allowed:
-        plan.refusals.extend(shard_moves.refusals(plan.shard_moves, names))
-
-
-def _sides(plan: Plan, survey: InstanceSurvey) -> Sides:
-    """Return what routes queries now and afterwards, from what the survey has read already.
-
-    Other people's edits in MEMORY are part of it where they go along.
-    """
-    loaded = {
-        name: rows
-        for module in plan.modules
-        if module.included and module.images
-        for name, rows in module.images[-1].items()
-    }
-
-    def runtime(layout: Layout) -> Rows:
-        found = survey.done.get(layout.name)
-        if found is None:
-            return survey.reader.read(layout, Layer.RUNTIME)
-        return held_at_runtime(found)
-
-    return sides_of(
-        survey.layouts,
-        survey.tables,
-        runtime,
-        version=survey.client.version,
-        hostgroup_names=plan.hostgroup_names,
-        loaded=loaded,
-    )
-
-
-def _add_refusals(
-    plan: Plan,
-    survey: InstanceSurvey,
-    desired: Desired,
-    options: PlanOptions,
-    used: frozenset[Value],
-) -> None:
+def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> None:
+    """Add the refusals for pending edits, or the edits that go along. Changes: plan."""
     for module in plan.modules:
         edits = pending.pending_edits(module, saves=options.saves)
         if module.name in options.leftovers:
@@ -347,28 +278,12 @@ def _add_refusals(
         )
         if options.include_pending:
             module.included = [edit.change for edit in edits if not edit.is_ours]
-    servers = next((module for module in plan.modules if module.name == "MYSQL SERVERS"), None)
-    found = servers and servers.surveys.get("mysql_servers")
-    if desired.guards.empty_hostgroup == "warn" and servers and found and found.desired:
-        families, names = survey.surroundings.families, desired.hostgroup_names
-        plan.warnings.extend(guards.emptied_hostgroups(servers, families, used, names))
-    if not options.force:
-        plan.refusals.extend(
-            guards.guard_refusals(
-                plan.modules,
-                desired.guards,
-                survey.surroundings.families,
-                used,
-                desired.hostgroup_names,
-            )
-        )
 
 
 def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
     for found in survey.done.values():
         plan.left_alone.extend(remarks.left_alone(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
-    plan.warnings.extend(_own_login(survey))
     plan.warnings.extend(remarks.fought_over(plan.families))
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
 from proxyctl.collector import collector_paused
@@ -110,6 +111,7 @@ class TableReader:
         self._client = client
         self._tee = tee
         self._has_json = True
+        self._looked_at: set[str] = set()
         self._prefetch: Prefetch | None = None
 
     @contextmanager
@@ -167,8 +169,10 @@ class TableReader:
     def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]] | None:
         """Return the rows of each table as JSON; None from a ProxySQL that cannot make JSON.
 
-        Raises: InstanceError when ProxySQL keeps back rows.
+        Raises: InstanceError when ProxySQL keeps back rows, or would not survive the question.
         """
+        if layer is Layer.RUNTIME:
+            self._refuse_lethal(layouts)
         for has_blobs in (False, True):
             sql = select_json(layouts, layer, chunk=CHUNK_ROWS, has_blobs=has_blobs)
             answer = self._json_answer(sql)
@@ -181,6 +185,12 @@ class TableReader:
             f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
             hint="its database may be damaged: PRAGMA integrity_check on the admin interface",
         )
+
+    def _refuse_lethal(self, layouts: Iterable[Layout]) -> None:
+        """Look at each admin module once, before its RUNTIME is read."""
+        for module in {layout.table.admin_module for layout in layouts} - self._looked_at:
+            refuse_lethal_numbers(self._client, module)
+            self._looked_at.add(module)
 
     def _json_answer(self, sql: str) -> list[tuple[bytes | None, ...]] | None:
         if not self._has_json:
@@ -334,6 +344,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
         f" WHERE variable_name IN ({names})"
     )
     values = {str(row[0]): row[1] for row in rows}
+    refuse_lethal_numbers(client, "PROXYSQL SERVERS")
     peers = client.query("SELECT count(*) FROM runtime_proxysql_servers")
     lists = (values.get("admin-admin_credentials"), values.get("admin-stats_credentials"))
     return RuntimeFacts(
@@ -356,14 +367,22 @@ DESTINATIONS = {
 """Tables that send traffic to a hostgroup, and the column that names it."""
 
 
-def used_hostgroups(client: AdminClient, layouts: dict[str, Layout]) -> frozenset[Value]:
-    """Return the hostgroups that rules, fast routing and users at RUNTIME send traffic to."""
+def used_hostgroups(
+    client: AdminClient, layouts: Mapping[str, Layout]
+) -> dict[str, frozenset[Value]]:
+    """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
+    tables = [table for table in DESTINATIONS if table in layouts]
+    refuse_lethal_numbers(client, "MYSQL QUERY RULES")
     parts = [
-        f"SELECT DISTINCT {column} FROM runtime_{table} WHERE {column} IS NOT NULL"
-        for table, column in DESTINATIONS.items()
-        if table in layouts
+        f"SELECT DISTINCT {literal(table)}, {DESTINATIONS[table]} FROM runtime_{table}"
+        f" WHERE {DESTINATIONS[table]} IS NOT NULL"
+        for table in tables
     ]
-    return frozenset(int(row[0]) for row in client.query(" UNION ".join(parts)) if row[0])
+    found: dict[str, set[Value]] = {table: set() for table in tables}
+    for name, hostgroup in client.query(" UNION ".join(parts)):
+        if name and hostgroup:
+            found[name].add(int(hostgroup))
+    return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
 
 
 def used_connections(client: AdminClient) -> dict[Key, int]:

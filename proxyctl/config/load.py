@@ -33,7 +33,7 @@ from proxyctl.errors import Mistake
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.routing_tests import RoutingTest
 from proxyctl.runtime_image import PASTED
-from proxyctl.state import Desired, DesiredTable, GuardLimits, Rows
+from proxyctl.state import Desired, DesiredTable, GuardAction, GuardLimits, Rows
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
@@ -322,7 +322,14 @@ class _Compiler:
         if guards is None:
             return GuardLimits()
         limit = guards.max_deletes
-        return GuardLimits(limit.percent, limit.above_rows, guards.empty_hostgroup)
+        words = {name: word for name, word in guards if name != "max_deletes"}
+        words["max_deletes"] = limit.action
+        return GuardLimits(
+            limit.percent,
+            limit.above_rows,
+            limit.rows,
+            {name: GuardAction(word) for name, word in words.items()},
+        )
 
     def _single(self, name: str, default: Any) -> Any:  # noqa: ANN401 - what the model makes
         """Return the value of a section that may stand once only."""

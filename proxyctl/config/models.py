@@ -153,18 +153,30 @@ class RoutingTestModel(Model):
     expect: Expectation
 
 
+GuardWord = Literal["refuse", "warn", "off"]
+
+
 class MaxDeletes(Model):
     """How many rows of a table may be deleted at once."""
 
     percent: Annotated[int, Field(ge=0, le=100)] = 30
     above_rows: Number = 10
+    rows: Number = 1000
+    action: GuardWord = "refuse"
 
 
 class Guards(Model):
-    """What an apply refuses to do without --force."""
+    """What an apply refuses to do without --force. A field is a guard."""
 
     max_deletes: MaxDeletes = MaxDeletes()
-    empty_hostgroup: Literal["refuse", "warn", "off"] = "refuse"
+    table_emptied: GuardWord = "refuse"
+    last_writer: GuardWord = "refuse"
+    default_hostgroup: GuardWord = "refuse"
+    empty_hostgroup: GuardWord = "refuse"
+    admin_access: GuardWord = "refuse"
+    monitor_credentials: GuardWord = "refuse"
+    blocks_everything: GuardWord = "refuse"
+    shard_moves: GuardWord = "refuse"
 
 
 RowKey = Annotated[

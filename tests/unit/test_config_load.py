@@ -7,7 +7,7 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.config.load import Sources, load_project
-from proxyctl.state import KEEP, GuardLimits
+from proxyctl.state import KEEP, GuardAction, GuardLimits
 from tests.unit.config_files import load, mistakes, row, write
 
 
@@ -213,8 +213,12 @@ def test_rows_follow_the_layout_of_the_version(tmp_path):
 
 def test_guards(tmp_path):
     assert load(tmp_path, "").desired.guards == GuardLimits()
-    text = "guards: {max_deletes: {percent: 5}, empty_hostgroup: 'off'}"
-    assert load(tmp_path, text).desired.guards == GuardLimits(5, 10, "off")
+    text = "guards: {max_deletes: {percent: 5, action: warn}, empty_hostgroup: 'off'}"
+    found = load(tmp_path, text).desired.guards
+    assert (found.max_deletes_percent, found.max_deletes_above_rows) == (5, 10)
+    assert found.action("max_deletes") is GuardAction.WARN
+    assert found.action("empty_hostgroup") is GuardAction.OFF
+    assert found.action("last_writer") is GuardAction.REFUSE
 
 
 def test_instances(tmp_path):

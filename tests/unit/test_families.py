@@ -3,7 +3,8 @@
 import pytest
 
 from proxyctl.families import Family, compare_servers, families_in
-from proxyctl.guards import guard_refusals
+from proxyctl.guards.deletions import deletions
+from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.images import complete_images
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import changes_of
@@ -115,14 +116,12 @@ def test_a_node_that_leaves_is_one_change_and_one_deletion(is_member):
     assert refusals(found) == []
     limits = GuardLimits(max_deletes_percent=16)
     assert [r.message for r in refusals(found, limits)] == [
-        "mysql_servers: 2 of 12 rows would be deleted (guards.max_deletes: 16 percent)"
+        "mysql_servers: 2 of 12 rows would be deleted; the limit is 16 percent"
     ]
 
 
 def refusals(found, limits=None):
-    return list(
-        guard_refusals([module_plan(found)], limits or GuardLimits(), [GALERA], frozenset(), {})
-    )
+    return list(deletions([module_plan(found)], limits or GuardLimits()))
 
 
 def test_without_families_a_server_in_two_hostgroups_is_two_rows():
@@ -264,8 +263,9 @@ def test_a_hostgroup_whose_servers_are_only_shunned_is_not_emptied_either(status
     runtime = rows("mysql_servers", node(20, "n1", status), node(30, "n2"))
     memory = rows("mysql_servers", node(20, "n1"), node(30, "n2"))
     found = survey(wanted(node(30, "n2")), memory, runtime=runtime)
-    refused = guard_refusals([module_plan(found)], GuardLimits(), [], frozenset({20}), {})
-    assert [refusal.code for refusal in refused] == codes
+    needs = HostgroupNeeds(frozenset(), {"mysql_query_rules": frozenset({20})}, {})
+    found = emptied_hostgroups(module_plan(found), [], needs, GuardLimits())
+    assert [danger.guard for danger in found] == codes
 
 
 def refused_hostgroups(runtime, files):
@@ -274,8 +274,9 @@ def refused_hostgroups(runtime, files):
     found = survey(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
     module = module_plan(found)
     complete_images([module], around, frozenset({10, 30}))
-    refused = guard_refusals([module], GuardLimits(), [GALERA], frozenset({10, 30}), {})
-    return [refusal.message.split(" is used")[0] for refusal in refused]
+    needs = HostgroupNeeds(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
+    found = emptied_hostgroups(module, [GALERA], needs, GuardLimits())
+    return [danger.message.split(" is used")[0] for danger in found]
 
 
 def test_the_last_node_that_serves_is_not_removed_unasked():

@@ -1,11 +1,9 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
-from proxyctl.families import Family
-from proxyctl.guards import guard_refusals
 from proxyctl.images import complete_images
 from proxyctl.pending import not_left_by_us, pending_edits, refusals
 from proxyctl.plan import ADD, CHANGE, DELETE, Plan
-from proxyctl.state import GuardLimits, Layer, Scope
+from proxyctl.state import Layer, Scope
 from proxyctl.survey import Surroundings
 from tests.build import desired, module_plan, rows, survey
 
@@ -190,76 +188,6 @@ class TestPendingEdits:
         module = self.plan(wanted, drained, runtime=live, disk=live)
         (edit, *_) = pending_edits(module)
         assert (edit.columns, edit.is_ours) == (("status",), False)
-
-
-class TestGuards:
-    LIMITS = GuardLimits()
-
-    def codes(self, *modules, used=(), families=()):
-        found = guard_refusals(modules, self.LIMITS, families, frozenset(used), {10: "writer"})
-        return [refusal.code for refusal in found]
-
-    def rules(self, count):
-        return [{"rule_id": number} for number in range(1, count + 1)]
-
-    def test_a_third_of_many_rows_is_too_many_to_delete(self):
-        memory = rows(RULES, *self.rules(20))
-        assert self.codes(module_plan(survey(desired(RULES, *self.rules(13)), memory))) == [
-            "max_deletes"
-        ]
-        assert self.codes(module_plan(survey(desired(RULES, *self.rules(14)), memory))) == []
-
-    def test_rules_that_are_deactivated_are_not_deleted(self):
-        memory = rows(RULES, *self.rules(20))
-        wanted = desired(RULES, *({**rule, "active": 0} for rule in self.rules(20)))
-        assert self.codes(module_plan(survey(wanted, memory))) == []
-
-    def test_a_user_in_halves_counts_once(self):
-        def halves(count):
-            return rows(
-                "mysql_users",
-                *(
-                    {"username": f"u{n}", "password": "x", "backend": b, "frontend": 1 - b}
-                    for n in range(count)
-                    for b in (0, 1)
-                ),
-            )
-
-        def users(count):
-            return desired("mysql_users", *({"username": f"u{n}"} for n in range(count)))
-
-        assert self.codes(module_plan(survey(users(10), halves(20)))) == ["max_deletes"]
-        assert self.codes(module_plan(survey(users(14), halves(20)))) == []
-        assert self.codes(module_plan(survey(users(1), halves(10)))) == []
-
-    def test_few_rows_may_go(self):
-        memory = rows(RULES, *self.rules(10))
-        assert self.codes(module_plan(survey(desired(RULES, *self.rules(1)), memory))) == []
-
-    def test_rules_are_never_all_deleted(self):
-        memory = rows(RULES, *self.rules(2))
-        assert self.codes(module_plan(survey(desired(RULES), memory))) == ["table_emptied"]
-
-    def test_a_used_hostgroup_keeps_an_online_server(self):
-        memory = rows(SERVERS, {"hostgroup_id": 10, "hostname": "a"})
-        moved = desired(SERVERS, {"hostgroup_id": 20, "hostname": "a"})
-        module = module_plan(survey(moved, memory))
-        assert self.codes(module, used=[10]) == ["empty_hostgroup"]
-        assert self.codes(module, used=[30]) == []
-
-    def test_a_family_with_a_node_serves_all_its_hostgroups(self):
-        family = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
-        memory = rows(
-            SERVERS, {"hostgroup_id": 10, "hostname": "a"}, {"hostgroup_id": 30, "hostname": "b"}
-        )
-        wanted = desired(SERVERS, {"hostgroup_id": 10, "hostname": "a"})
-        module = module_plan(survey(wanted, memory))
-        assert self.codes(module, used=[30], families=[family]) == []
-
-    def test_servers_that_move_are_not_deleted(self):
-        memory = rows(SERVERS, *({"hostgroup_id": 1, "hostname": f"h{n}"} for n in range(20)))
-        wanted = desired(SERVERS, *({"hostgroup_id": 2, "hostname": f"h{n}"} for n in range(20)))
-        assert self.codes(module_plan(survey(wanted, memory))) == []
 
 
 def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():

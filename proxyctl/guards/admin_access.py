@@ -1,0 +1,113 @@
+"""Guard: changes of ADMIN VARIABLES after which proxyctl itself could not come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+from proxyctl.guards.danger import Danger
+from proxyctl.state import Layer
+from proxyctl.survey import TableSurvey
+
+ADMIN_ACCESS = "admin_access"
+
+_ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
+
+
+@dataclass(frozen=True)
+class Access:
+    """How we got in. `socket`: the path of a Unix socket, in place of host and port."""
+
+    user: str
+    password: str = field(repr=False)
+    host: str
+    port: int
+    socket: str | None = None
+
+
+def lockouts(found: TableSurvey, access: Access) -> Iterator[Danger]:
+    """Yield what would lock us out. `found`: the survey of admin_variables."""
+    before, after = _sides(found)
+    for name, message in (
+        ("admin-admin_credentials", _login_gone),
+        ("admin-stats_credentials", _only_statistics),
+        ("admin-mysql_ifaces", _interface_gone),
+    ):
+        if name in after:
+            text = message(before.get(name, ""), after[name], access)
+            if text:
+                yield Danger(ADMIN_ACCESS, text)
+    if after.get("admin-read_only") == "true":
+        yield Danger(
+            ADMIN_ACCESS,
+            "admin-read_only: after its LOAD proxyctl could not SAVE, nor undo it; leave it out of"
+            " the files and send PROXYSQL READONLY by hand",
+            is_certain=True,
+        )
+
+
+def _sides(found: TableSurvey) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the variables that change at RUNTIME, as they are and as they would be."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for change in found.changes[Layer.RUNTIME]:
+        if change.current is not None and change.desired is not None:
+            name = str(change.key[0])
+            before[name], after[name] = str(change.current[1]), str(change.desired[1])
+    return before, after
+
+
+def _logins(text: str) -> list[tuple[str, str]]:
+    entries = (entry.partition(":") for entry in text.split(";") if entry)
+    return [(name, password) for name, _, password in entries]
+
+
+def _login_gone(before: str, after: str, access: Access) -> str | None:
+    logins = _logins(after)
+    if access.user not in dict(_logins(before)) or (access.user, access.password) in logins:
+        return None
+    if access.user in dict(logins):
+        return (
+            f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
+            " the next command needs the new one"
+        )
+    return f"admin-admin_credentials: {access.user}, the login in use, would not be in it any more"
+
+
+def _only_statistics(before: str, after: str, access: Access) -> str | None:
+    if access.user in dict(_logins(before)) or access.user not in dict(_logins(after)):
+        return None
+    return f"admin-stats_credentials: {access.user}, the login in use, could only read statistics"
+
+
+def _interface_gone(before: str, after: str, access: Access) -> str | None:
+    """Return that the address in use goes. It may be none of them: an address of a proxy's."""
+    if not _is_listened_to(before, access) or _is_listened_to(after, access):
+        return None
+    place = access.socket or f"{access.host}:{access.port}"
+    return f"admin-mysql_ifaces: {place}, the address in use, would not be listened to any more"
+
+
+def _is_listened_to(interfaces: str, access: Access) -> bool:
+    for entry in interfaces.split(";"):
+        if access.socket is not None:
+            if entry == access.socket:
+                return True
+            continue
+        address, _, port = entry.rpartition(":")
+        if port == str(access.port) and _is_reached(address, access.host):
+            return True
+    return False
+
+
+def _is_reached(address: str, host: str) -> bool:
+    """Return whether a connection to `host` may end at `address`. A name may mean any of them."""
+    if address in _ANYWHERE:
+        return True
+    if host == "localhost":
+        host = "127.0.0.1"
+    try:
+        return ip_address(address.strip("[]")) == ip_address(host.strip("[]"))
+    except ValueError:
+        return not address.startswith("127.")

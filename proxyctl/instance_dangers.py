@@ -1,0 +1,208 @@
+"""What the guards say of a plan: each is asked where something of its kind changes at RUNTIME.
+
+What a guard needs to know of the instance beyond that is read here, and only then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proxyctl.admin.client import Login
+from proxyctl.catalog import Layout
+from proxyctl.families import FAMILY_TABLES, Family, families_in
+from proxyctl.guards import danger
+from proxyctl.guards.admin_access import Access, lockouts
+from proxyctl.guards.danger import BLOCKS_EVERYTHING, Danger
+from proxyctl.guards.deletions import deletions
+from proxyctl.guards.hostgroups import (
+    SERVERS,
+    USERS,
+    HostgroupNeeds,
+    default_changes,
+    emptied_hostgroups,
+    loaded_servers,
+    serving,
+    stray_users,
+    with_families,
+)
+from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
+from proxyctl.lint.answers_for_all import ANSWERS, new_answer_for_all
+from proxyctl.lint.subject import Subject
+from proxyctl.plan import Plan
+from proxyctl.replay import shard_moves
+from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
+from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
+
+_RULES, _VARIABLES = "mysql_query_rules", "mysql_variables"
+_MATCHING = ("mysql-query_digests", "mysql-query_processor_regex")
+"""Variables that decide what a rule matches."""
+
+
+def add_dangers(
+    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, used: HostgroupsInUse, *, force: bool
+) -> None:
+    """Add what the guards refuse, and what they only warn of. Changes: plan."""
+    found = [
+        *deletions(plan.modules, limits),
+        *_hostgroups(plan, survey, limits, used),
+        *_lockouts(survey),
+        *_monitor(plan, survey),
+        *_catch_all(plan, survey),
+    ]
+    plan.refusals.extend(danger.refusals(found, limits, force=force))
+    plan.warnings.extend(danger.warnings(found, limits, force=force))
+
+
+def _hostgroups(
+    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, used: HostgroupsInUse
+) -> Iterator[Danger]:
+    families = survey.surroundings.families
+    writers = frozenset(family.writer for family in _families_afterwards(survey))
+    needs = HostgroupNeeds(writers, used.after, plan.hostgroup_names)
+    servers = next((module for module in plan.modules if SERVERS in module.surveys), None)
+    managed = servers and servers.surveys[SERVERS].desired
+    if servers and managed:
+        yield from emptied_hostgroups(servers, families, needs, limits)
+    users = survey.done.get(USERS)
+    changes = users.changes[Layer.RUNTIME] if users else []
+    if users is None or not any(default_changes(users.layout, changes)):
+        return
+    layout = survey.layouts[SERVERS]
+    if servers and managed:
+        before, after = servers.surveys[SERVERS].runtime or {}, loaded_servers(servers)
+    else:
+        before = after = survey.reader.read(layout, Layer.RUNTIME)
+        families = tuple(_families_at_runtime(survey))
+    yield from stray_users(
+        users.layout,
+        changes,
+        with_families(serving(layout, before), families),
+        with_families(serving(layout, after), families),
+        needs,
+    )
+
+
+def _families_afterwards(survey: InstanceSurvey) -> list[Family]:
+    """Return the families that the rows define; those of an unmanaged module were not read."""
+    rows = {
+        name: survey.done[name].target.values() for name in FAMILY_TABLES if name in survey.done
+    }
+    return families_in(survey.layouts, rows, rds_discovery=False)
+
+
+def _families_at_runtime(survey: InstanceSurvey) -> list[Family]:
+    if not survey.facts.monitor_enabled:
+        return []
+    rows = {
+        name: survey.reader.read(survey.layouts[name], Layer.RUNTIME).values()
+        for name in FAMILY_TABLES
+        if name in survey.layouts
+    }
+    return families_in(survey.layouts, rows, rds_discovery=False)
+
+
+def _lockouts(survey: InstanceSurvey) -> Iterable[Danger]:
+    found = survey.done.get("admin_variables")
+    return lockouts(found, _access(survey.client.login)) if found else ()
+
+
+def _access(login: Login) -> Access:
+    return Access(login.user, login.password, login.host, login.port, login.socket)
+
+
+def _monitor(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
+    found = survey.done.get(_VARIABLES)
+    emptied = emptied_credentials(found) if found else []
+    if not emptied or not survey.facts.monitor_enabled:
+        return ()
+    is_managed = any(name in survey.done for name in FAMILY_TABLES)
+    families = plan.families if is_managed else _families_at_runtime(survey)
+    return blind_monitor(emptied, families)
+
+
+def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:
+    """Yield a catch-all that blocks, where rules change, or what decides what they match."""
+    deciding = [
+        change
+        for name in (_RULES, _VARIABLES)
+        if name in survey.done
+        for change in survey.done[name].changes[Layer.RUNTIME]
+        if name == _RULES or change.key[0] in _MATCHING
+    ]
+    if not deciding or _RULES not in survey.layouts:
+        return
+    layout = survey.layouts[_RULES]
+    layouts = {name: survey.layouts[name] for name in (_RULES, _VARIABLES)}
+    if _RULES in survey.done and not _answers(layout, survey.done[_RULES].target):
+        return
+    sides = sides_of_plan(plan, survey, layouts)
+    if _answers(layout, sides.after.tables[_RULES].rows):
+        text = new_answer_for_all(Subject(sides.before), Subject(sides.after))
+        if text:
+            yield Danger(BLOCKS_EVERYTHING, text)
+
+
+def _answers(layout: Layout, rows: Rows) -> bool:
+    """Return whether a rule answers queries itself: then it is worth compiling all of them."""
+    positions = [layout.index[name] for name in ANSWERS]
+    return any(row[position] is not None for row in rows.values() for position in positions)
+
+
+def add_shard_moves(
+    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, *, is_allowed: bool
+) -> None:
+    """Add tables and schemas that change shard; looked for where something at RUNTIME may do that.
+
+    Changes: plan.
+    """
+    leaving = (
+        (found.layout, change.current)
+        for found in map(survey.done.get, (shard_moves.RULES, shard_moves.FAST_ROUTING))
+        if found is not None
+        for change in found.changes.get(Layer.RUNTIME, ())
+        if change.current is not None
+    )
+    changes = any(
+        found.changes.get(Layer.RUNTIME)
+        for name in SIDE_TABLES
+        if (found := survey.done.get(name)) is not None
+    )
+    if not (changes and shard_moves.concerns_shards(survey.tables, leaving)):
+        return
+    plan.shard_moves = shard_moves.shard_moves(sides_of_plan(plan, survey), survey.tables)
+    names, action = plan.hostgroup_names, limits.action(shard_moves.CODE)
+    said = is_allowed or action is GuardAction.WARN
+    plan.warnings.extend(shard_moves.warnings(plan.shard_moves, names, allowed=said))
+    if action is GuardAction.REFUSE and not is_allowed:
+        plan.refusals.extend(shard_moves.refusals(plan.shard_moves, names))
+
+
+def sides_of_plan(
+    plan: Plan, survey: InstanceSurvey, layouts: dict[str, Layout] | None = None
+) -> Sides:
+    """Return what routes queries now and afterwards, from what the survey has read already.
+
+    Other people's edits in MEMORY are part of it where they go along. `layouts`: only these tables.
+    """
+    loaded = {
+        name: rows
+        for module in plan.modules
+        if module.included and module.images
+        for name, rows in module.images[-1].items()
+    }
+
+    def runtime(layout: Layout) -> Rows:
+        found = survey.done.get(layout.name)
+        if found is None:
+            return survey.reader.read(layout, Layer.RUNTIME)
+        return held_at_runtime(found)
+
+    return sides_of(
+        layouts or survey.layouts,
+        survey.tables,
+        runtime,
+        version=survey.client.version,
+        hostgroup_names=plan.hostgroup_names,
+        loaded=loaded,
+    )

@@ -1,0 +1,214 @@
+"""Guards at an instance: a refusal changes nothing, and what is no transition goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli import Project
+from tests.journeys.layers import Dump, dump
+from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.servers import Instance
+
+WRITER = "  - {hostgroup_id: writer, hostname: db1, max_connections: 500}\n"
+ALSO_READER = "  - {hostgroup_id: reader, hostname: db1, weight: 1}\n"
+READERS = """\
+  - {hostgroup_id: reader, hostname: db2, weight: 100}
+  - {hostgroup_id: reader, hostname: db3, weight: 100}
+"""
+DB3 = "  - {hostgroup_id: reader, hostname: db3, weight: 100}\n"
+APP = "password: {env: APP_PASSWORD}, default_hostgroup: writer}"
+BATCH = "password: {env: OTHER_PASSWORD}, default_hostgroup: reader}"
+REPORTS = "  - {hostgroup_id: 30, hostname: db4}\n"
+ARCHIVE = "  - {hostgroup_id: 40, hostname: db5}\n"
+MONITORED = """\
+mysql_replication_hostgroups:
+  - {writer_hostgroup: writer, reader_hostgroup: reader}
+"""
+# Nothing answers the monitor here: it must not come to its own conclusions.
+MONITOR = """\
+variables:
+  mysql-monitor_enabled: true
+  mysql-monitor_ping_interval: 600000
+  mysql-monitor_read_only_interval: 600000
+"""
+BEFORE = (
+    FILES.replace("variables:\n", MONITOR)
+    .replace(ALSO_READER, REPORTS + ARCHIVE)
+    .replace(BATCH, BATCH.replace("reader", "30"))
+    + "  - {rule_id: 30, match_digest: 'FROM archive', destination_hostgroup: 40}\n"
+    + MONITORED
+)
+
+Edit = Callable[[str], str]
+
+
+def replaced(*pairs: tuple[str, str]) -> Edit:
+    def edit(text: str) -> str:
+        for old, new in pairs:
+            assert old in text
+            text = text.replace(old, new)
+        return text
+
+    return edit
+
+
+def variable(line: str) -> Edit:
+    return replaced(("variables:\n", f"variables:\n  {line}\n"))
+
+
+def rule(text: str) -> Edit:
+    return replaced(("mysql_query_rules:\n", f"mysql_query_rules:\n  - {text}\n"))
+
+
+def without_rules(text: str) -> str:
+    start = text.index("mysql_query_rules:")
+    return text[:start] + "mysql_query_rules: []\n" + MONITORED
+
+
+REFUSED: dict[str, tuple[str, Edit]] = {
+    "all rules deleted": ("table_emptied", without_rules),
+    "all rules switched off": (
+        "table_emptied",
+        replaced(("- {rule_id:", "- {active: false, rule_id:")),
+    ),
+    "all users switched off": (
+        "table_emptied",
+        replaced(("- {username:", "- {active: false, username:")),
+    ),
+    "the last writer": ("last_writer", replaced((WRITER, ""))),
+    "a default hostgroup emptied": (
+        "default_hostgroup",
+        replaced((REPORTS, REPORTS.replace("}", ", status: OFFLINE_SOFT}"))),
+    ),
+    "a hostgroup of rules emptied": ("empty_hostgroup", replaced((ARCHIVE, ""))),
+    "a default hostgroup without servers": (
+        "default_hostgroup",
+        replaced((APP, APP.replace("writer", "99"))),
+    ),
+    "the monitor's password": ("monitor_credentials", variable('mysql-monitor_password: ""')),
+    "a rule that answers everything": (
+        "blocks_everything",
+        rule("{rule_id: 1, error_msg: closed}"),
+    ),
+    "an OK for everything": (
+        "blocks_everything",
+        rule("{rule_id: 1, match_digest: '.', OK_msg: ''}"),
+    ),
+}
+LOCKED_OUT = {
+    "the login in use": variable('admin-admin_credentials: "other:other"'),
+    "its password": variable('admin-admin_credentials: "admin:other"'),
+    "the address in use": variable('admin-mysql_ifaces: "127.0.0.1:1"'),
+}
+ALLOWED: dict[str, Edit] = {
+    "a server of several": replaced((DB3, "")),
+    "a writer replaced": replaced((WRITER, WRITER.replace("db1", "db9"))),
+    "another default hostgroup": replaced((APP, APP.replace("writer", "reader"))),
+    "one rule switched off": replaced(("reader, apply: true}", "reader, active: false}")),
+    "one user switched off": replaced((APP, f"active: false, {APP}")),
+    "another login": variable('admin-admin_credentials: "admin:admin;radmin:radmin;other:x"'),
+    "another monitor": variable('mysql-monitor_password: "other"'),
+    "a rule that blocks a table": rule("{rule_id: 1, match_digest: 'FROM old', error_msg: closed}"),
+    "a rule that blocks a user": rule("{rule_id: 1, username: batch, error_msg: closed}"),
+}
+
+
+@pytest.fixture
+def guarded(project: Project) -> Project:
+    project.write(BEFORE)
+    applied()
+    return project
+
+
+@pytest.mark.parametrize(("guard", "edit"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_guard_refuses_once_and_then_it_is_a_state(
+    guarded: Project, instance: Instance, guard: str, edit: Edit
+) -> None:
+    guarded.write(edit(BEFORE))
+    before = held(instance)
+    said(apply(), 3, f"(guards.{guard})   allow with --force")
+    assert held(instance) == before
+    assert [refusal["code"] for refusal in refusals()] == [guard]
+
+    forced = applied("--force")
+    assert "(--force)" in forced.out
+    later = edit(BEFORE).replace("weight: 100", "weight: 99").replace("multiplex: false", "")
+    if guard != "table_emptied":
+        later = rule("{rule_id: 7, match_digest: '^CALL', destination_hostgroup: writer}")(later)
+    guarded.write(later)
+    assert refusals() == []
+
+
+def held(instance: Instance) -> Dump:
+    """What the layers hold, but for the servers that the monitor could not reach meanwhile."""
+    return {
+        place: [tuple("ONLINE" if cell == "SHUNNED" else cell for cell in row) for row in rows]
+        for place, rows in dump(instance).items()
+    }
+
+
+def refusals() -> list[dict[str, str]]:
+    (found,) = plan("--format", "json").json["instances"]
+    listed: list[dict[str, str]] = found["refusals"]
+    return listed
+
+
+@pytest.mark.parametrize("edit", LOCKED_OUT.values(), ids=LOCKED_OUT.keys())
+def test_proxyctl_does_not_lock_itself_out(
+    project: Project, instance: Instance, edit: Edit
+) -> None:
+    listens = f"127.0.0.1:{instance.port}"
+    (now,) = instance.query(
+        "SELECT variable_value FROM runtime_global_variables"
+        " WHERE variable_name='admin-mysql_ifaces'"
+    )[0]
+    if now != listens and "ifaces" in edit(FILES):
+        pytest.skip("the sandbox listens on another port than its variable says")
+    project.write(edit(FILES))
+    before = held(instance)
+    said(apply(), 3, "in use, would", "(guards.admin_access)   allow with --force")
+    assert held(instance) == before
+
+
+def test_nothing_makes_the_admin_interface_read_only(project: Project, instance: Instance) -> None:
+    project.write(variable("admin-read_only: true")(FILES) + 'guards: {admin_access: "off"}\n')
+    before = held(instance)
+    said(apply("--force"), 3, "PROXYSQL READONLY by hand")
+    assert held(instance) == before
+
+
+@pytest.mark.parametrize("edit", ALLOWED.values(), ids=ALLOWED.keys())
+def test_a_guard_lets_ordinary_changes_pass(guarded: Project, edit: Edit) -> None:
+    guarded.write(edit(BEFORE))
+    assert refusals() == []
+    applied()
+
+
+def test_all_guards_are_shown_at_once(guarded: Project, instance: Instance) -> None:
+    text = BEFORE
+    for edit in (
+        REFUSED["the last writer"][1],
+        REFUSED["all users switched off"][1],
+        REFUSED["a rule that answers everything"][1],
+        REFUSED["the monitor's password"][1],
+        LOCKED_OUT["the login in use"],
+    ):
+        text = edit(text)
+    guarded.write(text)
+    assert sorted(refusal["code"] for refusal in refusals()) == [
+        *("admin_access", "blocks_everything", "last_writer", "monitor_credentials"),
+        "table_emptied",
+    ]
+    before = held(instance)
+    said(apply(), 3, *(f"guards.{refusal['code']}" for refusal in refusals()))
+    assert held(instance) == before
+
+
+def test_digests_switched_off_make_a_narrow_block_one_of_everything(guarded: Project) -> None:
+    blocking = rule("{rule_id: 1, match_digest: 'FROM old', error_msg: closed}")(BEFORE)
+    guarded.write(blocking)
+    applied()
+    guarded.write(variable("mysql-query_digests: false")(blocking))
+    said(apply(), 3, "rule 1 matches every query and answers it with error_msg")

@@ -1,0 +1,69 @@
+"""Rows with numbers that ProxySQL does not survive to show: proxyctl does not ask for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.journeys.story import FILES, applied, plan, said
+from tests.servers import Instance
+
+RULES = "LOAD MYSQL QUERY RULES TO RUNTIME"
+SERVERS = "LOAD MYSQL SERVERS TO RUNTIME"
+
+
+@pytest.mark.parametrize(
+    ("insert", "load", "named", "correct"),
+    [
+        (
+            "INSERT INTO mysql_servers (hostgroup_id, hostname, max_connections)"
+            " VALUES (77, 'db7', 3000000000)",
+            SERVERS,
+            "mysql_servers 77:db7:3306",
+            "UPDATE mysql_servers SET max_connections=1000 WHERE hostgroup_id=77",
+        ),
+        (
+            "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 's', 0, 3000000000, '')",
+            RULES,
+            "mysql_query_rules_fast_routing app:s:0",
+            "DELETE FROM mysql_query_rules_fast_routing",
+        ),
+    ],
+)
+def test_runtime_is_not_asked_for_what_ends_proxysql(
+    project: Project, instance: Instance, insert: str, load: str, named: str, correct: str
+) -> None:
+    project.write(FILES + "mysql_query_rules_fast_routing: []\n")
+    applied()
+    instance.run(insert)
+    instance.run(load)
+    try:
+        said(plan(), 1, f"{named} has a number that ProxySQL takes for a negative one", load)
+        said(proxyctl("export"), 1, named)
+    finally:
+        instance.run(correct)
+        instance.run(load)
+    assert plan().code in (0, 2)
+
+
+def test_a_hostgroup_row_that_no_load_survives_is_named_before_one_is_sent(
+    project: Project, instance: Instance
+) -> None:
+    project.write(FILES)
+    instance.run(
+        "INSERT INTO mysql_galera_hostgroups (writer_hostgroup, backup_writer_hostgroup,"
+        " reader_hostgroup, offline_hostgroup, max_writers) VALUES (0, 1, 2, 3, 3000000000)"
+    )
+    said(proxyctl("apply", "--auto-approve"), 1, "mysql_galera_hostgroups 0 has a number")
+    instance.run("DELETE FROM mysql_galera_hostgroups")
+    applied()
+
+
+def test_a_cluster_member_of_such_a_weight_needs_a_restart(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    sandbox_project.write(FILES)
+    sandbox_instance.run(
+        "INSERT INTO proxysql_servers (hostname, port, weight) VALUES ('px2', 6032, 3000000000)"
+    )
+    said(plan(), 1, "proxysql_servers px2:6032", "restart ProxySQL")
