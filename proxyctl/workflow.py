@@ -155,7 +155,7 @@ def _files_surveyed(
     layouts = instance.layouts
     likely = [name for name in LARGE if name in files.sections and name in layouts]
     with reader.reading_ahead(all_layers([layouts[name] for name in likely])):
-        desired = files.project(client.version).desired
+        desired = files.project(client.version, additions=instance.additions).desired
         return _surveyed(client, desired, options, reader, instance)
 
 
