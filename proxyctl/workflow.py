@@ -15,6 +15,7 @@ from proxyctl import fitting, guards, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Value
+from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -114,6 +115,7 @@ def _surveyed(
         *_new_users_without_password(survey),
         *_unknown_variables(survey, client),
         *_logins_that_are_users(survey),
+        *_read_only_from_now_on(survey),
     ]
     if mistakes:
         raise ConfigError(mistakes)
@@ -257,6 +259,21 @@ def _logins_that_are_users(survey: InstanceSurvey) -> Iterator[Mistake]:
         )
 
 
+def _read_only_from_now_on(survey: InstanceSurvey) -> Iterator[Mistake]:
+    """Yield the variable that would take the pen from our hand in the middle of an apply."""
+    found = survey.done.get("admin_variables")
+    if found is None or found.desired is None:
+        return
+    for change in found.changes[Layer.RUNTIME]:
+        if change.desired is not None and change.desired == (READ_ONLY_SWITCH, "true"):
+            yield fitting.mistake_at(
+                found.desired.where.get(change.key),
+                f"variables.{READ_ONLY_SWITCH}",
+                "once it is loaded ProxySQL takes no SAVE and no restore: an apply could not end",
+                "remove it, and run PROXYSQL READONLY on the instance afterwards",
+            )
+
+
 def _own_login(survey: InstanceSurvey) -> Iterator[str]:
     """Warn where the files take away the login that is in use."""
     admin, user = survey.tables.get("admin_variables"), survey.client.login.user
@@ -362,6 +379,10 @@ def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
         plan.left_alone.extend(remarks.left_alone(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
     plan.warnings.extend(_own_login(survey))
+    if survey.facts.is_read_only and not plan.is_in_sync:
+        plan.warnings.append(
+            "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
+        )
     plan.warnings.extend(remarks.fought_over(plan.families))
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:

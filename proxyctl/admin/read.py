@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.catalog import TABLES, Additions, Column, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.sql import literal, select_json, select_rows, table_name
@@ -334,13 +335,14 @@ def _loads(text: bytes) -> list[list[Value]]:
 
 @dataclass(frozen=True)
 class RuntimeFacts:
-    """The variables at RUNTIME that decide how a plan has to read the rest."""
+    """The variables at RUNTIME that decide how a plan has to read the rest, and who may act."""
 
     monitor_enabled: bool
     rds_discovery: bool
     regex_engine: int
     admin_names: frozenset[str]
     is_cluster_member: bool
+    is_read_only: bool
 
 
 _FACTS = (
@@ -349,6 +351,7 @@ _FACTS = (
     "mysql-query_processor_regex",
     "admin-admin_credentials",
     "admin-stats_credentials",
+    READ_ONLY_SWITCH,
 )
 
 
@@ -371,6 +374,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
             entry.split(":", 1)[0] for text in lists if text for entry in text.split(";") if entry
         ),
         is_cluster_member=peers != [("0",)],
+        is_read_only=values.get(READ_ONLY_SWITCH) == "true",
     )
 
 

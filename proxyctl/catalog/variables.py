@@ -31,6 +31,9 @@ RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize"}
 READ_ONLY = frozenset({"admin-version"})
 """Never compared and never written."""
 
+READ_ONLY_SWITCH = "admin-read_only"
+"""While it is true at RUNTIME, the admin interface refuses every SQL that writes."""
+
 
 NEVER_EMPTY = frozenset(
     {
