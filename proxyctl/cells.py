@@ -27,6 +27,8 @@ _PASTED = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgrou
 
 def as_read(table: Table, column: Column, value: Value) -> Value:
     """Return what ProxySQL works with where the cell holds `value`."""
+    if not column.is_listed:
+        return value
     if column.is_numeric and table.name not in _PASTED:
         return _as_number(table, column, value)
     if table.role is Role.RULES:

@@ -67,7 +67,7 @@ def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, .
 def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
     """Return whether two values of a column of this table mean the same to ProxySQL."""
     column = layout.columns[position]
-    if column.secret and isinstance(one, str) and isinstance(other, str):
+    if column.secret and column.is_listed and isinstance(one, str) and isinstance(other, str):
         return same_password(layout.name, one, other)
     return same(column, as_read(layout.table, column, one), as_read(layout.table, column, other))
 
@@ -78,7 +78,7 @@ def same(column: Column, one: Value, other: Value) -> bool:
         return True
     if one is None or other is None:
         return False
-    if column.is_numeric:
+    if column.is_numeric and column.is_listed:
         return number(one) == number(other)
     if not isinstance(one, str) or not isinstance(other, str):
         return str(one) == str(other)

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from proxyctl.catalog import Layout, Value, Version
+from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Value, Version
 from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
+from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import (
     READ_ONLY,
     RESTART_ONLY,
@@ -52,11 +53,13 @@ class Exported:
     differ from the defaults; `commented` are variables to be written as comments, with a reason.
     `left_out`: rows of `tables`, by table and key, that our files do not say. `refused`: variables
     that they do not say, with the reason. `places`: where a row (by table and key) or a variable
-    (by "variables" and name) stands in the file that was imported.
+    (by "variables" and name) stands in the file that was imported. `additions`: what the instance
+    has beyond its version.
     """
 
     version: Version
     layouts: dict[str, Layout] = field(default_factory=dict)
+    additions: Additions = NO_ADDITIONS
     tables: dict[str, list[DesiredRow]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     commented: dict[str, str] = field(default_factory=dict)
@@ -241,6 +244,8 @@ def export_variables(
         known = VARIABLES.get(name)
         default = known.default_in(exported.version) if known else None
         if name in READ_ONLY or value_cell == "(null)":
+            continue
+        if is_out_of_reach(name, value, exported.version):
             continue
         if name in RESTART_ONLY | _ADDRESSES and not keeps_defaults:
             exported.commented[name] = value

@@ -13,7 +13,7 @@ from proxyctl.state import KEEP, DesiredRow, DesiredTable, Where
 def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
     """Return the desired table in the instance's layout.
 
-    A column of a newer ProxySQL that the catalogue does not know is left as it is.
+    A column that the files were compiled without is left as it is.
     """
     if table.layout.names == layout.names:
         return table if table.layout is layout else replace(table, layout=layout)

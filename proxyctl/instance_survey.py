@@ -11,11 +11,12 @@ from proxyctl.admin.read import (
     DESTINATIONS,
     RuntimeFacts,
     TableReader,
+    read_additions,
     read_facts,
     read_layouts,
     used_hostgroups,
 )
-from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
+from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row
@@ -37,17 +38,22 @@ holds them in halves, and folding those is done while ProxySQL is busy with the 
 class InstanceLook:
     """What is asked first of an instance: the tables it has, and what decides how to read them.
 
-    `leftovers`: admin modules that an apply of ours staged before it died.
+    `additions`: what files may use besides the catalogue. `leftovers`: admin modules that an apply
+    of ours staged before it died.
     """
 
     layouts: dict[str, Layout]
+    additions: Additions
     facts: RuntimeFacts
     leftovers: frozenset[str]
 
 
 def look_at(client: AdminClient) -> InstanceLook:
     """Return the first look at an instance."""
-    return InstanceLook(read_layouts(client), read_facts(client), read_leftovers(client))
+    layouts = read_layouts(client)
+    return InstanceLook(
+        layouts, read_additions(client, layouts), read_facts(client), read_leftovers(client)
+    )
 
 
 @dataclass

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from proxyctl import fitting
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import TableReader, read_layouts
+from proxyctl.admin.read import TableReader, read_additions, read_layouts
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ConfigError
 from proxyctl.plan import ShardMove
@@ -30,7 +30,9 @@ def routing_change(client: AdminClient, files: ParsedFiles) -> RoutingChange:
     Raises: ConfigError, InstanceError.
     """
     layouts = read_layouts(client)
-    desired = files.project(client.version, takes_dead_rules=True).desired
+    additions = read_additions(client, layouts)
+    project = files.project(client.version, takes_dead_rules=True, additions=additions)
+    desired = project.desired
     mistakes = list(fitting.misfits(desired.tables, layouts, client.version))
     if mistakes:
         raise ConfigError(mistakes)

@@ -163,7 +163,7 @@ def _rules(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
     numbers = [
         position
         for position, column in enumerate(layout.columns)
-        if column.is_numeric and not column.notnull
+        if column.is_numeric and not column.notnull and column.is_listed
     ]
     for key, row in rows.items():
         if row[active] != 1 or not valid_client_addr(row[address]):

@@ -13,7 +13,7 @@ from typing import cast
 
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
-from proxyctl.catalog.variable_rules import CHARSET, COLLATION
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, Node, ServersVerdict, compare_servers, place_of
@@ -281,9 +281,15 @@ def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) ->
     if layout.table.prefix is not None:
         # A variable that only DISK has is one this ProxySQL does not know: LOAD removed it from
         # MEMORY, and no SAVE ever removes it from DISK.
-        return [difference for difference in found if difference.key[0] not in NOT_PUBLISHED]
+        return [one for one in found if one.key[0] not in NOT_PUBLISHED and _counts(layout, one)]
     found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     return found
+
+
+def _counts(layout: Layout, difference: Difference) -> bool:
+    """Return whether the variable means one thing here and another one there."""
+    texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
+    return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
 
 
 def _against_runtime(

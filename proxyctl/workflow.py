@@ -15,6 +15,7 @@ from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -34,7 +35,7 @@ from proxyctl.instance_survey import (
 from proxyctl.leftovers import with_status_again
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
-from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer
+from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer, Source
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _surveyed(
         hostgroup_names=desired.hostgroup_names,
         warnings=list(desired.warnings),
         saves=options.saves,
-        source=desired.source,
+        source=source,
     )
     plan.families = survey_families(survey)
     plan.families_before = survey.surroundings.memory_families
@@ -115,12 +116,13 @@ def _surveyed(
         *(_new_users_without_password(survey) if desired.source is not SNAPSHOT else ()),
         *_unknown_variables(survey, client),
         *_logins_that_are_users(survey),
+        *_read_only_from_now_on(survey),
     ]
     if mistakes:
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
     complete_images(plan.modules, survey.surroundings, used.at_some_time)
-    _add_pending(plan, survey, options)
+    _add_pending(plan, survey, options, desired.source)
     add_dangers(plan, survey, desired.guards, used, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     _add_remarks(plan, survey)
@@ -157,7 +159,7 @@ def _files_surveyed(
     layouts = instance.layouts
     likely = [name for name in LARGE if name in files.sections and name in layouts]
     with reader.reading_ahead(all_layers([layouts[name] for name in likely])):
-        desired = files.project(client.version).desired
+        desired = files.project(client.version, additions=instance.additions).desired
         return _surveyed(client, desired, options, reader, instance)
 
 
@@ -262,7 +264,22 @@ def _logins_that_are_users(survey: InstanceSurvey) -> Iterator[Mistake]:
         )
 
 
-def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> None:
+def _read_only_from_now_on(survey: InstanceSurvey) -> Iterator[Mistake]:
+    """Yield the variable that would take the pen from our hand in the middle of an apply."""
+    found = survey.done.get("admin_variables")
+    if found is None or found.desired is None:
+        return
+    for change in found.changes[Layer.RUNTIME]:
+        if change.desired is not None and change.desired == (READ_ONLY_SWITCH, "true"):
+            yield fitting.mistake_at(
+                found.desired.where.get(change.key),
+                f"variables.{READ_ONLY_SWITCH}",
+                "once it is loaded ProxySQL takes no SAVE and no restore: an apply could not end",
+                "remove it, and run PROXYSQL READONLY on the instance afterwards",
+            )
+
+
+def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source) -> None:
     """Add the refusals for pending edits, or the edits that go along. Changes: plan."""
     for module in plan.modules:
         edits = pending.pending_edits(module, saves=options.saves)
@@ -273,7 +290,7 @@ def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> No
                 edits,
                 discard=options.discard_pending,
                 include=options.include_pending,
-                source=desired.source,
+                source=source,
             )
         )
         if options.include_pending:
@@ -284,6 +301,10 @@ def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
     for found in survey.done.values():
         plan.left_alone.extend(remarks.left_alone(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
+    if survey.facts.is_read_only and not plan.is_in_sync:
+        plan.warnings.append(
+            "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
+        )
     plan.warnings.extend(remarks.fought_over(plan.families))
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:

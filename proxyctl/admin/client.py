@@ -205,6 +205,13 @@ class AdminClient:
 
         code, text = _code_and_text(error)
         is_answer = isinstance(error, err.MySQLError) and code not in (0, *_LOST)
+        if is_answer and "readonly database" in text:
+            return StatementError(
+                f"{self.address}: the admin interface is read-only (admin-read_only)",
+                code=code,
+                statement=masked,
+                hint="PROXYSQL READWRITE allows changes again",
+            )
         if is_answer:
             return StatementError(
                 f"{self.address}: {_mask_answer(text)}\n  in: {_short(masked)}",
@@ -255,8 +262,6 @@ def _code_and_text(error: Exception) -> tuple[int, str]:
 
 
 def _hint(text: str) -> str | None:
-    if "readonly database" in text:
-        return "the admin interface is read-only: PROXYSQL READWRITE allows changes again"
     if "database is locked" in text:
         return "another session holds an SQLite lock; try again"
     return None

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import RuntimeFacts, TableReader, read_facts, read_layouts
+from proxyctl.admin.read import (
+    RuntimeFacts,
+    TableReader,
+    read_additions,
+    read_facts,
+    read_layouts,
+)
 from proxyctl.catalog import TABLES, Layout
 from proxyctl.compare import fold_users
 from proxyctl.errors import counted
@@ -32,7 +38,7 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     reader = TableReader(client)
     facts = read_facts(client)
     families = families_placed(facts, reader, layouts)
-    exported = Exported(client.version, layouts)
+    exported = Exported(client.version, layouts, read_additions(client, layouts))
     for name in TABLES:
         if name in layouts:
             _export_table(exported, reader, layouts[name], families, layer=layer, secrets=secrets)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
-from proxyctl.catalog import TABLES, Column, Layout, Table, Value, layout_of
+from proxyctl.catalog import TABLES, Additions, Column, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.sql import literal, select_json, select_rows, table_name
@@ -28,8 +29,8 @@ CHUNK_ROWS = 500
 def read_layouts(client: AdminClient) -> dict[str, Layout]:
     """Return the configuration tables that the instance has, with the columns it really has.
 
-    Shape: by catalogue name. A column that the catalogue does not know (of a newer ProxySQL) is
-    kept, described as the instance describes it.
+    Shape: by catalogue name. A column that the catalogue does not list (of a newer ProxySQL) is
+    there as the instance describes it, as long as RUNTIME shows it too.
     """
     rows = client.query(
         'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
@@ -42,26 +43,52 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
     for table in TABLES.values():
         found = columns.get(table.sql_name)
         if found and table.exists_in(client.version):
-            layouts[table.name] = _layout(table, found, client)
+            shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", found)}
+            described = [row for row in found if row[0] in shown]
+            layouts[table.name] = _layout(table, described, client.version)
     return layouts
 
 
-def _layout(table: Table, found: Iterable[tuple[str | None, ...]], client: AdminClient) -> Layout:
-    known = layout_of(table, client.version)
+def read_additions(client: AdminClient, layouts: Mapping[str, Layout]) -> Additions:
+    """Return what the instance has beyond the catalogue; `layouts` are those of `read_layouts`."""
+    names = client.query("SELECT variable_name FROM global_variables")
+    return Additions.of(layouts, (str(name) for (name,) in names), client.version)
+
+
+def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Version) -> Layout:
+    known = layout_of(table, version)
+    of_others = {column.name: column for column in table.columns}
     columns = tuple(
-        known.column(str(name)) if name in known.index else _unknown(row)
+        known.column(name) if name in known.index else of_others.get(name) or _unlisted(row)
         for row in found
-        for name in row[:1]
+        for name in (str(row[0]),)
     )
-    return known if columns == known.columns else Layout(table, columns)
+    return known if columns == known.columns else Layout(table, columns, version)
 
 
-def _unknown(row: tuple[str | None, ...]) -> Column:
+def _unlisted(row: tuple[str | None, ...]) -> Column:
     name, sql_type, notnull, default = row
-    value: int | str | None = None
-    if default is not None and default.upper() != "NULL":
-        value = default[1:-1].replace("''", "'") if default[:1] in "'\"" else int(default)
-    return Column(str(name), sql_type or "VARCHAR", notnull=notnull == "1", default=value)
+    return Column(
+        str(name),
+        sql_type or "VARCHAR",
+        notnull=notnull == "1",
+        default=_default(default),
+        kept=True,
+        is_listed=False,
+        secret=str(name).lower().endswith(("password", "secret", "token")),
+    )
+
+
+def _default(text: str | None) -> int | str | None:
+    """Return the default that SQLite gives as SQL; None also for an expression."""
+    if text is None or text.upper() == "NULL":
+        return None
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace(text[0] * 2, text[0])
+    try:
+        return int(text)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -318,13 +345,14 @@ def _loads(text: bytes) -> list[list[Value]]:
 
 @dataclass(frozen=True)
 class RuntimeFacts:
-    """The variables at RUNTIME that decide how a plan has to read the rest."""
+    """The variables at RUNTIME that decide how a plan has to read the rest, and who may act."""
 
     monitor_enabled: bool
     rds_discovery: bool
     regex_engine: int
     admin_names: frozenset[str]
     is_cluster_member: bool
+    is_read_only: bool
 
 
 _FACTS = (
@@ -333,6 +361,7 @@ _FACTS = (
     "mysql-query_processor_regex",
     "admin-admin_credentials",
     "admin-stats_credentials",
+    READ_ONLY_SWITCH,
 )
 
 
@@ -356,6 +385,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
             entry.split(":", 1)[0] for text in lists if text for entry in text.split(";") if entry
         ),
         is_cluster_member=peers != [("0",)],
+        is_read_only=values.get(READ_ONLY_SWITCH) == "true",
     )
 
 

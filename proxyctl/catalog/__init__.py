@@ -6,6 +6,7 @@ in the order in which an apply LOADs them.
 
 from __future__ import annotations
 
+from proxyctl.catalog.additions import NO_ADDITIONS, Additions
 from proxyctl.catalog.model import (
     MAX_INT,
     REFERENCE,
@@ -72,9 +73,11 @@ ADMIN_MODULES: dict[str, AdminModule] = {
 __all__ = [
     "ADMIN_MODULES",
     "MAX_INT",
+    "NO_ADDITIONS",
     "REFERENCE",
     "TABLES",
     "VARIABLE_TABLES",
+    "Additions",
     "AdminModule",
     "Column",
     "Kind",

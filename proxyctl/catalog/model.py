@@ -87,6 +87,9 @@ class Column:
 
     A row in a file that does not name the column means `absent`, or `default` where that is None.
     With `kept` it means nothing: the column is left alone in a row that is there already.
+
+    `is_listed` False: no version of the catalogue has it, an instance does. What its values mean is
+    not known, so they are taken and compared as they are.
     """
 
     name: str
@@ -100,13 +103,14 @@ class Column:
     secret: bool = False
     absent: int | str | None = None
     kept: bool = False
+    is_listed: bool = True
 
     @cached_property
     def kind(self) -> Kind:
         """The kind, read off the type and the check, so that it cannot disagree with them."""
         if self.check and "JSON_VALID" in self.check:
             return Kind.JSON
-        if not self.sql_type.startswith("INT"):
+        if not self.is_numeric:
             return Kind.TEXT
         is_flag = self.check is not None and re.search(r"IN ?\(0, ?1\)", self.check)
         return Kind.BOOL if is_flag else Kind.INT
@@ -114,7 +118,7 @@ class Column:
     @property
     def is_numeric(self) -> bool:
         """Whether SQLite gives the column integer affinity."""
-        return self.sql_type.startswith("INT")
+        return "INT" in self.sql_type.upper()
 
     @property
     def is_mandatory(self) -> bool:
@@ -197,6 +201,7 @@ class Layout:
 
     table: Table
     columns: tuple[Column, ...]
+    version: Version = REFERENCE
 
     @property
     def name(self) -> str:
@@ -239,7 +244,7 @@ class Layout:
 def layout_of(table: Table, version: Version) -> Layout:
     """Return the table as `version` has it."""
     columns = (c for c in table.columns if _exists(c.since, c.until, version))
-    return Layout(table, tuple(columns))
+    return Layout(table, tuple(columns), version)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation
-from proxyctl.catalog.model import MAX_INT
+from proxyctl.catalog.model import MAX_INT, REFERENCE, Version
 from proxyctl.catalog.variables import (
     CHOICES,
     NEVER_EMPTY,
@@ -65,10 +65,22 @@ def _signed(number: int) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
-def bounds(variable: Variable) -> tuple[int, int]:
+def bounds(variable: Variable, version: Version = REFERENCE) -> tuple[int, int]:
     """Return the smallest and the largest number that a file may give an integer variable."""
-    high = MAX_INT if variable.maximum is None else variable.maximum
-    return variable.minimum or 0, high
+    high = variable.maximum_in(version)
+    return variable.minimum or 0, MAX_INT if high is None else high
+
+
+def is_out_of_reach(name: str, text: str, version: Version) -> bool:
+    """Return whether a number is one that only later versions take.
+
+    MEMORY and DISK may hold it all the same, and it means nothing there: 2.5.5 begins with 569867
+    for the capabilities on DISK, refuses more than 65535, and works with 569899. Source: run.
+    """
+    known = VARIABLES.get(name)
+    if known is None or known.maximum_in(version) == known.maximum:
+        return False
+    return atoi(text) > bounds(known, version)[1]
 
 
 _LOGIN_CAPABILITY = 0x8000

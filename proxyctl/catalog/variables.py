@@ -31,6 +31,9 @@ RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize"}
 READ_ONLY = frozenset({"admin-version"})
 """Never compared and never written."""
 
+READ_ONLY_SWITCH = "admin-read_only"
+"""While it is true at RUNTIME, the admin interface refuses every SQL that writes."""
+
 
 NEVER_EMPTY = frozenset(
     {
@@ -74,11 +77,13 @@ _DEFAULTS_BEFORE_2_6: Mapping[str, str] = {
     "mysql-have_ssl": "false",
     "mysql-monitor_history": "600000",
     "mysql-query_digests_groups_grouping_limit": "0",
+    "mysql-server_capabilities": "569899",
     "mysql-server_version": "5.5.30",
     "mysql-set_parser_algorithm": "1",
     "mysql-tcp_keepalive_time": "0",
     "mysql-use_tcp_keepalive": "false",
 }
+_MAXIMA_BEFORE_2_6: Mapping[str, int] = {"mysql-server_capabilities": 65535}
 _DEFAULTS_ELSEWHERE: Mapping[str, str] = {
     "admin-hash_passwords": "true",
     "admin-pgsql_ifaces": "0.0.0.0:6132",
@@ -110,6 +115,12 @@ class Variable:
         if version < parse_version("2.6.0") and self.name in _DEFAULTS_BEFORE_2_6:
             return _DEFAULTS_BEFORE_2_6[self.name]
         return _DEFAULTS_ELSEWHERE.get(self.name) if self.default is None else self.default
+
+    def maximum_in(self, version: Version) -> int | None:
+        """Return the largest number that this version takes; None where the catalogue has no limit."""
+        if version < parse_version("2.6.0") and self.name in _MAXIMA_BEFORE_2_6:
+            return _MAXIMA_BEFORE_2_6[self.name]
+        return self.maximum
 
     def exists_in(self, version: Version) -> bool:
         """Return whether this ProxySQL version has the variable."""

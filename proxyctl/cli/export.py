@@ -43,7 +43,7 @@ def export(
         format.value,
         secrets.value,
         header=header,
-        check=lambda text: mistakes_in(text, exported.version),
+        check=lambda text: mistakes_in(text, exported.version, exported.additions),
     )
     emit(exported, text, secrets, out)
     return ExitCode.DONE

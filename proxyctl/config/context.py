@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from proxyctl.catalog import TABLES, Layout, Version, layout_of
+from proxyctl.catalog import NO_ADDITIONS, TABLES, Additions, Layout, Version
 from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.references import References, UnresolvedError
@@ -23,7 +23,8 @@ class Context:
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
     number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
-    `needs_secrets` False: a secret that is not at hand is UNKNOWN_SECRET.
+    `needs_secrets` False: a secret that is not at hand is UNKNOWN_SECRET. `additions`: what the
+    instance that the files are for has beyond its version.
     """
 
     version: Version
@@ -33,11 +34,12 @@ class Context:
     warnings: list[str] = field(default_factory=list)
     hostgroups: dict[str, int] = field(default_factory=dict)
     broken_hostgroups: set[str] = field(default_factory=set)
+    additions: Additions = NO_ADDITIONS
     layouts: dict[str, Layout] = field(init=False)
 
     def __post_init__(self) -> None:
         self.layouts = {
-            name: layout_of(table, self.version)
+            name: self.additions.layout_of(table, self.version)
             for name, table in TABLES.items()
             if table.exists_in(self.version)
         }

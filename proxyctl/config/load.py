@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
 from proxyctl.collector import collector_paused
 from proxyctl.compare import fold_users
 from proxyctl.config import drops
@@ -81,7 +81,7 @@ class ParsedFiles:
         with collector_paused():
             documents = read_documents(sources, self._mistakes)
             self._parts = split(documents, self._mistakes)
-        self._projects: dict[tuple[Version, bool, bool], Project] = {}
+        self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
 
     @property
     def sections(self) -> frozenset[str]:
@@ -117,20 +117,23 @@ class ParsedFiles:
         *,
         takes_dead_rules: bool = False,
         needs_secrets: bool = True,
+        additions: Additions = NO_ADDITIONS,
     ) -> Project:
         """Return what the files say, in the layouts of `version`; compiled once.
 
         `takes_dead_rules`: a rule that ProxySQL takes, but that cannot do what it says, is no
         mistake: a pattern that does not compile, a client_addr or a digest that it cannot read.
         `needs_secrets` False: nor is a secret that is not at hand, as where a pull request is
-        looked at.
+        looked at. `additions`: what the instance has that the files may use besides.
 
         Raises: ConfigError with all mistakes.
         """
-        asked = (version, takes_dead_rules, needs_secrets)
+        asked = (version, takes_dead_rules, needs_secrets, additions)
         if asked in self._projects:
             return self._projects[asked]
-        context = Context(version, self._fence, needs_secrets, self._mistakes.copy())
+        context = Context(
+            version, self._fence, needs_secrets, self._mistakes.copy(), additions=additions
+        )
         with collector_paused():
             compiler = _Compiler(self._parts, context, takes_dead_rules=takes_dead_rules)
             project = compiler.project()
@@ -155,9 +158,9 @@ def load_project(
     )
 
 
-def mistakes_in(text: str, version: Version) -> list[Mistake]:
+def mistakes_in(text: str, version: Version, additions: Additions = NO_ADDITIONS) -> list[Mistake]:
     """Return what is wrong with a file of this text, for a ProxySQL of this version."""
-    context = Context(version)
+    context = Context(version, additions=additions)
     with collector_paused():
         document = read_yaml(text, "", context.mistakes)
         parts = split([] if document is None else [document], context.mistakes)

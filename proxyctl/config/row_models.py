@@ -57,6 +57,8 @@ def limits(column: Column) -> tuple[int, int]:
         numbers = [choice for choice in column.choices if isinstance(choice, int)]
         return min(numbers), max(numbers)
     low, high = column.bounds
+    if not column.is_listed:
+        return -(2**63), 2**63 - 1
     if low is None:
         low = -MAX_INT if column.name in _SIGNED else 0
     return low, (MAX_INT if high is None else high)

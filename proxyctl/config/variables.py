@@ -152,7 +152,8 @@ class _Compiler:
             self._add("it cannot be set", "remove it", of_key=True)
             return None
         variable = VARIABLES.get(self._name)
-        if variable is None or not variable.exists_in(self._version):
+        is_present = self._name in self._context.additions.variables
+        if not is_present and (variable is None or not variable.exists_in(self._version)):
             if not self._is_plausible(variable):
                 return None
             variable = None
@@ -215,7 +216,7 @@ class _Compiler:
         return None
 
     def _integer(self, value: object, variable: Variable) -> str | None:
-        low, high = bounds(variable)
+        low, high = bounds(variable, self._version)
         words = f"an integer from {low} to {high}"
         if not isinstance(value, int) or isinstance(value, bool):
             hint = None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value, layout_of
+from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value
 from proxyctl.cells import MAX_LATENCY_MS, MODIFIERS, as_read
 from proxyctl.errors import Mistake
 from proxyctl.export import Exported
@@ -94,25 +94,23 @@ class _Reader:
     """Reads the rows of one table as ProxySQL does.
 
     `_numbers`: with the largest number that ProxySQL takes as it is. `_texts`: with the form that
-    the files take. `_unknown`: columns of a ProxySQL newer than the catalogue, which a file cannot
-    name.
+    the files take. `_unlisted`: columns that only the instance knows.
     """
 
     def __init__(self, exported: Exported, layout: Layout, found: Announcements) -> None:
         self._exported, self._layout, self._found = exported, layout, found
         self._left_out = exported.left_out.setdefault(layout.name, {})
-        known = layout_of(layout.table, exported.version)
         is_rules = layout.name.endswith("_query_rules")
         forms = (("digest", _DIGEST), ("re_modifiers", _MODIFIERS)) if is_rules else ()
         columns = list(enumerate(layout.columns))
         self._numbers = [
             (position, MAX_LATENCY_MS if column.name == "max_latency_ms" else MAX_INT)
             for position, column in columns
-            if column.is_numeric and position not in layout.key_index
+            if column.is_numeric and column.is_listed and position not in layout.key_index
         ]
         self._texts = [(layout.index[name], form) for name, form in forms]
+        self._unlisted = [position for position, column in columns if not column.is_listed]
         self._jsons = [position for position, column in columns if column.kind is Kind.JSON]
-        self._unknown = [position for position, column in columns if column.name not in known.index]
 
     def row(self, row: DesiredRow) -> DesiredRow:
         """Return a row as it is written. Changes: what was given to the constructor."""
@@ -128,12 +126,10 @@ class _Reader:
                 self._exported.leave_out(
                     self._layout.name, {key_of(self._layout, row): reason}, runs=True
                 )
-        for position in self._unknown:
+        for position in self._unlisted:
             column = self._layout.columns[position]
-            if row[position] != column.default:
-                text = f"{column.name}: proxyctl does not know this column; plans leave it alone"
-                self._found.add(self._layout.name, key_of(self._layout, row), text)
-            changes[position] = KEEP
+            if row[position] not in (KEEP, column.default):
+                self._found.add(self._layout.name, key_of(self._layout, row), _only_there(column))
         if not changes:
             return row
         return tuple(changes.get(position, cell) for position, cell in enumerate(row))
@@ -165,6 +161,13 @@ class _Reader:
         text = f"{column.name} {_shown(cell)} is written as {_shown(read)}"
         text += ", which is what ProxySQL makes of it"
         self._found.add(self._layout.name, key_of(self._layout, row), text)
+
+
+def _only_there(column: Column) -> str:
+    return (
+        f"{column.name}: proxyctl does not know this column; plan and apply take it at an instance"
+        " that has it, validate refuses it"
+    )
 
 
 def _shown(value: Value) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from proxyctl.catalog import Version
+from proxyctl.catalog import NO_ADDITIONS, Additions, Version
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.sandbox import chatter, commands, show, statistics, tables
 from proxyctl.sandbox.database import Database
@@ -25,8 +25,8 @@ from proxyctl.sandbox.runtime import as_tuples
 from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.tables import CHECKSUM_COLUMNS, VARIABLE_COLUMNS
 from proxyctl.sandbox.transfer import Transfer
+from proxyctl.sandbox.variables import first_on_disk, starting_values
 from proxyctl.sandbox.variables import rows as variable_rows
-from proxyctl.sandbox.variables import starting_values
 
 _CLEARS_DIGESTS = re.compile(r"TRUNCATE (TABLE )?(STATS\.)?STATS_MYSQL_QUERY_DIGEST(_RESET)?")
 
@@ -43,13 +43,14 @@ class Engine:
         product: str,
         overrides: Mapping[str, str],
         *,
+        additions: Additions = NO_ADDITIONS,
         path: Path | None = None,
         disk: bytes = b"",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.product = product
         self._lock = threading.RLock()
-        self._layouts = tables.layouts(version)
+        self._layouts = tables.layouts(version, additions)
         self._modules = tables.modules(version)
         self._clock = clock
         self._started = clock()
@@ -68,6 +69,7 @@ class Engine:
         try:
             self._create_tables(version, disk)
             running = starting_values(version, product)
+            running.update(dict.fromkeys(additions.variables, ""))
             self._transfer = Transfer(
                 self._database, version, self._layouts, self._modules, running, clock
             )
@@ -79,7 +81,7 @@ class Engine:
     def _create_tables(self, version: Version, disk: bytes) -> None:
         if disk:
             self._database.restore("disk", disk)
-        tables.create_all(self._database, version)
+        tables.create_all(self._database, version, self._layouts)
         tables.create_for_readers(self._stats_database, version)
         self._stats = {
             Role.ADMIN: statistics.Statistics(self._database, "stats", version),
@@ -103,7 +105,10 @@ class Engine:
             self._database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
         self._transfer.start()
         self._database.insert(
-            "disk.global_variables", VARIABLE_COLUMNS, variable_rows(running), verb="OR IGNORE"
+            "disk.global_variables",
+            VARIABLE_COLUMNS,
+            variable_rows(first_on_disk(self._transfer.version, running)),
+            verb="OR IGNORE",
         )
         self._logins.load_credentials(running)
         self._load_proxy_users()

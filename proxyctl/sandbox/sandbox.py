@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from proxyctl.catalog import known_version
+from proxyctl.catalog import NO_ADDITIONS, Additions, known_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Role, Session
@@ -33,7 +33,8 @@ class Sandbox:
     """An embedded ProxySQL admin interface, served over the MySQL protocol from a thread.
 
     `users` and `stats_users` are the logins at start, `variables` other global variables that
-    differ from the defaults of `version`. DISK is kept in the file `path`, or in memory.
+    differ from the defaults of `version`. `additions` are what it has beyond that version, as a
+    ProxySQL of tomorrow has. DISK is kept in the file `path`, or in memory.
     Raises: ProxyctlError for a version that the catalogue does not know, and for a file that cannot
     be used.
     """
@@ -45,6 +46,7 @@ class Sandbox:
         *,
         stats_users: Mapping[str, str] | None = None,
         variables: Mapping[str, str] | None = None,
+        additions: Additions = NO_ADDITIONS,
         path: Path | None = None,
     ) -> None:
         parsed = known_version(version)
@@ -57,7 +59,7 @@ class Sandbox:
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
         self._make_engine: Callable[[bytes], Engine] = lambda disk: Engine(
-            parsed, product, overrides, path=path, disk=disk
+            parsed, product, overrides, additions=additions, path=path, disk=disk
         )
         self._engine = self._first_engine(path)
         self._thread: threading.Thread | None = None

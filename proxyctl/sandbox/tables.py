@@ -5,9 +5,18 @@ The configuration tables come from the catalogue, all others from `plain_tables`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import uuid4
 
-from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Version, layout_of, parse_version
+from proxyctl.catalog import (
+    ADMIN_MODULES,
+    NO_ADDITIONS,
+    TABLES,
+    Additions,
+    Layout,
+    Version,
+    parse_version,
+)
 from proxyctl.sandbox.commands import COREDUMP
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.ddl import layout_text
@@ -29,10 +38,10 @@ _UNREAD = frozenset({("main", "mysql_collations")})
 """Tables that are listed and described, but whose rows the sandbox does not have."""
 
 
-def layouts(version: Version) -> dict[str, Layout]:
+def layouts(version: Version, additions: Additions = NO_ADDITIONS) -> dict[str, Layout]:
     """Return the configuration tables of a version by name; global_variables is not among them."""
     return {
-        table.name: layout_of(table, version)
+        table.name: additions.layout_of(table, version)
         for table in TABLES.values()
         if table.exists_in(version) and table.prefix is None
     }
@@ -52,9 +61,9 @@ def modules(version: Version) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def create_all(database: Database, version: Version) -> None:
+def create_all(database: Database, version: Version, layouts: Mapping[str, Layout]) -> None:
     """Create every table of an administrator's schemas but the statistics."""
-    for name, layout in layouts(version).items():
+    for name, layout in layouts.items():
         for schema, twin in (("main", name), ("main", f"runtime_{name}"), ("disk", name)):
             database.create(schema, twin, layout_text(layout, f"{schema}.{twin}"))
     for table in OTHER_TABLES:

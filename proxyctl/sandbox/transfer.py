@@ -64,7 +64,7 @@ class Transfer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._database = database
-        self._version = version
+        self.version = version
         self._layouts = layouts
         self._modules = modules
         self._clock = clock
@@ -197,7 +197,7 @@ class Transfer:
                 "DELETE FROM main.global_variables WHERE variable_name=?", (name,)
             )
             return
-        value = variables.accepted(known, text, self.running)
+        value = variables.accepted(known, text, self.running, self.version)
         if value is None:
             self.running[known] = variables.put_back(known, text, self.running)
             self.write_variable(name, self.running[known])
@@ -250,7 +250,7 @@ class Transfer:
     def _touch(self, module: str) -> None:
         """Give the module a new version and epoch, as every LOAD does, changed or not."""
         for name, since in _CHECKSUMS.get(module, ()):
-            if self._version < parse_version(since):
+            if self.version < parse_version(since):
                 continue
             old = self.checksums.get(name)
             self.checksums[name] = Checksum(

@@ -24,6 +24,7 @@ from proxyctl.catalog.variable_rules import (
     KEYLOG,
     NO_VALUE,
     atoi,
+    is_out_of_reach,
     taken,
 )
 from proxyctl.catalog.variables import VARIABLES
@@ -52,6 +53,16 @@ def starting_values(version: Version, product: str) -> dict[str, str]:
     return values
 
 
+def first_on_disk(version: Version, running: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables as the first start writes them to DISK.
+
+    That is before they are loaded, and what a version does not take is written all the same.
+    """
+    default = VARIABLES[CAPABILITIES].default or ""
+    is_refused = is_out_of_reach(CAPABILITIES, default, version)
+    return {**running, CAPABILITIES: default} if is_refused else dict(running)
+
+
 def known_name(name: str, running: Mapping[str, str]) -> str | None:
     """Return the variable that a row of global_variables sets: names match in any case."""
     if name in running:
@@ -68,11 +79,13 @@ def rows(running: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield name, shown
 
 
-def accepted(name: str, text: str, running: Mapping[str, str]) -> str | None:
+def accepted(name: str, text: str, running: Mapping[str, str], version: Version) -> str | None:
     """Return what RUNTIME holds after the LOAD of a value, or None when it refuses the value.
 
     A value that is ignored but stays in MEMORY counts as accepted: RUNTIME keeps the old one.
     """
+    if is_out_of_reach(name, text, version):
+        return None
     if name in _FIXED:
         return running[name] if text == running[name] else None
     if name == "mysql-threads":

@@ -66,10 +66,19 @@ def test_read_only_admin_interface(project: Project, instance: Instance) -> None
     )
     instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
     before = dump(instance)
-    assert plan().code == 2
-    said(apply(), 1, "PROXYSQL READWRITE")
+    shown = plan()
+    assert shown.code == 2
+    assert "read-only (admin-read_only): an apply needs PROXYSQL READWRITE" in shown.text
+    said(apply(), 1, "the admin interface is read-only (admin-read_only)", "PROXYSQL READWRITE")
     assert dump(instance) == before
     instance.execute("PROXYSQL READWRITE")
+
+
+def test_read_only_cannot_be_switched_on_by_an_apply(project: Project, instance: Instance) -> None:
+    project.write(FILES.replace("variables:", "variables:\n  admin-read_only: true"))
+    before = dump(instance)
+    said(apply(), 1, "proxyctl.yaml:3:", "ProxySQL takes no SAVE and no restore")
+    assert dump(instance) == before
 
 
 @pytest.mark.parametrize("version", ["MariaDB-10.2.31", "x", "10.11.6-MariaDB"])

@@ -1,8 +1,10 @@
 """Rows that come from elsewhere as a file that is accepted."""
 
+import re
+
 import pytest
 
-from proxyctl.catalog import REFERENCE, Column, Layout
+from proxyctl.catalog import REFERENCE, TABLES, Additions, Column
 from proxyctl.config.load import mistakes_in
 from proxyctl.export import Exported
 from proxyctl.formats.exported import exported_text
@@ -15,7 +17,10 @@ RULES, USERS = "mysql_query_rules", "mysql_users"
 
 def written(exported: Exported) -> str:
     return exported_text(
-        exported, "yaml", "clear", check=lambda text: mistakes_in(text, exported.version)
+        exported,
+        "yaml",
+        "clear",
+        check=lambda text: mistakes_in(text, exported.version, exported.additions),
     )
 
 
@@ -105,17 +110,19 @@ def test_each_row_of_an_imported_file_is_said_at_its_place():
     ]
 
 
-def test_a_column_that_only_the_instance_knows_is_not_written():
-    of = layout(RULES)
-    newer = Layout(of.table, (*of.columns, Column("colour", "VARCHAR", default="red")))
-    exported = Exported(REFERENCE, {RULES: newer})
+def test_a_column_that_only_the_instance_knows_is_written():
+    colour = Column("colour", "VARCHAR", default="red", kept=True, is_listed=False)
+    additions = Additions(frozenset({(RULES, colour)}))
+    newer = additions.layout_of(TABLES[RULES], REFERENCE)
+    exported = Exported(REFERENCE, {RULES: newer}, additions)
     exported.tables[RULES] = [
         (*row(RULES, rule_id=1), "red"),
         (*row(RULES, rule_id=2), "blue"),
     ]
-    assert "colour" not in written(exported)
+    assert re.findall("colour: .*(?=})", written(exported)) == ["colour: blue"]
     assert exported.warnings == [
-        "mysql_query_rules 2: colour: proxyctl does not know this column; plans leave it alone"
+        "mysql_query_rules 2: colour: proxyctl does not know this column; plan and apply take it at"
+        " an instance that has it, validate refuses it"
     ]
 
 

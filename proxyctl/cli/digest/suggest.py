@@ -126,6 +126,7 @@ def _read(
     files: FileOptions, connection: ConnectionOptions, digests: str | None, *, is_approved: bool
 ) -> _Read:
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
+    from proxyctl.admin.read import read_additions, read_layouts
     from proxyctl.cli.connection import connected, opened
     from proxyctl.cli.subject import is_about_instance
     from proxyctl.config.configuration import configuration_of
@@ -150,7 +151,12 @@ def _read(
         with connected(files, connection) as client:
             return _read_instance(client, table, is_approved=is_approved)
     with opened(files, connection) as (client, parsed):
-        desired = parsed.project(client.version, takes_dead_rules=True, needs_secrets=False).desired
+        desired = parsed.project(
+            client.version,
+            takes_dead_rules=True,
+            needs_secrets=False,
+            additions=read_additions(client, read_layouts(client)),
+        ).desired
         read = _read_instance(client, table, is_approved=is_approved)
     named = replace(read.configuration, hostgroup_names=desired.hostgroup_names)
     # The files are only compiled again where no variable of the instance is needed for it.

@@ -1,0 +1,142 @@
+"""The main journey on every version: each that changed a table on the sandbox, others for real.
+
+`PROXYCTL_TEST_PROXYSQL_OTHERS` names further ProxySQL binaries, separated by colons.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import parse_version
+from proxyctl.sandbox import Sandbox
+from tests.cli import Project, proxyctl
+from tests.journeys.story import applied, plan, said
+from tests.servers import Instance, ProxySQL
+from tests.versions.whole import changing_versions, tables_of, whole_files
+
+OTHERS = [name for name in os.environ.get("PROXYCTL_TEST_PROXYSQL_OTHERS", "").split(":") if name]
+NO_OTHERS = "no other ProxySQL: name binaries in PROXYCTL_TEST_PROXYSQL_OTHERS, colons between"
+
+
+class Server:
+    """A ProxySQL of some version, which can be restarted."""
+
+    def __init__(self, running: Sandbox | ProxySQL, instance: Instance) -> None:
+        self.running = running
+        self.instance = instance
+        [(text,)] = instance.query("SELECT version()")
+        self.version = parse_version(str(text))
+
+    def restart(self) -> None:
+        """Let it forget everything but DISK."""
+        self.instance.close()
+        self.running.restart()
+
+
+@pytest.fixture(
+    params=[
+        *(f"sandbox {version}" for version in changing_versions()),
+        *(pytest.param(name, marks=pytest.mark.real) for name in OTHERS or [NO_OTHERS]),
+    ],
+    ids=lambda name: Path(name).name,
+)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    if request.param == NO_OTHERS:
+        pytest.skip(NO_OTHERS)
+    kind, _, version = request.param.partition(" ")
+    if kind == "sandbox":
+        with Sandbox(version, variables={"mysql-monitor_enabled": "false"}) as sandbox:
+            handle = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
+            yield Server(sandbox, handle)
+            handle.close()
+        return
+    with ProxySQL(request.param, tmp_path / "proxysql") as real:
+        yield Server(real, real.instance)
+
+
+@pytest.fixture
+def project(offline: Project, server: Server) -> Project:
+    offline.connect(server.instance)
+    offline.write(whole_files(server.version))
+    return offline
+
+
+def counts(server: Server, schema: str) -> dict[str, int]:
+    """Return how many rows each table has in a layer."""
+    found = {}
+    for table in tables_of(server.version):
+        [(count,)] = server.instance.query(f"SELECT count(*) FROM {schema}{table.name}")
+        found[table.name] = int(str(count))
+    return found
+
+
+def test_every_table_is_applied_saved_and_stays(project: Project, server: Server) -> None:
+    assert proxyctl("validate", "--proxysql-version", str(server.version)).code == 0
+    assert plan().code == 2
+    applied()
+    assert plan().code == 0
+    memory, disk = counts(server, "main."), counts(server, "disk.")
+    assert memory == disk
+    assert [name for name, count in memory.items() if not count] == ["proxysql_servers"]
+    server.restart()
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
+def test_an_export_plans_to_nothing(project: Project, server: Server, layer: str) -> None:
+    applied()
+    exported = proxyctl("export", "--layer", layer)
+    assert exported.code == 0
+    # There is no hash of a PostgreSQL password that is safe to write instead.
+    assert exported.err.startswith("warning: pgsql_users app: ") == (server.version >= (3, 0, 0))
+    assert exported.err.count("warning") <= 1
+    project.write(exported.out)
+    assert plan().code == 0
+
+
+def test_a_change_by_hand_is_drift_and_goes_away(project: Project, server: Server) -> None:
+    applied()
+    server.instance.execute("UPDATE mysql_servers SET weight=5 WHERE hostname='db2'")
+    server.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    server.instance.execute("UPDATE mysql_users SET max_connections=1 WHERE username='app'")
+    server.instance.execute("SAVE MYSQL USERS TO DISK")
+    drift = proxyctl("drift")
+    assert drift.code == 2
+    assert "weight" in drift.out
+    assert "max_connections" in drift.out
+    applied("--discard-pending")
+    assert plan().code == 0
+
+
+def test_a_table_is_emptied_and_rolled_on(project: Project, server: Server) -> None:
+    applied()
+    rules = "mysql_query_rules:\n"
+    text = whole_files(server.version)
+    project.write(text[: text.index(rules)] + "mysql_query_rules: []\n")
+    refused = proxyctl("apply", "--auto-approve")
+    said(refused, 3, "mysql_query_rules")
+    applied("--force")
+    assert counts(server, "disk.")["mysql_query_rules"] == 0
+    assert plan().code == 0
+
+
+def test_a_column_of_a_later_version_is_a_mistake_that_names_it(
+    project: Project, server: Server
+) -> None:
+    text = whole_files(server.version)
+    if server.version < (2, 5, 0):
+        project.write(text.replace("reader: {id: 20}", "reader: {id: 20, multiplex: false}"))
+        said(plan(), 1, f"ProxySQL {server.version} has no table mysql_hostgroup_attributes")
+    elif server.version < (2, 6, 0):
+        project.write(text + "mysql_servers_ssl_params: []\n")
+        said(plan(), 1, "mysql_servers_ssl_params; it came with 2.6.0")
+    elif server.version < (3, 0, 0):
+        project.write(text + "pgsql_servers: []\n")
+        said(plan(), 1, "pgsql_servers; it came with 3.0.0")
+    else:
+        project.write(text.replace("weight: 100", "wait: 100"))
+        said(plan(), 1, "mysql_servers[1].wait: no such key")
