@@ -18,7 +18,7 @@ from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout, Value
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
-from proxyctl.errors import ConfigError, Mistake, UsageError
+from proxyctl.errors import ConfigError, Mistake, UsageError, counted
 from proxyctl.images import complete_images
 from proxyctl.instance_survey import (
     LARGE,
@@ -122,7 +122,20 @@ def _surveyed(
     _add_refusals(plan, survey, desired, options, used.after)
     _add_shard_moves(plan, survey, desired, options)
     _add_remarks(plan, survey)
+    _tell_decisions(client, plan)
     return plan, survey
+
+
+def _tell_decisions(client: AdminClient, plan: Plan) -> None:
+    """Tell --debug what was decided for each admin module, and what stands in the way."""
+    if not client.is_traced:
+        return
+    for module in plan.modules:
+        steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
+        does = ", ".join(steps) or "no LOAD, no SAVE"
+        client.tell(f"decided: {module.name}: {counted(len(module.changes), 'change')}; {does}")
+    for refusal in plan.refusals:
+        client.tell(f"decided: refused: {refusal.code}; allowed by {refusal.allow or 'nothing'}")
 
 
 def plan_files(

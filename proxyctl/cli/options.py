@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 _FILES = "Files"
 _CONNECTION = "Connection"
 
+DebugOption = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Say on stderr what is decided and sent, without secrets: for a ticket.",
+        rich_help_panel="Every command",
+    ),
+]
+_DEBUG = "debug"
+"""Every command takes it, and none asks for it: `command` adds it."""
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -178,14 +189,8 @@ class ConnectionOptions:
             "--tls-required", help="Refuse to talk without TLS.", rich_help_panel=_CONNECTION
         ),
     ] = False
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug",
-            help="Show each statement (literals masked) on stderr.",
-            rich_help_panel=_CONNECTION,
-        ),
-    ] = False
+    debug: Callable[[str], None] | None = field(default=None, metadata={"is_option": False})
+    """Who is told what --debug shows; None without it."""
     typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
     """Names of the options that stand on the command line itself, not in the environment."""
 
@@ -225,15 +230,27 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Calla
             if isinstance(hint, type) and dataclasses.is_dataclass(hint)
         }
 
-        @functools.wraps(function)
-        def spread(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+        def called(
+            context: typer.Context, given: dict[str, Any], tell: Callable[[str], None] | None
+        ) -> int:
             arguments: dict[str, Any] = {}
             for parameter, kind in groups.items():
                 fields = {field.name: given.pop(field.name) for field in _options(kind)}
                 if kind is ConnectionOptions:
-                    fields["typed"] = _typed(context, fields)
+                    fields |= {"typed": _typed(context, fields), "debug": tell}
                 arguments[parameter] = kind(**fields)
             return function(**given, **arguments)
+
+        @functools.wraps(function)
+        def spread(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+            if not (given.pop(_DEBUG) or context.find_root().params.get(_DEBUG)):
+                return called(context, given, None)
+            from proxyctl.cli.debug import debugged
+
+            with debugged(context) as tell:
+                code = called(context, given, tell)
+                tell(f"exit code {int(code)}")
+            return code
 
         spread.__signature__ = _spread_signature(function, hints, groups)  # type: ignore[attr-defined]
         app.command(name)(spread)
@@ -274,4 +291,6 @@ def _spread_signature(
             )
             for field in _options(groups[name])
         )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters.append(inspect.Parameter(_DEBUG, keyword, default=False, annotation=DebugOption))
     return inspect.Signature(parameters)
