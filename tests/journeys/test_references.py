@@ -79,7 +79,8 @@ def test_a_reference_is_not_shown_where_only_some_layers_differ(
     applied()
     monkeypatch.setenv("APP_PASSWORD", NEW)
     new = NEW.replace("'", "''")
-    instance.execute(f"SET mysql-init_connect='{new}'")
+    variable = "variable_name='mysql-init_connect'"
+    instance.execute(f"UPDATE global_variables SET variable_value='{new}' WHERE {variable}")
     for column, table in (("arg1", "scheduler"), ("init_connect", "mysql_hostgroup_attributes")):
         instance.execute(f"UPDATE {table} SET {column}='{new}'")
     if layer == "runtime":
