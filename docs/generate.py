@@ -33,7 +33,9 @@ from proxyctl.starters import starter_names
 FOLDER = Path(__file__).parent / "reference"
 OLDEST = "2.0.1"
 
+_EVERY = "Every command"
 _SHARED = ("Files", "Connection")
+"""Groups of options that stand in a section of their own. _EVERY has one as well."""
 
 
 def pages() -> dict[str, str]:
@@ -93,7 +95,7 @@ def _commands() -> Iterator[str]:
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 groups.setdefault(parameter.rich_help_panel, []).append(parameter)
-        shared |= {group: groups[group] for group in _SHARED if group in groups}
+        shared |= {group: groups[group] for group in (*_SHARED, _EVERY) if group in groups}
         usage = [_shape(argument) for argument in arguments]
         yield f"## {name}"
         yield ""
@@ -101,7 +103,9 @@ def _commands() -> Iterator[str]:
         yield ""
         yield f"`proxyctl {' '.join([name, *usage, '[OPTIONS]'])}`"
         yield ""
-        own = [p for group, found in groups.items() if group not in _SHARED for p in found]
+        own = [
+            p for group, found in groups.items() if group not in (*_SHARED, _EVERY) for p in found
+        ]
         yield from _parameters([*arguments, *own])
         also = [f"[{group.lower()}](#{_anchor(group)})" for group in _SHARED if group in groups]
         if also:
@@ -111,6 +115,9 @@ def _commands() -> Iterator[str]:
         yield f"## Options for {group.lower()}"
         yield ""
         yield from _parameters(shared[group])
+    yield "## Options for every command"
+    yield ""
+    yield from _parameters(shared[_EVERY])
     yield "## Environment"
     yield ""
     bound = {p.envvar: p.opts[0] for group in _SHARED for p in shared[group] if p.envvar}

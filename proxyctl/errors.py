@@ -24,6 +24,20 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def bug_text(error: BaseException) -> str:
+    """Return what is said of an exception that nobody expected: its kind, and where it came from.
+
+    Not its own words: those of a KeyError or of a driver repeat values, and one may be a password.
+    """
+    place, traceback = "", error.__traceback__
+    while traceback is not None:
+        _, is_ours, path = traceback.tb_frame.f_code.co_filename.rpartition("/proxyctl/")
+        if is_ours:
+            place = f" at {path}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return f"{type(error).__name__}{place}"
+
+
 class ExitCode(IntEnum):
     """What the process returns. 0 to 3: nothing was changed, unless an apply finished."""
 
@@ -73,8 +87,10 @@ class Mistake:
 
     def text(self) -> str:
         """Return `file:line:col: key: what is wrong`, and the hint on a line of its own."""
-        place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
-        key = f"{self.key}: " if self.key else ""
+        # A name may hold a line break: what follows would stand there like a message of ours.
+        path, named = (text.replace("\n", "\\n") for text in (self.path, self.key))
+        place = f"{path}:{self.line}:{self.column}: " if self.line else f"{path}: "
+        key = f"{named}: " if named else ""
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{place}{key}{self.message}{hint}"
 

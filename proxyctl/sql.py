@@ -281,8 +281,8 @@ def _where(layout: Layout) -> str:
 
 
 def mask_literals(sql: str) -> str:
-    """Return the statement with every text literal masked, for errors about any statement."""
-    return re.sub(r"'(?:[^']|'')*'", literal(MASK), sql)
+    """Return the statement with every text literal masked, also one that was cut before its end."""
+    return re.sub(r"'(?:[^']|'')*(?:'|\Z)", literal(MASK), sql)
 
 
 def transition(

@@ -19,7 +19,7 @@ from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
-from proxyctl.errors import ConfigError, Mistake, UsageError
+from proxyctl.errors import ConfigError, Mistake, UsageError, counted
 from proxyctl.images import complete_images
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
 from proxyctl.instance_survey import (
@@ -106,7 +106,7 @@ def _surveyed(
         hostgroup_names=desired.hostgroup_names,
         warnings=list(desired.warnings),
         saves=options.saves,
-        source=source,
+        source=desired.source,
     )
     plan.families = survey_families(survey)
     plan.families_before = survey.surroundings.memory_families
@@ -126,7 +126,20 @@ def _surveyed(
     add_dangers(plan, survey, desired.guards, used, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     _add_remarks(plan, survey)
+    _tell_decisions(client, plan)
     return plan, survey
+
+
+def _tell_decisions(client: AdminClient, plan: Plan) -> None:
+    """Tell --debug what was decided for each admin module, and what stands in the way."""
+    if not client.is_traced:
+        return
+    for module in plan.modules:
+        steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
+        does = ", ".join(steps) or "no LOAD, no SAVE"
+        client.tell(f"decided: {module.name}: {counted(len(module.changes), 'change')}; {does}")
+    for refusal in plan.refusals:
+        client.tell(f"decided: refused: {refusal.code}; allowed by {refusal.allow or 'nothing'}")
 
 
 def plan_files(

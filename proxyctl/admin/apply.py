@@ -29,6 +29,7 @@ from proxyctl.errors import (
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
+    bug_text,
 )
 from proxyctl.families import Family
 from proxyctl.placement import placed_rows
@@ -434,4 +435,4 @@ def _message(error: BaseException) -> str:
         return "interrupted"
     if isinstance(error, ProxyctlError):
         return error.message
-    return f"internal error, a bug in proxyctl: {type(error).__name__}: {error}"
+    return f"internal error, a bug in proxyctl: {bug_text(error)}"

@@ -10,13 +10,21 @@ from __future__ import annotations
 
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from proxyctl.admin.transport import (
+    is_local,
+    protection,
+    tls_context,
+    why_no_key,
+    why_not_answered,
+)
 from proxyctl.catalog import Version, parse_version
-from proxyctl.errors import ConnectionLostError, InstanceError, StatementError
+from proxyctl.errors import ConnectionLostError, InstanceError, StatementError, counted
 from proxyctl.sql import Statement, mask_literals
 
 if TYPE_CHECKING:
@@ -25,6 +33,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10
 READ_TIMEOUT_S = 60.0
 """Somebody's read of a large digest table holds the whole admin interface for seconds."""
+
+_TRACED = 2000
+"""How much of a statement is traced. Units: characters."""
 
 _LOST = (2006, 2013, 2014, 2055)
 _PORTS = "the admin port is 6032 by default; 6033 is for applications"
@@ -86,7 +97,9 @@ class AdminClient:
         Raises: InstanceError with a way out for every reason that is known.
         """
         self.close()
+        self.tell(f"connect to {self.address} as {self.login.user}")
         self._connection = _open(self.login)
+        self.tell(protection(getattr(self._connection, "_sock", None), self.login))
         try:
             self._look_who_answers()
         except BaseException:
@@ -101,6 +114,7 @@ class AdminClient:
             answer = error.message.partition("\n")[0]
             raise InstanceError(f"{answer}; no admin interface says that", hint=_PORTS) from error
         self.version_text = str(rows[0][0]) if rows else ""
+        self.tell(f"it says that it is version {self.version_text}")
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
         schema = self.query("SELECT DATABASE()")
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
@@ -145,14 +159,32 @@ class AdminClient:
     ) -> tuple[list[tuple[bytes | None, ...]], int]:
         if self._connection is None:
             raise ConnectionLostError(f"{self.address}: the connection is closed")
-        if self._trace:
-            self._trace(masked())
+        self._tell_statement(masked)
+        began = time.monotonic()
         with self._translating(masked), self._connection.cursor() as cursor:
             # Encoded here: not every PyMySQL lets surrogate escapes through. It takes bytes as they
             # are, which its types do not say.
             count = cursor.execute(sql.encode("utf-8", "surrogateescape"))
             rows = list(cursor.fetchall()) if cursor.description else []
+            done = "read" if cursor.description else "changed"
+        took_ms = (time.monotonic() - began) * 1000
+        self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether anybody listens to `tell`."""
+        return self._trace is not None
+
+    def tell(self, text: str) -> None:
+        """Tell --debug what is worth knowing in a ticket. It must hold no secret."""
+        if self._trace:
+            self._trace(text)
+
+    def _tell_statement(self, masked: Callable[[], str]) -> None:
+        """Tell which statement is sent. What may be shown of it is made only if somebody looks."""
+        if self._trace:
+            self._trace(_short(masked(), _TRACED))
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
@@ -167,8 +199,7 @@ class AdminClient:
         connection: Any = self._connection
         if connection is None:
             raise ConnectionLostError(f"{self.address}: the connection is closed")
-        if self._trace:
-            self._trace(mask_literals(sql))
+        self._tell_statement(lambda: mask_literals(sql))
         cursor: Any = connection.cursor(SSCursor)
         is_done = False
 
@@ -251,7 +282,8 @@ def _short(sql: str, limit: int = 300) -> str:
 
 def _mask_answer(text: str) -> str:
     """Mask the quoted parts of an SQLite message, which may repeat a literal of the statement."""
-    return mask_literals(text) if "near" not in text else text.split("near")[0] + "near ***"
+    before, near, _ = text.partition("near")
+    return mask_literals(before) + (f"{near} ***" if near else "")
 
 
 def _code_and_text(error: Exception) -> tuple[int, str]:
@@ -275,15 +307,21 @@ def _open(login: Login) -> Connection[Any]:
     import pymysql
     from pymysql import err
     from pymysql.connections import Connection
+    from pymysql.constants import CLIENT, CR
 
-    class AnyVersionConnection(Connection):
-        """A connection that survives a server version which does not begin with a number.
+    def _check(reason: str | None) -> None:
+        if reason:
+            raise err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
+
+    class AdminConnection(Connection):
+        """A connection that gives no password away, and survives any announced version.
 
         The admin port announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in
         the handshake, and the instance could not be managed at all.
         """
 
         server_version: str
+        server_capabilities: int
         _read_timeout: float
 
         def connect(self, sock: socket.socket | None = None) -> None:
@@ -295,12 +333,30 @@ def _open(login: Login) -> Connection[Any]:
 
         def _get_server_information(self) -> None:
             super()._get_server_information()  # type: ignore[misc]
+            if tls is not None and not self.server_capabilities & CLIENT.SSL:
+                # Not every PyMySQL refuses: some log in without TLS then.
+                raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "it offers no TLS (SSL)")
             if not self.server_version.split(".", 1)[0].isdigit():
                 self.server_version = f"8.0.0 ({self.server_version})"
 
-    tls = _tls(login)
+        def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
+            _check(why_not_answered(plugin_name))
+            return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
+
+        @property
+        def server_public_key(self) -> bytes | None:
+            """The key to send a whole password with, where there is no TLS."""
+            return self._key
+
+        @server_public_key.setter
+        def server_public_key(self, key: bytes | None) -> None:
+            if key is not None:
+                _check(why_no_key(login))
+            self._key = key
+
+    tls = tls_context(login)
     try:
-        connection = AnyVersionConnection(
+        connection = AdminConnection(
             host=login.host,
             port=login.port,
             unix_socket=login.socket,
@@ -313,7 +369,7 @@ def _open(login: Login) -> Connection[Any]:
             use_unicode=False,
             autocommit=None,
             ssl=tls,
-            ssl_disabled=tls is None and _is_local(login),
+            ssl_disabled=tls is None and is_local(login),
             cursorclass=pymysql.cursors.Cursor,
         )
         # The greeting comes at once or never; a statement may wait for somebody else's.
@@ -332,28 +388,6 @@ def _unix_socket(path: str, timeout_s: int) -> socket.socket:
         opened.close()
         raise
     return opened
-
-
-def _is_local(login: Login) -> bool:
-    """Return whether nothing between us and the instance can listen in: TLS only costs time then.
-
-    Elsewhere TLS is used as soon as the instance offers it.
-    """
-    return login.socket is not None or login.host in ("127.0.0.1", "::1", "localhost")
-
-
-def _tls(login: Login) -> ssl.SSLContext | None:
-    if not (login.tls_required or login.tls_ca):
-        return None
-    try:
-        context = ssl.create_default_context(cafile=login.tls_ca)
-    except (OSError, ssl.SSLError) as error:
-        raise InstanceError(f"--tls-ca {login.tls_ca}: {error}") from error
-    # ProxySQL's own certificates carry no host name: the CA is what is verified.
-    context.check_hostname = False
-    if login.tls_ca is None:
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _denied_hint(login: Login, answer: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.catalog import TABLES, Additions, Column, Layout, Table, Value, Version, layout_of
@@ -152,7 +152,7 @@ class TableReader:
             return
         with (
             quick_switching(),
-            Prefetch(lambda: _SecondReader(self._client.login), requests) as self._prefetch,
+            Prefetch(lambda: _SecondReader(self._client), requests) as self._prefetch,
         ):
             try:
                 yield
@@ -234,8 +234,11 @@ class TableReader:
 class _SecondReader:
     """The connection that reads ahead. Only `cut` may be called while it reads."""
 
-    def __init__(self, login: Login) -> None:
-        self._client = _CutClient(login)
+    def __init__(self, first: AdminClient) -> None:
+        def told(text: str) -> None:
+            first.tell(f"2nd connection: {text}")
+
+        self._client = _CutClient(first.login, trace=told if first.is_traced else None)
         self.chunks = TableReader(self._client).chunks
         self.close = self._client.close
         self.cut = self._client.cut

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from proxyctl import __version__
+from proxyctl.cli.options import DebugOption
 
 _HELP = ["-h", "--help"]
 
@@ -42,6 +43,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     @app.callback()
     def _root(
         version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
+        debug: DebugOption = False,  # noqa: ARG001 - each command looks for it here as well
     ) -> None:
         if version:
             typer.echo(f"proxyctl {__version__}")

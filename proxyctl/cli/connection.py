@@ -29,6 +29,9 @@ def opened(
 
     given = files.sources()
     parsed = ParsedFiles(given)
+    if connection.debug:
+        found = ", ".join(sorted(parsed.sections)) or "none"
+        connection.debug(f"files of {', '.join(given.paths)}; sections: {found}")
     connection = settled(connection)
     chosen = choose_instance(connection, parsed.instances())
     if chosen is not None and chosen.vars:
@@ -84,8 +87,7 @@ def connect(options: ConnectionOptions, chosen: Instance | None = None) -> Admin
 
     Raises: InstanceError, UsageError.
     """
-    trace = (lambda text: say(f"debug: {text}")) if options.debug else None
-    return AdminClient(login(options, chosen), trace=trace)
+    return AdminClient(login(options, chosen), trace=options.debug)
 
 
 def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
@@ -167,30 +169,56 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
         parser.read(path)
         if not parser.has_section("client"):
             return {}
-        return {n: parser.get("client", n) for n in wanted if parser.has_option("client", n)}
+        found = {n: parser.get("client", n) for n in wanted if parser.has_option("client", n)}
     except Exception as error:
         # The parser's own message repeats the line, which may hold the password.
         raise ProxyctlError(f"{path}: not an option file: {type(error).__name__}") from None
+    if found.get("password"):
+        _warn_of(str(path))
+    return found
+
+
+def _warn_of(path: str) -> None:
+    """Warn of a file with a password that everybody on this machine can read."""
+    from proxyctl.config.exposure import exposure
+
+    said = exposure(path)
+    if said:
+        say(f"warning: {said}")
 
 
 def _password(
     options: ConnectionOptions, chosen: Instance | None, file: dict[str, str], who: str
 ) -> str:
-    if options.password_file:
-        try:
-            return Path(options.password_file).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise ProxyctlError(f"--password-file {options.password_file}: {reason}") from None
-    from_environment = os.environ.get("PROXYCTL_PASSWORD")
-    if from_environment is not None:
-        return from_environment
-    if chosen is not None:
-        from_files = chosen.password()
-        if from_files is not None:
-            return from_files
-    if "password" in file:
-        return file["password"]
+    """Return the password of the first place that has one; --debug says which."""
+    tell = options.debug or (lambda _text: None)
+    for place, found in _passwords(options, chosen, file):
+        if found is not None:
+            tell(f"the password is that of {place}")
+            return found
     if is_terminal(sys.stdin) and is_terminal(sys.stderr):
+        tell("the password is asked for on the terminal")
         return getpass.getpass(f"Password for {who}: ", stream=sys.stderr)
+    tell("there is no password: it is empty")
     return ""
+
+
+def _passwords(
+    options: ConnectionOptions, chosen: Instance | None, file: dict[str, str]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield where a password may stand, and the password, in the order in which they count."""
+    if options.password_file:
+        yield "--password-file", _password_in(options.password_file)
+    yield "PROXYCTL_PASSWORD", os.environ.get("PROXYCTL_PASSWORD")
+    if chosen is not None:
+        yield f"the instance {chosen.name} in the files", chosen.password()
+    yield "the option file", file.get("password")
+
+
+def _password_in(path: str) -> str:
+    _warn_of(path)
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ProxyctlError(f"--password-file {path}: {reason}") from None

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import typer
 
+from proxyctl.cli.debug import asks_for_debug, say_traceback
 from proxyctl.cli.output import report_error, say
 from proxyctl.cli.wrong_command_line import WrongCommandLine, usage_error
-from proxyctl.errors import ExitCode, InternalError, ProxyctlError
+from proxyctl.errors import ExitCode, InternalError, ProxyctlError, bug_text
 
 _HELP = frozenset({"-h", "--help"})
 
@@ -46,11 +47,13 @@ def run(arguments: Sequence[str]) -> int:
         say("interrupted; nothing was changed")
         return ExitCode.INTERRUPTED
     except Exception as error:
-        if "--debug" in arguments:
-            raise
+        is_debug = asks_for_debug(arguments)
+        if is_debug:
+            say_traceback(error)
         bug = InternalError(
-            f"internal error, a bug in proxyctl: {type(error).__name__}: {error}",
-            hint="run again with --debug and report the traceback",
+            f"internal error, a bug in proxyctl: {bug_text(error)}",
+            hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
+            " no password",
         )
         report_error(bug, as_json=as_json)
         return bug.exit_code

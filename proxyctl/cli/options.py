@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 _FILES = "Files"
 _CONNECTION = "Connection"
 
+DebugOption = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Say on stderr what is decided and sent, without secrets: for a ticket.",
+        rich_help_panel="Every command",
+    ),
+]
+_DEBUG = "debug"
+"""Every command takes it, and none asks for it: `command` adds it."""
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -60,7 +71,7 @@ class FileOptions:
         bool,
         typer.Option(
             "--restrict-paths",
-            help="Refuse files that {file:}, {csv:} and {jsonl:} name outside the folders of -f.",
+            help="Refuse files outside the folders of -f that files or links there lead to.",
             rich_help_panel=_FILES,
         ),
     ] = False
@@ -83,6 +94,7 @@ class FileOptions:
 
         Raises: UsageError for a --var without `=`, or given twice.
         """
+        from proxyctl.cli.output import say
         from proxyctl.config.load import Sources
 
         variables: dict[str, object] = {}
@@ -98,6 +110,7 @@ class FileOptions:
             variables=variables,
             var_files=tuple(self.var_file or ()),
             restrict_paths=self.restrict_paths,
+            warn=functools.cache(lambda text: say(f"warning: {text}")),  # each file once
         )
 
 
@@ -188,14 +201,8 @@ class ConnectionOptions:
             rich_help_panel=_CONNECTION,
         ),
     ] = None
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug",
-            help="Show each statement (literals masked) on stderr.",
-            rich_help_panel=_CONNECTION,
-        ),
-    ] = False
+    debug: Callable[[str], None] | None = field(default=None, metadata={"is_option": False})
+    """Who is told what --debug shows; None without it."""
     typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
     """Names of the options that stand on the command line itself, not in the environment."""
 
@@ -273,15 +280,27 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Calla
             if isinstance(hint, type) and dataclasses.is_dataclass(hint)
         }
 
-        @functools.wraps(function)
-        def spread(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+        def called(
+            context: typer.Context, given: dict[str, Any], tell: Callable[[str], None] | None
+        ) -> int:
             arguments: dict[str, Any] = {}
             for parameter, kind in groups.items():
                 fields = {field.name: given.pop(field.name) for field in _options(kind)}
                 if kind is ConnectionOptions:
-                    fields["typed"] = _typed(context, fields)
+                    fields |= {"typed": _typed(context, fields), "debug": tell}
                 arguments[parameter] = kind(**fields)
             return function(**given, **arguments)
+
+        @functools.wraps(function)
+        def spread(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+            if not (given.pop(_DEBUG) or context.find_root().params.get(_DEBUG)):
+                return called(context, given, None)
+            from proxyctl.cli.debug import debugged
+
+            with debugged(context) as tell:
+                code = called(context, given, tell)
+                tell(f"exit code {int(code)}")
+            return code
 
         spread.__signature__ = _spread_signature(function, hints, groups)  # type: ignore[attr-defined]
         app.command(name)(spread)
@@ -322,4 +341,6 @@ def _spread_signature(
             )
             for field in _options(groups[name])
         )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters.append(inspect.Parameter(_DEBUG, keyword, default=False, annotation=DebugOption))
     return inspect.Signature(parameters)

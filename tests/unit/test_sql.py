@@ -336,3 +336,15 @@ def test_twice_as_many_rows_take_twice_the_work(states):
 
 def test_masking_any_statement_hides_every_text():
     assert mask_literals("SELECT 'a''b', 5, 'c'") == "SELECT '***', 5, '***'"
+
+
+@pytest.mark.parametrize(
+    ("sql", "masked"),
+    [
+        ("SELECT 'a', 'it''s', x", "SELECT '***', '***', x"),
+        ("SELECT 'a', 'cut off by a serv", "SELECT '***', '***'"),
+        ("SELECT ''", "SELECT '***'"),
+    ],
+)
+def test_every_literal_is_masked_also_one_without_an_end(sql: str, masked: str) -> None:
+    assert mask_literals(sql) == masked

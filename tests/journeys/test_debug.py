@@ -1,0 +1,114 @@
+"""--debug: what a ticket needs to say, and nothing that it must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from proxyctl.sandbox.replies import AdminError
+from tests.cli import SECRETS, Outcome, Project, proxyctl
+from tests.journeys.story import FILES, said
+from tests.servers import Instance
+
+
+def debug_lines(found: Outcome) -> str:
+    return "\n".join(line for line in found.err.splitlines() if line.startswith("debug: "))
+
+
+def test_versions_statements_times_and_decisions(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    found = proxyctl("plan", "--debug")
+    assert found.code == 0
+    for part in (
+        "proxyctl 0.",
+        "command proxyctl plan; options: --debug; from the environment: PROXYCTL_HOST",
+        "files of ./proxyctl.yaml; sections: hostgroups, mysql_query_rules",
+        "the password is that of PROXYCTL_PASSWORD",
+        f"connect to 127.0.0.1:{instance.port} as admin",
+        "no TLS",
+        "it says that it is version 2.7.1",
+        "main.mysql_users",
+        "row read in",
+        "decided: MYSQL USERS: 2 changes; 1 LOAD, SAVE",
+        "exit code 0",
+    ):
+        assert part in debug_lines(found)
+    assert "debug" not in found.out
+
+
+def test_what_is_written_is_masked_by_field(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    found = proxyctl("--debug", "apply", "--auto-approve")
+    assert found.code == 0, found.text
+    assert "INSERT INTO mysql_users" in debug_lines(found)
+    assert "VALUES ('app','***',1" in debug_lines(found)
+    assert not any(secret in found.text for secret in SECRETS.values())
+
+
+def test_a_refusal_is_a_decision(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    project.write("mysql_users: []\n")
+    found = proxyctl("plan", "--debug")
+    assert "decided: refused: " in debug_lines(found)
+    assert "allowed by --force" in debug_lines(found)
+
+
+@pytest.mark.parametrize("command", ["validate", "render", "schema"])
+def test_every_command_takes_it(offline: Project, command: str) -> None:
+    offline.write(FILES)
+    for arguments in ((command, "--debug"), ("--debug", command)):
+        found = proxyctl(*arguments)
+        assert found.code == 0, found.text
+        assert f"command proxyctl {command}" in debug_lines(found)
+
+
+def test_a_name_cannot_begin_a_line_of_its_own(offline: Project) -> None:
+    offline.write(FILES)
+    found = proxyctl("plan", "--debug", "--host", "h\nerror: forged\x1b[31m")
+    assert "\x1b" not in found.err
+    assert "connect to h\\nerror: forged\\x1b[31m:6032" in debug_lines(found)
+
+
+SECRET = "s3cret-in-an-exception"
+
+
+def test_a_bug_shows_where_it_is_and_no_value(
+    offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A KeyError, a driver's error, a ValueError: their words are values."""
+    offline.write(FILES)
+
+    def fail(*_: object, **__: object) -> None:
+        try:
+            raise ValueError(f"the driver says {SECRET}")
+        except ValueError as error:
+            raise KeyError(SECRET) from error
+
+    monkeypatch.setattr("proxyctl.config.load.load_project", fail)
+    plain = proxyctl("validate", "--format", "json")
+    assert (plain.code, plain.json["error"]["type"]) == (1, "InternalError")
+    assert "a bug in proxyctl: KeyError at cli/files.py:" in plain.err
+    assert "run again with --debug" in plain.err
+    found = proxyctl("validate", "--debug")
+    assert found.code == 1
+    assert "debug: ValueError" in found.err
+    assert "in validate: project = load_project(" in found.err
+    assert SECRET not in plain.text + found.text
+
+
+def test_a_server_that_repeats_a_statement_shows_no_secret(
+    sandbox_project: Project, sandbox: Sandbox
+) -> None:
+    """Also where it repeats only the beginning, so that a quote is never closed."""
+    sandbox_project.write(FILES)
+
+    def refuse(sql: str) -> None:
+        if sql.startswith("INSERT INTO mysql_users"):
+            cut = sql[: sql.index("s3cret-of-app") + 9]
+            raise AdminError(f'unrecognized token: "{cut}', code=1045)
+
+    sandbox.options.before_statement = refuse
+    found = proxyctl("apply", "--auto-approve", "--debug")
+    said(found, 1, "unrecognized token", "nothing was loaded")
+    assert "s3cret-of" not in found.text
