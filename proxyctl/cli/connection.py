@@ -42,11 +42,11 @@ def connected(files: FileOptions, connection: ConnectionOptions) -> AdminClient:
 
     Raises: InstanceError, UsageError, ConfigError.
     """
-    from proxyctl.config.load import ParsedFiles
-
     connection = settled(connection)
     is_named = bool(connection.host or connection.socket)
     if connection.instance or (not is_named and (files.file or Path(files.paths()[0]).exists())):
+        from proxyctl.config.load import ParsedFiles  # takes its time to import
+
         instances = ParsedFiles(files.sources()).instances()
         return connect(connection, choose_instance(connection, instances))
     return connect(connection)
