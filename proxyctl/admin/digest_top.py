@@ -115,10 +115,8 @@ def top_statement(options: TopOptions, *, has_rows: bool = True) -> str:
         f"WITH grouped AS ({_grouped(options, where, has_rows=has_rows)}),"
         f" top AS (SELECT *, {_SORT_KEYS[options.sort]} AS sort_key FROM grouped"
         f" ORDER BY {order} LIMIT {options.limit})",
-        # Texts are long: they are fetched for what is listed, by the number of one of its rows.
         f"SELECT * FROM (SELECT {_GROUP} AS kind, sort_key, {_group_columns(options.groups)},"
-        f" {', '.join(f'top.{name}' for name in _SUMS)} FROM top"
-        f" JOIN {_TABLE} AS text ON text.rowid = top.a_row"
+        f" {', '.join(f'top.{name}' for name in _SUMS)} FROM {_with_text(options.groups)}"
         f" ORDER BY sort_key DESC, top.sum_time DESC,"
         f" {', '.join(f'top.{group}' for group in options.groups)})",
     ]
@@ -158,9 +156,10 @@ def _grouped(options: TopOptions, where: str, *, has_rows: bool) -> str:
             f" sum_time, min_time, max_time, {affected} AS sum_rows_affected,"
             f" {sent} AS sum_rows_sent FROM {_TABLE}{where}"
         )
+    a_row = "max(rowid)" if Group.DIGEST in options.groups else "NULL"
     having = f" HAVING {' AND '.join(least)}" if least else ""
     return (
-        f"SELECT {names}, max(rowid) AS a_row, count(*) AS entries,"
+        f"SELECT {names}, {a_row} AS a_row, count(*) AS entries,"
         " sum(count_star) AS count_star, min(first_seen) AS first_seen,"
         " max(last_seen) AS last_seen, sum(sum_time) AS sum_time,"
         " ifnull(min(nullif(min_time, 0)), 0) AS min_time, max(max_time) AS max_time,"
@@ -183,6 +182,16 @@ def _members(options: TopOptions, where: str, *, has_rows: bool) -> str:
         f" FROM (SELECT * FROM {_TABLE}{where}) AS one CROSS JOIN top ON {joined}"
         f" ORDER BY one.sum_time DESC LIMIT {MOST_MEMBERS})"
     )
+
+
+def _with_text(groups: Sequence[Group]) -> str:
+    """Return what the list is read from.
+
+    Texts are long: they are fetched for what is listed, by the number of one of its rows.
+    """
+    if Group.DIGEST not in groups:
+        return "top"
+    return f"top JOIN {_TABLE} AS text ON text.rowid = top.a_row"
 
 
 def _group_columns(groups: Sequence[Group]) -> str:

@@ -61,10 +61,10 @@ def address_meant(files: FileOptions, connection: ConnectionOptions) -> str:
 
 
 def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
-    from proxyctl.config.load import ParsedFiles
-
     is_named = bool(connection.host or connection.socket)
     if connection.instance or (not is_named and (files.file or Path(files.paths()[0]).exists())):
+        from proxyctl.config.load import ParsedFiles  # takes its time to import
+
         return choose_instance(connection, ParsedFiles(files.sources()).instances())
     return None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -48,15 +49,7 @@ def diff(
     sort: Annotated[
         DiffSort, typer.Option("--sort", help="What comes first; change is that of the load.")
     ] = DiffSort.CHANGE,
-    group: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN,...",
-            help="Put together by digest, hostgroup, schemaname, username, client_address."
-            " Default: digest.",
-        ),
-    ] = None,
+    group: GroupOption = None,
     limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="List N at most.")] = 20,
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
@@ -67,7 +60,6 @@ def diff(
     format: Annotated[DiffFormat, typer.Option("--format", help="How to write.")] = DiffFormat.TEXT,
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
-    from proxyctl.cli.digest.top import columns_of
     from proxyctl.digests.diff import compare
     from proxyctl.digests.diff_tally import tally
     from proxyctl.formats.digest_file import read_snapshot

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import is_terminal, say, style, write
-from proxyctl.digests.top import SHORT_NAMES, Group, SeenSince, Sort, TopOptions
+from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
 from proxyctl.digests.units import microseconds_of, size_text
 from proxyctl.errors import ExitCode, RefusedError, UsageError
 
@@ -116,15 +117,7 @@ def top(
             autocompletion=lambda: list(Sort),
         ),
     ] = "time",
-    group: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN,...",
-            help="Put together by digest, hostgroup, schemaname, username, client_address."
-            " Default: digest.",
-        ),
-    ] = None,
+    group: GroupOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
     rule: Annotated[
         bool, typer.Option("--rule", help="Say which rule in force catches each digest.")
@@ -146,7 +139,6 @@ def top(
     ] = "text",
 ) -> int:
     """List the digests that cost most. Sends SELECTs only, and resets nothing."""
-    from proxyctl.admin.digest_rules import with_rules
     from proxyctl.admin.digest_top import read_top
     from proxyctl.cli.connection import connected
 
@@ -156,6 +148,8 @@ def top(
         warn_of_size(client, is_approved=auto_approve)
         found, members = read_top(client, options)
         if rule:
+            from proxyctl.admin.digest_rules import with_rules  # takes its time to import
+
             found = with_rules(client, found, members)
     if chosen not in (TopFormat.TEXT, TopFormat.MARKDOWN):
         for note in found.notes():
@@ -225,19 +219,6 @@ def _chosen(choices: type[_Choice], option: str, name: str) -> _Choice:
         raise UsageError(f"{option}: {name!r} is not one of {', '.join(choices)}") from None
 
 
-def columns_of(given: list[str] | None) -> tuple[Group, ...]:
-    """Return what --group names, digests unless told. Raises: UsageError."""
-    names = [name.strip() for one in given or ["digest"] for name in one.split(",")]
-    found: list[Group] = []
-    for name in names:
-        try:
-            found.append(SHORT_NAMES.get(name) or Group(name))
-        except ValueError:
-            known = ", ".join(Group)
-            raise UsageError(f"--group {name}: no such column", hint=f"one of: {known}") from None
-    return tuple(dict.fromkeys(found))
-
-
 def _digest(text: str) -> str:
     """Return a digest as ProxySQL writes it."""
     found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
@@ -276,16 +257,24 @@ def _seen_since(text: str | None) -> SeenSince | None:
 
 
 def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
-    from proxyctl.render import digest_top_machine, digest_top_markdown, digest_top_text, prometheus
-
     match format:
         case TopFormat.TEXT:
-            return digest_top_text.digest_top_text(top, style(), has_whole_texts=has_whole_texts)
+            from proxyctl.render.digest_top_text import digest_top_text
+
+            return digest_top_text(top, style(), has_whole_texts=has_whole_texts)
         case TopFormat.JSON:
-            return digest_top_machine.digest_top_json(top)
+            from proxyctl.render.digest_top_machine import digest_top_json
+
+            return digest_top_json(top)
         case TopFormat.CSV:
-            return digest_top_machine.digest_top_csv(top)
+            from proxyctl.render.digest_top_machine import digest_top_csv
+
+            return digest_top_csv(top)
         case TopFormat.MARKDOWN:
-            return digest_top_markdown.digest_top_markdown(top)
+            from proxyctl.render.digest_top_markdown import digest_top_markdown
+
+            return digest_top_markdown(top)
         case TopFormat.PROMETHEUS:
-            return prometheus.digest_top_prometheus(top)
+            from proxyctl.render.prometheus import digest_top_prometheus
+
+            return digest_top_prometheus(top)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import is_terminal, style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -47,15 +48,7 @@ def watch(
     sort: Annotated[
         DiffSort, typer.Option("--sort", help="What comes first, in the last interval.")
     ] = DiffSort.TIME,
-    group: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN,...",
-            help="Put together by digest, hostgroup, schemaname, username, client_address."
-            " Default: digest.",
-        ),
-    ] = None,
+    group: GroupOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
@@ -66,7 +59,7 @@ def watch(
 ) -> int:
     """Show what runs right now, again and again. One look at the statistics an interval."""
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import columns_of, warn_of_size
+    from proxyctl.cli.digest.top import warn_of_size
     from proxyctl.digests.diff import compare
 
     gc.enable()  # this command may run for days
