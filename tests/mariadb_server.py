@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -89,15 +91,25 @@ class MariaDB:
 
 def sysbench(port: int, *arguments: str) -> str:
     """Run oltp_read_write with these arguments through a ProxySQL; return what it says."""
-    done = subprocess.run(
-        [
-            "sysbench", "oltp_read_write", "--db-driver=mysql", "--mysql-host=127.0.0.1",
-            f"--mysql-port={port}", f"--mysql-user={USER}", f"--mysql-password={PASSWORD}",
-            "--tables=2", "--table-size=500", "--db-ps-mode=disable", "--threads=1",
-            "--mysql-ignore-errors=all", *arguments,
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )  # fmt: skip
-    return done.stdout
+    command = _sysbench(port, *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@contextmanager
+def running_sysbench(port: int, *arguments: str) -> Iterator[None]:
+    """Let it run beside, until the end."""
+    command = [*_sysbench(port, "--time=0", *arguments), "run"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def _sysbench(port: int, *arguments: str) -> list[str]:
+    return [
+        "sysbench", "oltp_read_write", "--db-driver=mysql", "--mysql-host=127.0.0.1",
+        f"--mysql-port={port}", f"--mysql-user={USER}", f"--mysql-password={PASSWORD}",
+        "--tables=2", "--table-size=500", "--db-ps-mode=disable", "--threads=1",
+        "--mysql-ignore-errors=all", *arguments,
+    ]  # fmt: skip

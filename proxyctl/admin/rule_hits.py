@@ -6,27 +6,34 @@ import time
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.configuration import read_configuration
+from proxyctl.catalog import Value
 from proxyctl.digests.rules_hits import Sample
 from proxyctl.state import Layer
 
 _TABLE = "mysql_query_rules"
 
 
-def read_rule_hits(client: AdminClient) -> Sample:
-    """Return the rules in force and their hits, some two seconds behind. Raises: InstanceError."""
+def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample:
+    """Return the rules in force and their hits, some two seconds behind. Raises: InstanceError.
+
+    Rules that were not loaded since an `earlier` sample of this client are not read again.
+    """
+    loads, loaded_at = _loaded(client)
+    if earlier and loads is not None and (loads, loaded_at) == (earlier.loads, earlier.loaded_at):
+        rules = earlier.rules
+    else:
+        rules = _rules(client)
+    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
+    hits = {int(rule_id or 0): int(hits or 0) for rule_id, hits in rows}
+    return Sample(time.monotonic(), hits, rules, loads, loaded_at)
+
+
+def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
+    """Return the rules at RUNTIME, in the order in which they are tried."""
     held = read_configuration(client, Layer.RUNTIME, [_TABLE]).tables[_TABLE]
     rules = [dict(zip(held.layout.names, row, strict=True)) for row in held.rows.values()]
     rules.sort(key=lambda cells: int(str(cells["rule_id"])))
-    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
-    taken_at = time.monotonic()
-    loads, loaded_at = _loaded(client)
-    return Sample(
-        taken_at,
-        {int(rule_id or 0): int(hits or 0) for rule_id, hits in rows},
-        {int(str(cells["rule_id"])): cells for cells in rules},
-        loads,
-        loaded_at,
-    )
+    return {int(str(cells["rule_id"])): cells for cells in rules}
 
 
 def _loaded(client: AdminClient) -> tuple[int | None, int | None]:

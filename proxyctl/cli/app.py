@@ -28,6 +28,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
         rules,
         sandbox,
         test,
+        top,
     )
 
     app = typer.Typer(
@@ -60,6 +61,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     replay.register(app)
     digest.register(app)
     rules.register(app)
+    top.register(app)
     sandbox.register(app)
     built: Any = typer.main.get_command(app)
     groups = [one for one in built.commands.values() if hasattr(one, "commands")]

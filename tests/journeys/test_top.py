@@ -1,0 +1,274 @@
+"""The live view on the sandbox: what keys do, and what the server says and does meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.cli.top.app import TopApp
+from proxyctl.sandbox.recorded_digests import recorded_digests
+from tests.servers import Instance
+
+Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
+DIGESTS = "stats_mysql_query_digest"
+ITEMS, SETTINGS = "SELECT * FROM items", "SELECT value FROM settings"
+
+
+@pytest.fixture
+def shop(sandbox_instance: Instance) -> Instance:
+    """A sandbox with recorded statistics, two servers and a rule."""
+    assert sandbox_instance.sandbox is not None
+    sandbox_instance.sandbox.stats[DIGESTS] = recorded_digests(time.time())
+    for statement in (
+        "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1'), (20, 'db2')",
+        "INSERT INTO mysql_query_rules (rule_id, active, match_digest, destination_hostgroup)"
+        " VALUES (7, 1, '^SELECT', 20)",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "LOAD MYSQL QUERY RULES TO RUNTIME",
+    ):
+        sandbox_instance.execute(statement)
+    return sandbox_instance
+
+
+def watch(instance: Instance, story: Story, *, size: tuple[int, int] = (80, 24)) -> TopApp:
+    """Open the view on a screen of a size, wait for a look, and let the story go on from there."""
+    client = AdminClient(Login(port=instance.port, password="admin", connect_timeout_s=60))
+    app = TopApp(client, 0.5)
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, app, "queries")
+            await story(pilot, app)
+
+    asyncio.run(run())
+    return app
+
+
+def screen(app: TopApp) -> list[str]:
+    """Return the lines that a person sees."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip) for strip in strips]
+
+
+async def until(pilot: Pilot[Any], app: TopApp, text: str, *, is_there: bool = True) -> None:
+    """Wait until a text is on the screen, or is there no more."""
+    deadline = time.monotonic() + 60
+    while (text in "\n".join(screen(app))) is not is_there:
+        assert time.monotonic() < deadline, "\n".join(screen(app))
+        await pilot.pause(0.02)
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+def place(app: TopApp, text: str) -> int:
+    """Return in which line of the screen a text is."""
+    [found] = [number for number, one in enumerate(screen(app)) if text in one]
+    return found
+
+
+def test_it_all_fits_80_columns_and_24_lines(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        lines = screen(app)
+        assert len(lines) == 24
+        assert all(len(line) == 80 for line in lines)
+        assert lines[0].startswith(f"127.0.0.1:{shop.port}  ProxySQL 2.7.1-sandbox  up ")
+        assert lines[0].endswith("every 0.5 s")
+        text = "\n".join(lines)
+        for part in ("db1:3306", "ONLINE", ITEMS, "61.4 ms", "1.50 h", "^SELECT -> hostgroup 20"):
+            assert part in text
+        assert lines[-1].startswith("q quit  ? keys")
+        assert "interval" in lines[-1]
+
+    watch(shop, story)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 12), (200, 60), (20, 5), (1, 1)])
+def test_a_terminal_of_any_size_is_drawn_on(shop: Instance, size: tuple[int, int]) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        assert len(screen(app)) == size[1]
+        await pilot.resize_terminal(150, 40)
+        await until(pilot, app, "schema")
+
+    watch(shop, story)
+
+
+def test_order_goes_from_column_to_column(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await press(pilot, "2")
+        assert place(app, ITEMS) < place(app, SETTINGS)
+        await press(pilot, "greater_than_sign", "greater_than_sign", "greater_than_sign")
+        assert "by avg" in screen(app)[3]
+        assert "SELECT customer_id,SUM(total)" in screen(app)[5]
+        await press(pilot, "r")
+        assert "by avg, reversed" in screen(app)[3]
+        assert place(app, ITEMS) > place(app, SETTINGS)
+        await press(pilot, "less_than_sign")
+        assert "by calls/s" in screen(app)[3]
+
+    watch(shop, story)
+
+
+def test_a_filter_is_seen_while_it_is_typed(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await press(pilot, "slash", *"quit")  # q is a letter here
+        assert app.query_one(Input).value == "quit"
+        await press(pilot, *["backspace"] * 4, *"settings")
+        await until(pilot, app, ITEMS, is_there=False)
+        await press(pilot, "enter")
+        assert "with 'settings': 1 of 1" in "\n".join(screen(app))
+        await press(pilot, "escape")
+        await until(pilot, app, ITEMS)
+
+    watch(shop, story)
+
+
+def test_a_filter_is_for_the_table_that_has_the_keys(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await press(pilot, "shift+tab", "slash", *"db2", "enter")
+        await until(pilot, app, "db1", is_there=False)
+        assert ITEMS in "\n".join(screen(app))
+
+    watch(shop, story)
+
+
+def test_views(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        for key, there, away in (
+            ("1", "db1:3306", ITEMS),
+            ("2", ITEMS, "db1:3306"),
+            ("3", "^SELECT", ITEMS),
+        ):
+            await press(pilot, key)
+            await until(pilot, app, there)
+            await until(pilot, app, away, is_there=False)
+        await press(pilot, "0")
+        await until(pilot, app, "db1:3306")
+        await until(pilot, app, ITEMS)
+
+    watch(shop, story)
+
+
+def test_pause_stops_the_looks(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await press(pilot, "p")
+        assert screen(app)[0].endswith("paused")
+        shop.execute("DELETE FROM mysql_servers WHERE hostname = 'db2'")
+        shop.execute("LOAD MYSQL SERVERS TO RUNTIME")
+        await pilot.pause(1.5)  # for three looks, if there were any
+        assert "db2" in "\n".join(screen(app))
+        await press(pilot, "p")
+        await until(pilot, app, "db2", is_there=False)
+
+    watch(shop, story)
+
+
+def test_the_interval_goes_by_steps(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        for key, text in (("plus", "1 s"), ("plus", "2 s"), ("minus", "1 s"), ("minus", "0.5 s")):
+            await press(pilot, key)
+            assert screen(app)[0].endswith(f"every {text}")
+        await press(pilot, "minus")
+        assert screen(app)[0].endswith("every 0.5 s")
+
+    watch(shop, story)
+
+
+def test_help_and_a_line_in_full_close_again(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await press(pilot, "question_mark")
+        await until(pilot, app, "sort by the column to the left")
+        await press(pilot, "question_mark")
+        await until(pilot, app, "sort by", is_there=False)
+        await press(pilot, "enter")
+        await until(pilot, app, "0x883DDE99F7CDEC3E")
+        await press(pilot, "q")
+        await until(pilot, app, "0x883DDE99F7CDEC3E", is_there=False)
+        assert app.is_running
+
+    watch(shop, story)
+
+
+def test_the_line_that_somebody_chose_stays_chosen_when_the_order_changes(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await press(pilot, "2", "down", "r", "enter")
+        await until(pilot, app, "SELECT name,price FROM items WHERE id = ?")
+
+    watch(shop, story)
+
+
+def test_keys_that_end_it(shop: Instance) -> None:
+    def ended_by(*keys: str) -> object:
+        async def story(pilot: Pilot[Any], app: TopApp) -> None:
+            await press(pilot, *keys)
+
+        app = watch(shop, story)
+        assert app.failure is None
+        return app.return_value
+
+    assert ended_by("q") is None
+    assert str(ended_by("ctrl+c")) == "2"
+    assert str(ended_by("slash", "a", "ctrl+c")) == "2"
+
+
+def test_markup_and_escapes_in_texts_are_text(shop: Instance) -> None:
+    assert shop.sandbox is not None
+    evil = "SELECT '[red]x[/]' \x1b[2J [b"
+    row = (10, "shop", "[u]", "", "0xBB", evil, 9, 1, int(time.time()), 10**12, 1, 1, 0, 0)
+    shop.sandbox.stats[DIGESTS] = [row]
+
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await until(pilot, app, r"SELECT '[red]x[/]' \x1b[2J")
+        await press(pilot, "slash", *"[red]", "enter")
+        await until(pilot, app, "with '[red]': 1 of 1")
+        await press(pilot, "enter")
+        await until(pilot, app, r"SELECT '[red]x[/]' \x1b[2J [b")
+        await until(pilot, app, "[u]")
+
+    watch(shop, story)
+
+
+def test_a_reset_gives_no_negative_rates(shop: Instance) -> None:
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        shop.execute(f"TRUNCATE TABLE {DIGESTS}")
+        await until(pilot, app, "somebody cleared the digest counters")
+        assert " -1" not in "\n".join(screen(app))
+
+    watch(shop, story)
+
+
+def test_digests_that_are_too_many_are_not_read(shop: Instance) -> None:
+    assert shop.sandbox is not None
+    shop.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "400000000")]
+
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        await until(pilot, app, "digests are not read: 400 MB")
+        assert ITEMS not in "\n".join(screen(app))
+
+    watch(shop, story)
+
+
+def test_a_lost_connection_is_said_and_opened_again(shop: Instance) -> None:
+    sandbox = shop.sandbox
+    assert sandbox is not None
+
+    async def story(pilot: Pilot[Any], app: TopApp) -> None:
+        sandbox.stop()
+        await until(pilot, app, "no connection")
+        await until(pilot, app, "trying again")
+        assert ITEMS in "\n".join(screen(app))
+        sandbox.start(port=shop.port)
+        await until(pilot, app, "every 0.5 s")
+
+    watch(shop, story)

@@ -1,0 +1,206 @@
+"""What top leaves behind on a terminal, however it ends, and what it says without one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from proxyctl.sandbox.recorded_digests import recorded_digests
+from tests.cli import Project, proxyctl
+from tests.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
+from tests.servers import Instance
+
+TOP = [sys.executable, "-m", "proxyctl", "top", "--interval", "0.5"]
+READY = "q quit"
+MOUSE = {1000, 1002, 1003, 1006, 1015}
+BUG = """
+import sys
+from proxyctl.cli.main import run
+from proxyctl.cli.top.app import TopApp
+
+def fail(self, message):
+    secret = "a local variable"
+    raise ValueError("this is no good")
+
+TopApp.on_looked = fail
+sys.exit(run(["top", *sys.argv[1:]]))
+"""
+
+
+@pytest.fixture
+def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
+    assert sandbox_instance.sandbox is not None
+    digests = recorded_digests(time.time())
+    sandbox_instance.sandbox.stats["stats_mysql_query_digest"] = digests
+    return sandbox_instance
+
+
+def terminal(command: list[str] = TOP, **env: str) -> PseudoTerminal:
+    return PseudoTerminal(command, {**os.environ, "TERM": "xterm-256color", **env})
+
+
+@pytest.mark.usefixtures("shop")
+def test_while_it_runs_the_mouse_is_left_to_the_terminal() -> None:
+    with terminal() as shown:
+        shown.wait_for(READY)
+        assert ALTERNATE_SCREEN in shown.modes()
+        assert CURSOR not in shown.modes()
+        assert not MOUSE & shown.modes()
+        assert not shown.is_clean()
+        shown.send("q")
+        assert shown.wait() == 0
+        assert shown.is_clean()
+
+
+@pytest.mark.usefixtures("shop")
+def test_ctrl_c_is_an_interrupt() -> None:
+    with terminal() as shown:
+        shown.wait_for(READY)
+        shown.send("\x03")
+        assert shown.wait() == 130
+        assert shown.is_clean()
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP), (signal.SIGINT, 130)],
+    ids=str,
+)
+def test_a_signal_ends_it_cleanly_and_as_that_signal(number: signal.Signals, code: int) -> None:
+    with terminal() as shown:
+        shown.wait_for(READY)
+        shown.signal(number)
+        assert shown.wait() == code
+        assert shown.is_clean()
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_window_that_is_closed_ends_it() -> None:
+    with terminal() as shown:
+        shown.wait_for(READY)
+        shown.hang_up()
+        assert shown.wait() != 0
+
+
+@pytest.mark.usefixtures("shop")
+def test_it_goes_to_the_background_and_comes_back() -> None:
+    with terminal() as shown:
+        shown.wait_for("61.4")
+        shown.send("\x1a")
+        shown.wait_for("\x1b[?1049l")
+        _, status = os.waitpid(shown.process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        shown.read_all()
+        assert shown.is_clean()
+        so_far = len(shown.written)
+        shown.signal(signal.SIGCONT)
+        shown.wait_for("61.4", after=so_far)
+        shown.send("q")
+        assert shown.wait() == 0
+        assert shown.is_clean()
+
+
+@pytest.mark.usefixtures("shop")
+def test_another_size_is_drawn_anew() -> None:
+    # A shell that exports its size does not tell when it changes.
+    with terminal(COLUMNS="80", LINES="24") as shown:
+        so_far = shown.wait_for("61.4")
+        shown.resize(150, 40)
+        shown.wait_for("schema", after=so_far)
+        shown.send("q")
+        assert shown.wait() == 0
+
+
+def test_a_connection_that_is_lost_keeps_it_running(shop: Instance) -> None:
+    assert shop.sandbox is not None
+    with terminal() as shown:
+        shown.wait_for(READY)
+        shop.sandbox.stop()
+        shown.wait_for("no connection")
+        shown.send("q")
+        assert shown.wait() == 0
+        assert shown.is_clean()
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_bug_ends_it_cleanly_and_shows_no_variables() -> None:
+    with terminal([sys.executable, "-c", BUG]) as shown:
+        assert shown.wait() == 1
+        assert shown.is_clean()
+        assert b"internal error, a bug in proxyctl: ValueError: this is no good" in shown.written
+        assert b"a local variable" not in shown.written
+
+
+@pytest.mark.usefixtures("shop")
+def test_with_no_color_there_is_none() -> None:
+    with terminal(NO_COLOR="1") as shown:
+        shown.wait_for("61.4")
+        shown.send("q")
+        assert shown.wait() == 0
+        assert b"\x1b[36" not in shown.written
+        assert b";36;" not in shown.written
+
+
+@pytest.mark.usefixtures("shop")
+def test_with_an_empty_no_color_there_is_some() -> None:
+    with terminal(NO_COLOR="") as shown:
+        shown.wait_for("\x1b[36;49m")
+
+
+@pytest.mark.usefixtures("shop")
+def test_without_a_terminal_it_names_what_works_there() -> None:
+    found = proxyctl("top")
+    assert found.code == 64
+    assert "top needs a terminal" in found.err
+    assert all(name in found.err for name in ("digest top", "digest watch", "rules"))
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("end", ["< /dev/null", "> out.txt", "2> err.txt", "| cat"])
+def test_both_ends_have_to_be_the_terminal(end: str) -> None:
+    command = f"{sys.executable} -m proxyctl top {end}; echo code ${{PIPESTATUS[0]}} >&2"
+    with terminal(["bash", "-c", command]) as shown:
+        shown.wait()
+        assert ALTERNATE_SCREEN not in shown.modes()
+        assert b"code 64" in shown.written or end.startswith("2>")
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("name", ["dumb", ""])
+def test_a_terminal_without_a_cursor_is_none(name: str) -> None:
+    with terminal(TERM=name) as shown:
+        assert shown.wait() == 64
+        assert b"TERM is" in shown.written
+        assert b"\x1b[?1049h" not in shown.written
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_instance_that_is_not_there_is_said_before_the_screen_is_taken() -> None:
+    with terminal([*TOP, "--host", "127.0.0.1", "--port", "1"]) as shown:
+        assert shown.wait() == 1
+        assert b"cannot connect to 127.0.0.1:1" in shown.written
+        assert b"\x1b[?1049h" not in shown.written
+
+
+def test_without_the_library_it_says_how_to_install_it() -> None:
+    code = (
+        "import sys; sys.modules['textual'] = None\n"
+        "from proxyctl.cli.main import run\nsys.exit(run(['top']))"
+    )
+    with terminal([sys.executable, "-c", code]) as shown:
+        assert shown.wait() == 1
+        assert b"pip install 'proxyctl-proxysql[top]'" in shown.written
+
+
+def test_no_other_command_loads_the_library() -> None:
+    code = (
+        "import sys\nfrom proxyctl.cli.main import run\n"
+        "run(['rules', '--help'])\nsys.exit('textual' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -1,0 +1,139 @@
+"""The live view on a real ProxySQL with traffic: its rates are what sysbench counted."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.live import Looker
+from proxyctl.cli.top.app import TopApp
+from proxyctl.live.view import Meter, View
+from tests.mariadb_server import MISSING, running_sysbench, sysbench
+from tests.real.live_traffic import proxysql_for_traffic
+from tests.real.top_picture import PICTURE
+from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+
+@pytest.fixture(scope="module")
+def proxysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxySQL]:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with proxysql_for_traffic(binary, tmp_path_factory.mktemp("top")) as server:
+        yield server
+
+
+@pytest.fixture
+def client(proxysql: ProxySQL) -> Iterator[AdminClient]:
+    with AdminClient(Login(port=proxysql.port, password="admin")) as opened:
+        yield opened
+
+
+class Watcher:
+    """Looks on demand."""
+
+    def __init__(self, client: AdminClient) -> None:
+        self._client = client
+        self._looker = Looker(client)
+        self._meter = Meter("real", client.address)
+
+    def look(self) -> View:
+        return self._meter.advance(self._looker.look(0.0), self._client.version_text)
+
+
+def hits(view: View, rule_id: int) -> int:
+    [rule] = [one for one in view.rule_lines if one.rule_id == rule_id]
+    return rule.hits
+
+
+def test_rates_are_what_sysbench_sent(proxysql: ProxySQL, client: AdminClient) -> None:
+    watcher = Watcher(client)
+    before = watcher.look()
+    time.sleep(before.digest_state.every_s or 0)  # until it is the digests' turn again
+    said = sysbench(proxysql.traffic_port, "--time=60", "--events=40", "run")
+    queries, reads = (
+        int(re.search(rf"{name}: +(\d+)", said)[1])  # type: ignore[index]
+        for name in ("queries", "read")
+    )
+    view = watcher.look()
+    assert view.digests.span_s is not None
+    calls = {
+        one.text: round((one.calls_per_s or 0) * view.digests.span_s)
+        for one in view.digest_lines
+        if one.calls_per_s
+    }
+    assert sum(calls.values()) == queries
+    assert calls["COMMIT"] == calls["BEGIN"] == 40
+    assert not any(one.is_least for one in view.digest_lines)
+    assert sum(one.share or 0 for one in view.digest_lines) == pytest.approx(1)
+    assert view.totals.queries_per_s is not None
+    assert view.span_s is not None
+    assert round(view.totals.queries_per_s * view.span_s) >= queries
+    by_hostgroup = {
+        one.counters.hostgroup: round((one.queries_per_s or 0) * view.span_s)
+        for one in view.servers
+        if one.counters.hostname == "127.0.0.1"
+    }
+    assert by_hostgroup[20] == reads
+    deadline = time.monotonic() + 30  # they come late
+    while hits(view, 200) - hits(before, 200) != reads:
+        assert time.monotonic() < deadline
+        view = watcher.look()
+    [resting] = [one for one in view.servers if one.counters.hostname == "127.0.0.2"]
+    assert resting.counters.status == "OFFLINE_SOFT"
+
+
+def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> None:
+    login = Login(port=proxysql.port, password="admin")
+    app = TopApp(AdminClient(login), 0.5)
+    views: list[View] = []
+
+    async def until_seen(seen: str) -> None:
+        deadline = time.monotonic() + 120
+        while True:
+            if app.view is not None and (not views or views[-1] is not app.view):
+                views.append(app.view)
+            if seen == "rates" and views and views[-1].totals.queries_per_s:
+                return
+            if seen == "restart" and any(one.was_restarted for one in views):
+                return
+            assert time.monotonic() < deadline, views[-1:]
+            await asyncio.sleep(0.02)
+
+    async def story() -> None:
+        async with app.run_test(size=(80, 24)):
+            with running_sysbench(proxysql.traffic_port, "--rate=20"):
+                await until_seen("rates")
+            await asyncio.to_thread(proxysql.restart)
+            await until_seen("restart")
+            del views[:]
+            with running_sysbench(proxysql.traffic_port, "--rate=20"):
+                await until_seen("rates")
+
+    asyncio.run(story())
+    assert app.failure is None
+    for view in views:
+        rates = [
+            view.totals.queries_per_s,
+            *(one.queries_per_s for one in view.servers),
+            *(one.calls_per_s for one in view.digest_lines),
+            *(one.per_s for one in view.rule_lines),
+        ]
+        assert all(rate is None or rate >= 0 for rate in rates)
+
+
+def test_the_picture_loads_nothing() -> None:
+    picture = Path(PICTURE).read_text(encoding="utf-8")
+    assert "@font-face" not in picture
+    assert "url(" not in picture.replace("url(#", "")

@@ -1,0 +1,46 @@
+"""The picture of top in the documentation: `python -m tests.real.top_picture`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from pathlib import Path
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.cli.top.app import TopApp
+from tests.mariadb_server import running_sysbench
+from tests.real.live_traffic import proxysql_for_traffic
+from tests.servers import proxysql_binary
+
+PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "top.svg"
+_FONT_OF_THE_NETWORK = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+
+
+def main() -> None:
+    """Draw it: 80 by 24, after some seconds of traffic."""
+    binary = proxysql_binary()
+    assert binary is not None
+    with (
+        tempfile.TemporaryDirectory() as name,
+        proxysql_for_traffic(binary, Path(name)) as server,
+        running_sysbench(server.traffic_port, "--threads=4", "--rate=60"),
+    ):
+        login = Login(port=server.port, password="admin", name="shop")
+        drawn = asyncio.run(_drawn(TopApp(AdminClient(login), 2.0)))
+    PICTURE.write_text(self_contained(drawn), encoding="utf-8")
+
+
+async def _drawn(app: TopApp) -> str:
+    async with app.run_test(size=(80, 24)):
+        await asyncio.sleep(20)
+        return app.export_screenshot()
+
+
+def self_contained(svg: str) -> str:
+    """Return the picture without fonts of the network."""
+    return _FONT_OF_THE_NETWORK.sub("", svg).replace("Fira Code, monospace", "monospace")
+
+
+if __name__ == "__main__":
+    main()
