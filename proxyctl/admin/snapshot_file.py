@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from proxyctl.catalog import TABLES, Value
+from proxyctl.catalog import TABLES, Value, parse_version
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import Family
 from proxyctl.snapshot import OMITTED, Cell, HeldTable, Occasion, Owned, Snapshot, Summary
@@ -210,6 +210,7 @@ def _summary(document: Mapping[str, Any]) -> Summary:
         address, version, taken_at = (
             _text(document[name]) for name in ("address", "version", "taken_at")
         )
+        parse_version(version)
         return Summary(address, version, taken_at, _occasion(document["occasion"]))
 
 
@@ -274,13 +275,21 @@ def _tables(given: list[Any]) -> dict[str, HeldTable]:
     layers: dict[str, dict[Layer, list[Row]]] = {}
     for entry in given:
         name, layer = _text(entry["table"]), Layer(entry["layer"])
-        names = columns.setdefault(name, _texts(entry["columns"]))
+        names = columns.setdefault(name, _columns(name, entry["columns"]))
         if "same_as" in entry:
             rows = layers[name][Layer(entry["same_as"])]
         else:
             rows = [_row(row, len(names)) for row in entry["rows"]]
         layers.setdefault(name, {})[layer] = rows
     return {name: HeldTable(columns[name], found) for name, found in layers.items()}
+
+
+def _columns(table: str, given: object) -> tuple[str, ...]:
+    names = _texts(given)
+    key = TABLES[table].key if table in TABLES else ()
+    if len({*names}) != len(names) or not {*key} <= {*names}:
+        raise ValueError
+    return names
 
 
 def _row(given: list[Any], count: int) -> Row:

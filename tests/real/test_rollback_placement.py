@@ -1,0 +1,138 @@
+"""A rollback on a Galera cluster: attributes and members go back, and nobody is moved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.galera_nodes import GaleraCluster
+from tests.journeys.layers import in_layers
+from tests.journeys.story import applied, plan
+from tests.real.test_galera_placement import (
+    CHECK_MS,
+    HOSTS,
+    Sampler,
+    monitored_proxysql,
+    online,
+    placement,
+    settle,
+)
+from tests.servers import ProxySQL, free_port
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def cluster() -> Iterator[GaleraCluster]:
+    with GaleraCluster([*HOSTS, "127.0.1.4"], free_port()) as running:
+        yield running
+
+
+@pytest.fixture
+def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
+    with monitored_proxysql(tmp_path / "proxysql") as server:
+        yield server
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxysql: ProxySQL) -> Project:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    made = Project(folder, monkeypatch)
+    made.connect(proxysql.instance)
+    return made
+
+
+def files(cluster: GaleraCluster, hosts: list[str], weight: int = 1) -> str:
+    nodes = "".join(f"      - {{hostname: {host}, weight: {weight}}}\n" for host in hosts)
+    return f"""
+version: 1
+pxc_clusters:
+  - name: main
+    writer_hostgroup: 10
+    backup_writer_hostgroup: 20
+    reader_hostgroup: 30
+    offline_hostgroup: 40
+    max_writers: 1
+    writer_is_also_reader: 2
+    node_defaults: {{port: {cluster.port}}}
+    nodes:
+{nodes}
+mysql_query_rules:
+  - {{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 30, apply: true}}
+"""
+
+
+CONFIGURED = "SELECT hostgroup_id, hostname, weight FROM {}mysql_servers ORDER BY hostname"
+
+
+def test_attributes_go_back_and_the_placement_stays(
+    project: Project, proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    project.write(files(cluster, HOSTS))
+    applied()
+    settle(proxysql.instance, HOSTS)
+    project.write(files(cluster, HOSTS, weight=7))
+    applied()
+    before = placement(proxysql.instance)
+    with Sampler(proxysql) as sampler:
+        found = proxyctl("rollback", "--auto-approve")
+        assert found.code == 0, found.text
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    sampler.check()
+    assert placement(proxysql.instance) == before
+    project.write(files(cluster, HOSTS))
+    assert plan().code == 0
+    layers = in_layers(proxysql.instance, CONFIGURED)
+    assert layers["MEMORY"] == layers["DISK"] == [("10", host, "1") for host in HOSTS]
+
+
+def test_a_node_that_was_added_leaves_again(
+    project: Project, proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    project.write(files(cluster, HOSTS))
+    applied()
+    settle(proxysql.instance, HOSTS)
+    more = [*HOSTS, "127.0.1.4"]
+    project.write(files(cluster, more))
+    applied()
+    settle(proxysql.instance, more)
+    with Sampler(proxysql) as sampler:
+        found = proxyctl("rollback", "--auto-approve")
+        assert found.code == 0, found.text
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    settle(proxysql.instance, HOSTS)
+    sampler.check()
+    project.write(files(cluster, HOSTS))
+    assert plan().code == 0
+    assert len(online(placement(proxysql.instance)[10])) == 1
+
+
+def test_a_snapshot_taken_after_the_monitor_moved_nodes(
+    project: Project, proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """The placement of then is no configuration, and the one of now is kept."""
+    project.write(files(cluster, HOSTS))
+    applied()
+    settle(proxysql.instance, HOSTS)
+    writer = next(iter(online(placement(proxysql.instance)[10])))
+    cluster.nodes[writer].wsrep_desync = "ON"
+    for _ in range(100):
+        if writer in online(placement(proxysql.instance)[40]):
+            break
+        time.sleep(0.1)
+    assert proxyctl("snapshot").code == 0
+    assert "No changes" in proxyctl("rollback", "--dry-run").out
+    cluster.nodes[writer].wsrep_desync = "OFF"
+    settle(proxysql.instance, HOSTS)
+    assert "No changes" in proxyctl("rollback", "--dry-run").out
+    project.write(files(cluster, HOSTS, weight=3))
+    applied()
+    found = proxyctl("rollback", "2", "--auto-approve")
+    assert found.code == 0, found.text
+    layers = in_layers(proxysql.instance, CONFIGURED)
+    assert layers["MEMORY"] == layers["DISK"] == [("10", host, "1") for host in HOSTS]
