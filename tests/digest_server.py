@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 import pymysql
 from pymysql.constants import COMMAND
 
+from proxyctl.admin.digest_spelling import as_usual
 from proxyctl.digest import DigestOptions
 from proxyctl.digest.options import PREFIX
 from tests.servers import ProxySQL
@@ -93,7 +94,7 @@ class DigestServer:
         found = {}
         for schema, text, digest in instance.query(_READ):
             assert text is not None
-            found[schema] = Seen(text.encode("utf-8", "surrogateescape"), str(digest))
+            found[schema] = Seen(text.encode("utf-8", "surrogateescape"), as_usual(str(digest)))
         return [found.get(f"q{number}") for number in range(len(queries))]
 
     def hostgroups(self, queries: Sequence[bytes]) -> list[int]:

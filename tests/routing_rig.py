@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import pymysql
 
+from proxyctl.admin.digest_spelling import as_usual
 from proxyctl.catalog import Value
 from proxyctl.digest import Digest, Digester, DigestOptions
 from proxyctl.formats.sql_writer import write_script
@@ -327,9 +328,9 @@ class Rig:
         )
         return Counter(
             {
-                Digested(int(hostgroup or 0), schema or "", user or "", digest or ""): int(
-                    count or 0
-                )
+                Digested(
+                    int(hostgroup or 0), schema or "", user or "", as_usual(digest or "")
+                ): int(count or 0)
                 for hostgroup, schema, user, digest, count in rows
             }
         )

@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import read_digest_variables
+from proxyctl.admin.digest_spelling import as_usual, spellings
 from proxyctl.digests.top import Group, Load, SeenSince, Sort, Top, TopOptions, TopRow
 from proxyctl.errors import InstanceError
 from proxyctl.replay.seen import SeenDigest
@@ -207,7 +208,7 @@ def _filters(options: TopOptions) -> Iterator[str]:
         ("schemaname", options.schemanames),
         ("username", options.usernames),
         ("client_address", options.client_addresses),
-        ("digest", options.digests),
+        ("digest", [text for digest in options.digests for text in spellings(digest)]),
     ):
         if values:
             yield f"{column} IN ({','.join(map(hidden_literal, values))})"
@@ -253,7 +254,7 @@ def _row(record: Record, groups: Sequence[Group], longest: int, total: int, unti
     sum_time = _int(record, "sum_time")
     return TopRow(
         group={
-            group: _int(record, group) if group is Group.HOSTGROUP else record[group] or ""
+            group: _int(record, group) if group is Group.HOSTGROUP else _text(record, group)
             for group in groups
         },
         digest_text=text,
@@ -276,10 +277,15 @@ def _seen(record: Record) -> SeenDigest:
     texts = {*Group, "digest_text"} - {Group.HOSTGROUP}
     return SeenDigest(
         **{
-            name: (record[name] or "") if name in texts else _int(record, name)
+            name: _text(record, name) if name in texts else _int(record, name)
             for name in SeenDigest._fields
         }  # type: ignore[arg-type]
     )
+
+
+def _text(record: Record, name: str) -> str:
+    text = record[name] or ""
+    return as_usual(text) if name == Group.DIGEST else text
 
 
 def _int(record: Record, name: str) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import read_digest_variables
+from proxyctl.admin.digest_spelling import digest_column
 from proxyctl.digests.diff_snapshot import Snapshot
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.replay.seen import DigestTable, SeenDigest
@@ -98,7 +99,11 @@ def _started_at(client: AdminClient) -> int | None:
 def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
     """Yield how many digests there are, when that was, and JSON lists of them."""
     has_rows = client.version >= (2, 0, 6)
-    columns = ",".join(name for name in SeenDigest._fields if has_rows or name not in _SINCE_2_0_6)
+    columns = ",".join(
+        digest_column(client.version) if name == "digest" else name
+        for name in SeenDigest._fields
+        if has_rows or name not in _SINCE_2_0_6
+    )
     if not _makes_json(client):
         answer = client.raw(f"SELECT {columns} FROM {_TABLE}")
         yield len(answer), _now(client), _as_json(answer)
