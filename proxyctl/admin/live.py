@@ -52,7 +52,9 @@ class Looker:
     def __init__(self, client: AdminClient) -> None:
         self.client = client
         self._last: Look | None = None
-        self._digests: DigestLook | None = None
+        self._clock = 0
+        self._digests_at: float | None = None
+        self._digests_took_s = 0.0
         self._memory: dict[str, int] = {}
         self._variables: dict[str, str] = {}
         self._size_due = 0.0
@@ -95,7 +97,7 @@ class Looker:
 
     def _state(self, interval_s: float) -> DigestState:
         size = DigestSize(self._memory.get("query_digest_memory", 0))
-        look_s = max(size.expected_s, self._digests.took_s if self._digests else 0.0)
+        look_s = max(size.expected_s, self._digests_took_s)
         every_s = seconds_between(interval_s, look_s)
         return DigestState(
             memory=size.memory,
@@ -108,32 +110,33 @@ class Looker:
     def _is_turn_of_digests(self, state: DigestState) -> bool:
         if state.every_s is None:
             return False
-        last = self._digests
+        last = self._digests_at
         # Looks begin a little early or late; one that is left out would double the time.
-        return last is None or time.monotonic() - last.taken_at > state.every_s * 0.9
+        return last is None or time.monotonic() - last > state.every_s * 0.9
 
     def _look_at_digests(self) -> DigestLook:
-        since = max(self._digests.clock - _JITTER_S, 0) if self._digests else 0
-        taken_at = time.monotonic()
-        rows = self.client.query(digest_statement(since))
-        took_s = time.monotonic() - taken_at
+        since = max(self._clock - _JITTER_S, 0)
+        self._digests_at = taken_at = time.monotonic()
+        try:
+            rows = self.client.query(digest_statement(since))
+        finally:
+            # Also where no answer came in time: ProxySQL is busy with it all the same.
+            self._digests_took_s = time.monotonic() - taken_at
         if not rows or rows[-1][1] is not None:
             raise InstanceError(
                 f"{self.client.address}: {_DIGESTS}: ProxySQL answered with a part of the rows only"
             )
         busy, _, _, _, _, count, calls, clock, total = rows.pop()
+        self._clock = int(clock or 0)
         entries = tuple(map(_entry, rows))
-        self._digests = DigestLook(
+        return DigestLook(
             taken_at=taken_at,
-            clock=int(clock or 0),
-            since=since,
+            clock=self._clock,
             entries=entries,
             busy=int(busy or 0),
             is_cut=len(entries) >= MOST_ENTRIES,
             whole=Load(int(count or 0), int(calls or 0), int(total or 0)),
-            took_s=took_s,
         )
-        return self._digests
 
 
 def digest_statement(since: int) -> str:

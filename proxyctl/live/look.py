@@ -62,21 +62,19 @@ class DigestEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class DigestLook:
-    """Entries of the digest table: those that were hit since `since`, and those with most time.
+    """Entries of the digest table: those that were hit since the look before, and the costliest.
 
     Shape: `busy` is how many were hit, of which `entries` may hold only those with most time; then
-    `is_cut`. `whole` is the sum over all of the table. Units: `clock` and `since` in unix seconds
-    of the instance, `took_s` is for how long it was asked.
+    `is_cut`. `whole` is the sum over all of the table. Units: `clock` in unix seconds of the
+    instance.
     """
 
     taken_at: float
     clock: int
-    since: int
     entries: tuple[DigestEntry, ...]
     busy: int
     is_cut: bool
     whole: Load
-    took_s: float
 
 
 @dataclass(frozen=True)

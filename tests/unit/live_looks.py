@@ -41,12 +41,10 @@ def digest_look(
     return DigestLook(
         taken_at=at,
         clock=CLOCK + int(at),
-        since=0,
         entries=entries,
         busy=len(entries),
         is_cut=is_cut,
         whole=whole or everything,
-        took_s=0.1,
     )
 
 
