@@ -46,6 +46,7 @@ exec {python} -m tests.docs.client "$@"
 
 _VARYING = (
     (re.compile(r"\d{8}T\d{6}\.\d{6}Z"), "<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "<time>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
     (re.compile(r"\b2\.7\.1-[\w-]+"), "<ProxySQL>"),
     # A real ProxySQL that a test started has ports and logins of its own, and no monitor.
