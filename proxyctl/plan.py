@@ -194,6 +194,8 @@ class Plan:
     modules: list[ModulePlan] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     left_alone: list[str] = field(default_factory=list)
+    taken_out: list[str] = field(default_factory=list)
+    """Of what is left alone, the servers that an operator took out of service."""
     warnings: list[str] = field(default_factory=list)
     restart_required: list[str] = field(default_factory=list)
     saves: bool = True

@@ -19,17 +19,17 @@ def left_alone(found: TableSurvey) -> Iterator[str]:
     scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
     if scope and found.unowned:
         yield f"{table}: {counted(found.unowned, 'row')} outside {scope.text}"
-    yield from _held(found)
-    for host, port in found.drained:
-        yield f"{host}:{port} drained (max_connections 0 at RUNTIME)"
+    yield from taken_out(found)
     for host, port in found.discovered:
         yield f"{host}:{port} discovered by the monitor"
     if found.draining:
         yield f"{table}: {counted(found.draining, 'row')} OFFLINE_HARD, draining"
 
 
-def _held(found: TableSurvey) -> Iterator[str]:
-    """Servers that an operator took out, where the files do not say otherwise."""
+def taken_out(found: TableSurvey) -> Iterator[str]:
+    """Yield the servers that an operator took out, where the files do not say otherwise."""
+    for host, port in found.drained:
+        yield f"{host}:{port} drained (max_connections 0 at RUNTIME)"
     if found.layout.name != "mysql_servers" or found.desired is None:
         return
     status = found.layout.index["status"]

@@ -13,12 +13,14 @@ from difflib import get_close_matches
 
 from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
+from proxyctl.drift import Drift
 from proxyctl.errors import ConfigError, Mistake, UsageError, counted
 from proxyctl.images import complete_images
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
@@ -154,6 +156,14 @@ def plan_files(
     Large tables are read from the instance while the files are compiled. Raises like `make_plan`.
     """
     return _files_surveyed(client, files, options, reader)[0]
+
+
+def drift_of(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
+) -> Drift:
+    """Return where the instance differs from the files, and why. Raises like `make_plan`."""
+    plan = plan_files(client, files, options)
+    return Drift(plan, read_evidence(client, plan))
 
 
 def plan_with_sides(
@@ -313,6 +323,7 @@ def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, sourc
 def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
     for found in survey.done.values():
         plan.left_alone.extend(remarks.left_alone(found))
+        plan.taken_out.extend(remarks.taken_out(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
     if survey.facts.is_read_only and not plan.is_in_sync:
         plan.warnings.append(

@@ -21,6 +21,7 @@ from proxyctl.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import ParsedFiles
+    from proxyctl.drift import Drift
     from proxyctl.plan import Plan
     from proxyctl.replay.report import Report
     from proxyctl.workflow import PlanOptions
@@ -100,30 +101,37 @@ def drift(
         list[str] | None,
         typer.Option("--only", metavar="NAME", help="As for plan.", autocompletion=tables),
     ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Write nothing when nothing differs.")
+    ] = False,
     format: Annotated[
         DriftFormat, typer.Option("--format", help="How to write.")
     ] = DriftFormat.TEXT,
 ) -> int:
     """Say what differs from the files, in which layer, and who could have moved it (exit 2)."""
     from proxyctl.cli.connection import opened
-    from proxyctl.workflow import PlanOptions, plan_files
+    from proxyctl.workflow import PlanOptions, drift_of
 
+    if quiet and format is DriftFormat.PROMETHEUS:
+        raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
     with opened(files, connection) as (client, parsed):
-        found = plan_files(client, parsed, PlanOptions(only=tuple(only or ())))
+        found = drift_of(client, parsed, PlanOptions(only=tuple(only or ())))
+    if found.plan.is_in_sync and quiet:
+        return ExitCode.DONE
     write(_drift_output(found, format))
-    return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
+    return ExitCode.DONE if found.plan.is_in_sync else ExitCode.DIFFERENCES
 
 
-def _drift_output(found: Plan, format: DriftFormat) -> str:
+def _drift_output(found: Drift, format: DriftFormat) -> str:
+    from proxyctl.render.drift_machine import drift_json
     from proxyctl.render.drift_text import drift_text
-    from proxyctl.render.plan_machine import plan_json
     from proxyctl.render.prometheus import drift_prometheus
 
     match format:
         case DriftFormat.TEXT:
             return drift_text(found, style())
         case DriftFormat.JSON:
-            return plan_json([found])
+            return drift_json(found)
         case DriftFormat.PROMETHEUS:
             return drift_prometheus(found)
 

@@ -7,11 +7,11 @@ report has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
-from proxyctl.catalog import TABLES, Role
-from proxyctl.catalog.variables import RESTART_ONLY
+from proxyctl.drift import Drift, LastLoad
 from proxyctl.errors import counted
-from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange, Plan
+from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange, ModulePlan
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -22,65 +22,61 @@ from proxyctl.render.rows import (
     value_text,
 )
 from proxyctl.render.style import PLAIN, Style, printable
-from proxyctl.state import Layer
+
+MOST_LISTED = 50
+"""Rows of one cause that are listed; the rest is counted."""
 
 _WORDS = {DELETE: "extra", ADD: "missing", CHANGE: "differs"}
 
-_CAUSES = {
-    frozenset({Layer.MEMORY}): "MEMORY only: edited there, not loaded",
-    frozenset({Layer.RUNTIME}): "RUNTIME only: loaded by {who}; or MEMORY was written and not"
-    " loaded",
-    frozenset({Layer.DISK}): "DISK only: not saved since; a restart makes RUNTIME like it",
-    frozenset({Layer.MEMORY, Layer.RUNTIME}): "MEMORY and RUNTIME: loaded by {who}, not saved;"
-    " a restart takes it back",
-    frozenset({Layer.MEMORY, Layer.DISK}): "MEMORY and DISK: saved, not loaded;"
-    " a restart makes RUNTIME like them",
-    frozenset({Layer.RUNTIME, Layer.DISK}): "RUNTIME and DISK: MEMORY holds what the files say,"
-    " neither loaded nor saved",
-    frozenset(Layer): "all layers: the files are newer, or this was loaded and saved since",
-}
 
-
-def cause(change: Change) -> str:
-    """Return in which layers the row differs, and who could have done it.
-
-    Nobody is blamed: a native cluster moves rows as an administrator does, and the monitor moves
-    servers.
-    """
-    if change.key[0] in RESTART_ONLY and is_variable(change):
-        return "DISK, the only layer that counts for it: it is read there at a restart"
-    is_moved = TABLES[change.table].role is Role.SERVERS
-    who = "an administrator, a peer or the monitor" if is_moved else "an administrator or a peer"
-    return _CAUSES[frozenset(change.layers)].format(who=who)
-
-
-def drift_text(plan: Plan, style: Style = PLAIN) -> str:
+def drift_text(drift: Drift, style: Style = PLAIN) -> str:
     """Return the drift of one instance; one line when there is none."""
-    return "\n".join(_lines(plan, style)) + "\n"
+    return "\n".join(_lines(drift, style)) + "\n"
 
 
-def _lines(plan: Plan, style: Style) -> Iterator[str]:
+def _lines(drift: Drift, style: Style) -> Iterator[str]:
+    plan = drift.plan
     name = f"{printable(plan.name)} " if plan.name != plan.address else ""
-    changes = [change for module in plan.modules for change in module.changes]
+    changes = sum(len(module.changes) for module in plan.modules)
     if not changes:
-        yield f"{name}{plan.address}: no drift"
+        out = printable("; ".join(plan.taken_out))
+        yield f"{name}{plan.address}: no drift{f' ({out})' if out else ''}"
         return
-    count = counted(len(changes), "row")
-    verb_end = "s" if len(changes) == 1 else ""
-    yield style("bold", f"{name}{plan.address}: {count} differ{verb_end} from the files")
-    names = plan.hostgroup_names
+    verb_end = "s" if changes == 1 else ""
+    rows = counted(changes, "row")
+    yield style("bold", f"{name}{plan.address}: {rows} differ{verb_end} from the files")
     for module in plan.modules:
-        if not module.changes:
-            continue
-        yield module.name
-        for change in module.changes:
-            word = style(change.action, f"{_WORDS[change.action]:<8}")
-            beside = "" if is_variable(change) else detail(change, names)
-            yield f"  {word} {subject(change, names)}{f'  {beside}' if beside else ''}"
-            yield from (f"           {text}" for text in _particulars(change, names))
-            yield f"           {style('dim', cause(change))}"
+        if module.changes:
+            yield from _module_lines(drift, module, style)
     for note in plan.left_alone:
         yield f"left alone   {printable(note)}"
+    if plan.refusals:
+        yield f"an apply would refuse: {counted(len(plan.refusals), 'reason')}, which plan shows"
+
+
+def _module_lines(drift: Drift, module: ModulePlan, style: Style) -> Iterator[str]:
+    load = drift.evidence.loads.get(module.name)
+    yield f"{module.name}{f'   {loaded_text(load)}' if load else ''}"
+    by_cause: dict[str, list[Change]] = {}
+    for change in module.changes:
+        by_cause.setdefault(drift.cause(module, change).text, []).append(change)
+    names = drift.plan.hostgroup_names
+    for cause, changes in by_cause.items():
+        yield f"  {style('dim', printable(cause))}"
+        for change in changes[:MOST_LISTED]:
+            word = style(change.action, f"{_WORDS[change.action]:<8}")
+            beside = "" if is_variable(change) else detail(change, names)
+            yield f"    {word} {subject(change, names)}{f'  {beside}' if beside else ''}"
+            yield from (f"             {text}" for text in _particulars(change, names))
+        if len(changes) > MOST_LISTED:
+            more = counted(len(changes) - MOST_LISTED, "more row")
+            yield f"    ... and {more} (--format json lists all)"
+
+
+def loaded_text(load: LastLoad) -> str:
+    """Return when RUNTIME was filled last."""
+    time = f"{datetime.fromtimestamp(load.epoch, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"as loaded at the start, {time}" if load.is_start else f"loaded last {time}"
 
 
 def _particulars(change: Change, names: Mapping[int, str]) -> Iterator[str]:

@@ -26,7 +26,7 @@ def plan_object(plan: Plan) -> dict[str, object]:
         "address": plan.address,
         "version": plan.version,
         "in_sync": plan.is_in_sync,
-        "modules": [_module_object(plan, module) for module in plan.modules],
+        "modules": [module_object(plan, module) for module in plan.modules],
         "refusals": [
             {"code": r.code, "message": r.message, "allow": r.allow} for r in plan.refusals
         ],
@@ -38,19 +38,23 @@ def plan_object(plan: Plan) -> dict[str, object]:
     }
 
 
-def _module_object(plan: Plan, module: ModulePlan) -> dict[str, object]:
-    entering = entering_servers(module, plan.families)
-
-    def objects(changes: Iterable[Change]) -> list[dict[str, object]]:
-        return [_change_object(c, remark(c, entering, plan.hostgroup_names)) for c in changes]
-
+def module_object(plan: Plan, module: ModulePlan) -> dict[str, object]:
+    """Return one admin module of a plan as plain data."""
     return {
         "module": module.name,
         "load": module.load,
         "save": module.save,
-        "changes": objects(module.changes),
-        "included": objects(module.included),
+        "changes": change_objects(plan, module, module.changes),
+        "included": change_objects(plan, module, module.included),
     }
+
+
+def change_objects(
+    plan: Plan, module: ModulePlan, changes: Iterable[Change]
+) -> list[dict[str, object]]:
+    """Return changes of a module as plain data."""
+    entering = entering_servers(module, plan.families)
+    return [_change_object(c, remark(c, entering, plan.hostgroup_names)) for c in changes]
 
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.digests.top import Top, TopRow, is_on
-from proxyctl.plan import Plan
+from proxyctl.drift import Drift
 from proxyctl.render.style import printable
 
 LONGEST_TEXT = 200
@@ -120,9 +120,13 @@ def digest_top_prometheus(top: Top) -> str:
     return exposition(families)
 
 
-def drift_prometheus(plan: Plan) -> str:
+def drift_prometheus(drift: Drift) -> str:
     """Return how far an instance is from its files, as metrics."""
+    plan = drift.plan
     base = {"name": plan.name, "address": plan.address}
+    causes = Counter(
+        drift.cause(module, change).code for module in plan.modules for change in module.changes
+    )
     changes = Counter(
         (module.name, change.table, change.action)
         for module in plan.modules
@@ -150,6 +154,12 @@ def drift_prometheus(plan: Plan) -> str:
                     ({**base, "module": module, "table": table, "action": action}, count)
                     for (module, table, action), count in sorted(changes.items())
                 ),
+            ),
+            Family(
+                "proxyctl_drift_causes",
+                "gauge",
+                "The same by what has probably happened; nothing where nothing has.",
+                tuple(({**base, "cause": cause}, count) for cause, count in sorted(causes.items())),
             ),
             Family(
                 "proxyctl_drift_refusals",

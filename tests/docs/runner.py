@@ -49,6 +49,7 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
     (re.compile(r"(<time>)  [\d,]+ (?:bytes?|kB)"), r"\1  <size>"),
     (re.compile(r"\bby \S+@\S+"), "by <somebody>"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "<time>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
     (re.compile(r"\b2\.7\.1-[\w-]+"), "<ProxySQL>"),
     # A real ProxySQL that a test started has ports and logins of its own, and no monitor.

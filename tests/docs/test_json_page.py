@@ -12,12 +12,14 @@ from proxyctl import errors
 from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
 from proxyctl.configuration import Configuration, Held
+from proxyctl.drift import Drift
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint
 from proxyctl.lint.subject import Subject
 from proxyctl.plan import Plan, Refusal, ShardMove
 from proxyctl.render.apply_text import apply_json
+from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.explain_machine import explain_json
 from proxyctl.render.history_text import history_json, taken_json
 from proxyctl.render.lint_machine import lint_json
@@ -60,6 +62,7 @@ def keys(value: object, *, is_free: bool = False) -> Iterator[str]:
 
 def documents() -> Iterator[object]:
     yield json.loads(plan_json([PLAN]))
+    yield json.loads(drift_json(Drift(PLAN)))
     yield json.loads(apply_json(PLAN, ApplyResult([ModuleResult("MYSQL USERS")])))
     yield json.loads(save(PLAN, paths=["a"], variables=["b"], options=["--force"]))
     mistake = errors.Mistake("a", 1, 1, "key", "wrong")

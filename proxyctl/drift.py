@@ -1,0 +1,182 @@
+"""Drift: where an instance differs from its files, and what has probably happened there. Pure.
+
+Nobody is blamed without a trace of him. The layers that differ leave some stories over, and what
+the instance knows tells which: its lock, and what other nodes of its cluster hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from proxyctl.catalog import TABLES, Role
+from proxyctl.catalog.variables import RESTART_ONLY
+from proxyctl.plan import CHANGE, Change, ModulePlan, Plan
+from proxyctl.state import Layer
+
+
+class LastLoad(NamedTuple):
+    """When RUNTIME of an admin module was filled last.
+
+    Units: `epoch` in unix seconds. `is_start`: by the start of ProxySQL. `alike`: the members of
+    the cluster that hold the same, as host:port; this instance is one of them.
+    """
+
+    epoch: int
+    is_start: bool
+    alike: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an instance knows of its own past.
+
+    Shape: `running` and `dead` are an apply under way, and one that did not finish, as the lock
+    describes them; `modules` those that it had begun to write. `loads` by admin module.
+    """
+
+    running: str = ""
+    dead: str = ""
+    modules: frozenset[str] = frozenset()
+    is_cluster_member: bool = False
+    loads: Mapping[str, LastLoad] = field(default_factory=dict)
+
+
+class Cause(NamedTuple):
+    """What has probably happened: a name for machines, and a sentence."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The plan that would end the drift, and the evidence of how it came."""
+
+    plan: Plan
+    evidence: Evidence = Evidence()
+
+    def cause(self, module: ModulePlan, change: Change) -> Cause:
+        """Return in which layers a row differs, and who could have done it."""
+        return (
+            _restart_only(change)
+            or _of_an_apply(module, self.evidence)
+            or _offline_soft(change)
+            or _placed_by_monitor(module, change)
+            or _from_a_peer(module, change, self.evidence)
+            or _by_layers(module, change, self.evidence)
+        )
+
+
+def _restart_only(change: Change) -> Cause | None:
+    if TABLES[change.table].prefix is None or change.key[0] not in RESTART_ONLY:
+        return None
+    return Cause(
+        "restart_only", "DISK, the only layer that counts for it: it is read there at a restart"
+    )
+
+
+def _of_an_apply(module: ModulePlan, evidence: Evidence) -> Cause | None:
+    if module.name not in evidence.modules:
+        return None
+    if evidence.running:
+        return Cause("running_apply", f"an apply is at work: {evidence.running}")
+    return Cause(
+        "dead_apply",
+        f"an apply did not finish: {evidence.dead}; the next apply goes on where it stopped",
+    )
+
+
+def _offline_soft(change: Change) -> Cause | None:
+    """Return the cause of a server that was taken out, or back in, and nothing else."""
+    shown = change.shown
+    if TABLES[change.table].role is not Role.SERVERS or change.action != CHANGE:
+        return None
+    status = change.layout.index["status"]
+    if shown.columns != (status,) or shown.current is None:
+        return None
+    where = _listed(change)
+    if str(shown.current[status]).upper() == "OFFLINE_SOFT":
+        return Cause("offline_soft", f"{where}: an operator took it out of service")
+    if shown.desired is not None and str(shown.desired[status]).upper() == "OFFLINE_SOFT":
+        return Cause("back_online", f"{where}: an operator put it back into service")
+    return None
+
+
+def _placed_by_monitor(module: ModulePlan, change: Change) -> Cause | None:
+    """Return the cause of a node that stands elsewhere in its family, and at RUNTIME rightly so."""
+    survey = module.surveys[change.table]
+    if survey.place is None or survey.desired is None or Layer.RUNTIME in change.layers:
+        return None
+    place = survey.place(change.key)
+    if place == change.key or change.action == CHANGE:
+        return None
+    if place not in set(map(survey.place, survey.desired.rows)):
+        return None
+    return Cause(
+        "monitor_placement",
+        f"{_listed(change)}: where the monitor had placed it, as a SAVE FROM RUNTIME or a peer"
+        " writes it",
+    )
+
+
+def _from_a_peer(module: ModulePlan, change: Change, evidence: Evidence) -> Cause | None:
+    load = evidence.loads.get(module.name)
+    if load is None or len(load.alike) < 2 or Layer.RUNTIME not in change.layers:
+        return None
+    return Cause(
+        "peer",
+        f"{_listed(change)}: {_all(load.alike)} of the cluster hold the same; it was loaded at one"
+        " of them",
+    )
+
+
+def _all(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+_MEMORY, _RUNTIME, _DISK = Layer.MEMORY, Layer.RUNTIME, Layer.DISK
+_BY_LAYERS = {
+    frozenset({_MEMORY}): Cause(
+        "pending_edit", "edited there, not loaded: somebody may be at work"
+    ),
+    frozenset({_RUNTIME}): Cause(
+        "not_loaded", "loaded by {who}, MEMORY is right again; or MEMORY was written, not loaded"
+    ),
+    frozenset({_DISK}): Cause("unsaved", "not saved since; a restart makes RUNTIME like it"),
+    frozenset({_MEMORY, _RUNTIME}): Cause(
+        "loaded_not_saved", "loaded by {who}, not saved; a restart takes it back"
+    ),
+    frozenset({_MEMORY, _DISK}): Cause(
+        "saved_not_loaded", "saved, not loaded; a restart makes RUNTIME like them"
+    ),
+    frozenset({_RUNTIME, _DISK}): Cause(
+        "not_loaded", "MEMORY holds what the files say, neither loaded nor saved"
+    ),
+    frozenset(Layer): Cause(
+        "files_or_saved", "the files are newer, or {who} loaded and saved this"
+    ),
+}
+
+
+def _by_layers(module: ModulePlan, change: Change, evidence: Evidence) -> Cause:
+    code, text = _BY_LAYERS[frozenset(change.layers)]
+    who = ["an administrator"]
+    if evidence.is_cluster_member:
+        who.append("a peer")
+    place = module.surveys[change.table].place
+    is_in_family = place is not None and place(change.key) != change.key
+    # The monitor moves rows; it changes no attribute of theirs, and saves nothing.
+    if is_in_family and change.action != CHANGE and _DISK not in change.layers:
+        who.append("the monitor")
+    names = who[0] if len(who) == 1 else f"{', '.join(who[:-1])} or {who[-1]}"
+    return Cause(code, f"{_listed(change)}: {text.format(who=names)}")
+
+
+def _listed(change: Change) -> str:
+    """Return the layers that differ: `MEMORY only`, `MEMORY and RUNTIME`, `all layers`."""
+    layers = [layer.name for layer in Layer if layer in change.layers]
+    if len(layers) == 1:
+        return f"{layers[0]} only"
+    return "all layers" if len(layers) == len(Layer) else " and ".join(layers)

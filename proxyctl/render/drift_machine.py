@@ -1,0 +1,32 @@
+"""Drift as JSON: the plan that would end it, and what has probably happened."""
+
+from __future__ import annotations
+
+import json
+
+from proxyctl.drift import Drift
+from proxyctl.plan import ModulePlan
+from proxyctl.render.plan_machine import FORMAT, change_objects, module_object, plan_object
+
+
+def drift_json(drift: Drift) -> str:
+    """Return the drift as JSON. Shape: docs/reference/json.md; that of a plan, with causes."""
+    modules = [_module_object(drift, module) for module in drift.plan.modules]
+    instance = {**plan_object(drift.plan), "modules": modules}
+    document = {"format": FORMAT, "instances": [instance]}
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _module_object(drift: Drift, module: ModulePlan) -> dict[str, object]:
+    load = drift.evidence.loads.get(module.name)
+    changes = [
+        {**as_object, "cause": drift.cause(module, change)._asdict()}
+        for change, as_object in zip(
+            module.changes, change_objects(drift.plan, module, module.changes), strict=True
+        )
+    ]
+    return {
+        **module_object(drift.plan, module),
+        "loaded": None if load is None else load.epoch,
+        "changes": changes,
+    }

@@ -1,0 +1,122 @@
+"""Drift at an instance: what was done to it, and what the report says of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.story import FILES, applied, plan, said
+from tests.journeys.test_locking import drop_lock, hold_lock
+from tests.servers import Instance
+
+DB3 = "UPDATE mysql_servers SET {} WHERE hostname='db3'"
+LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"
+
+
+@pytest.fixture
+def in_sync(project: Project) -> Project:
+    project.write(FILES)
+    applied()
+    return project
+
+
+def causes(found: Outcome) -> dict[str, list[str]]:
+    """The causes that are named, by admin module."""
+    (instance,) = found.json["instances"]
+    modules: list[dict[str, Any]] = instance["modules"]
+    return {
+        module["module"]: [change["cause"]["code"] for change in module["changes"]]
+        for module in modules
+        if module["changes"]
+    }
+
+
+def drift(*arguments: str) -> Outcome:
+    return proxyctl("drift", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("statements", "cause", "text"),
+    [
+        ([DB3.format("weight=7")], "pending_edit", "MEMORY only: edited there, not loaded"),
+        ([DB3.format("weight=7"), LOAD], "loaded_not_saved", "not saved; a restart takes it back"),
+        ([DB3.format("weight=7"), SAVE], "saved_not_loaded", "MEMORY and DISK: saved, not loaded"),
+        ([DB3.format("weight=7"), LOAD, SAVE], "files_or_saved", "the files are newer, or"),
+        (["DELETE FROM disk.mysql_servers WHERE hostname='db3'"], "unsaved", "DISK only"),
+    ],
+)
+def test_what_somebody_did_by_hand(
+    in_sync: Project, instance: Instance, statements: list[str], cause: str, text: str
+) -> None:
+    assert (drift().code, drift("--quiet").text) == (0, "")
+    for statement in statements:
+        instance.run(statement)
+    found = drift("--quiet")
+    assert (found.code, found.err) == (2, "")
+    assert text in found.out
+    assert "MYSQL SERVERS   loaded last 20" in found.out
+    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": [cause]}
+    assert f'cause="{cause}"}} 1' in drift("--format", "prometheus").out
+    applied("--discard-pending")
+    assert drift("--quiet").code == 0
+
+
+def test_an_operators_offline_soft(in_sync: Project, instance: Instance) -> None:
+    instance.run(DB3.format("status='OFFLINE_SOFT'"))
+    instance.run(LOAD)
+    # The files do not say: it is left alone, and still told in the one line.
+    found = drift()
+    assert (found.code, len(found.out.splitlines())) == (0, 1)
+    assert "no drift (db3:3306 in hostgroup 20 OFFLINE_SOFT, set by an operator)" in found.out
+    assert drift("--quiet").text == ""
+    in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
+    found = drift()
+    assert found.code == 2
+    assert "MEMORY and RUNTIME: an operator took it out of service" in found.out
+    assert "status is OFFLINE_SOFT, the files say ONLINE" in found.out
+    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": ["offline_soft"]}
+
+
+STAGED = '["MYSQL SERVERS"]'
+
+
+def test_an_apply_that_was_killed_is_named_until_the_next_one(
+    in_sync: Project, instance: Instance
+) -> None:
+    hold_lock(instance, host="ci", pid=7, modules=STAGED, for_s=-5)
+    instance.run(DB3.format("weight=7"))
+    found = drift()
+    assert found.code == 2
+    assert "an apply did not finish: apply by pid 7 on ci, staging MEMORY" in found.out
+    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": ["dead_apply"]}
+    applied()
+    assert drift("--quiet").text == ""
+
+
+def test_an_apply_at_work_is_no_riddle(in_sync: Project, instance: Instance) -> None:
+    hold_lock(instance, host="ci", pid=7, modules=STAGED, for_s=60)
+    instance.run(DB3.format("weight=7"))
+    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": ["running_apply"]}
+    assert "an apply is at work: apply by pid 7 on ci" in drift().out
+    drop_lock(instance)
+
+
+def test_a_variable_of_the_restart(in_sync: Project, instance: Instance) -> None:
+    in_sync.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 2\n"))
+    found = drift()
+    assert "it is read there at a restart" in found.out
+    assert causes(drift("--format", "json")) == {"MYSQL VARIABLES": ["restart_only"]}
+    assert "restart" in plan().out
+    assert instance.query("SELECT 1") == [("1",)]
+
+
+def test_metrics_are_never_quiet(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    said(drift("--quiet", "--format", "prometheus"), 64, "--quiet has no place in metrics")
+
+
+def test_an_error_is_not_taken_for_drift(sandbox_project: Project) -> None:
+    sandbox_project.write("mysql_servers: [{hostname: 1}]\n")
+    assert drift("--quiet").code == 1
