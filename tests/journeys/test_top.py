@@ -193,6 +193,9 @@ def test_help_and_a_line_in_full_close_again(shop: Instance) -> None:
         await until(pilot, app, "sort by", is_there=False)
         await press(pilot, "enter")
         await until(pilot, app, "0x883DDE99F7CDEC3E")
+        shop.execute("DELETE FROM mysql_servers WHERE hostname = 'db1'")
+        shop.execute("LOAD MYSQL SERVERS TO RUNTIME")
+        await until(pilot, app, "db1:3306", is_there=False)  # the view below goes on
         await press(pilot, "q")
         await until(pilot, app, "0x883DDE99F7CDEC3E", is_there=False)
         assert app.is_running
@@ -220,6 +223,7 @@ def test_keys_that_end_it(shop: Instance) -> None:
     assert ended_by("q") is None
     assert str(ended_by("ctrl+c")) == "2"
     assert str(ended_by("slash", "a", "ctrl+c")) == "2"
+    assert str(ended_by("question_mark", "ctrl+c")) == "2"
 
 
 def test_markup_and_escapes_in_texts_are_text(shop: Instance) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from proxyctl.admin.client import AdminClient
@@ -136,7 +137,7 @@ class TopApp(App[signal.Signals]):
 
     def _draw(self) -> None:
         if self.view is not None:
-            for panel in self.query(Panel):
+            for panel in self._below.query(Panel):
                 panel.show(self.view)
         self._draw_header()
 
@@ -152,14 +153,14 @@ class TopApp(App[signal.Signals]):
         text.append_text(line).append(SEPARATOR).append(state, "red" if self._lost else "cyan")
         for parts in (load_parts(view), size_parts(view)) if view else ():
             text.append("\n").append_text(_line(fitting(parts, width), "bold"))
-        self._screen_static("header").update(text)
+        self._below.query_one("#header", Static).update(text)
         self._draw_notes()
 
     def _draw_notes(self) -> None:
         notes = [f"{printable(self._lost)}; trying again"] if self._lost else []
         if self.view is not None:
             notes += map(printable, notes_of(self.view))
-        shown = self._screen_static("notes")
+        shown = self._below.query_one("#notes", Static)
         shown.display = bool(notes)
         shown.update(Text("\n".join(notes)))
 
@@ -173,16 +174,17 @@ class TopApp(App[signal.Signals]):
             return f"no answer for {silence:.0f} s"
         return f"every {self._interval_s:g} s"
 
-    def _screen_static(self, name: str) -> Static:
-        # The view's own screen also while another one lies over it.
-        return self.screen_stack[0].query_one(f"#{name}", Static)
+    @property
+    def _below(self) -> Screen[object]:
+        """The view itself, also while help or a line in full lies over it."""
+        return self.screen_stack[0]
 
     # Keys.
 
     @property
     def _panel(self) -> Panel:
         """The table that orders and filters are for."""
-        focused = self.screen_stack[0].focused
+        focused = self.focused
         for panel in self.query(Panel):
             if focused is not None and panel in focused.ancestors:
                 return panel

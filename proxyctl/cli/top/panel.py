@@ -9,6 +9,7 @@ from typing import Any
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.coordinate import Coordinate
 from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable, Static
@@ -157,7 +158,7 @@ def _update(grid: DataTable[Text], number: int, cells: list[Text]) -> None:
     old = grid.get_row_at(number)
     for column, (one, other) in enumerate(zip(old, cells, strict=True)):
         if one != other or one.style != other.style:
-            grid.update_cell_at((number, column), other)  # type: ignore[arg-type]
+            grid.update_cell_at(Coordinate(number, column), other)
 
 
 def _in_column(text: Text, column: Column[Any], width: int) -> Text:
