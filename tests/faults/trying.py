@@ -52,5 +52,8 @@ def tried(server: str, kind: str, every: int) -> Tally:
             # Kinds begin at different statements, so that together they try more of them.
             begin = [*KINDS].index(kind) % every
             for boundary in rig.boundaries(course)[begin::every]:
-                tally.add(boundary, rig.attempt(boundary, kind))
+                try:
+                    tally.add(boundary, rig.attempt(boundary, kind))
+                except AssertionError as error:
+                    tally.broken.append(f"{server}, {course.name}: {error}")
     return tally
