@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.errors import RefusedError, StatementError
@@ -62,11 +63,20 @@ class Holder:
             return False
         except OverflowError:
             return True  # no process has such a number
-        return False
+        return _has_ended(self.pid)
 
     def text(self) -> str:
         """Return who it is, for people."""
         return f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
+
+
+def _has_ended(pid: int) -> bool:
+    """Return whether a process only waits for its parent to notice; in containers that can last."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 @dataclass

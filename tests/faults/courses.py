@@ -16,22 +16,22 @@ _REFUSED = "  mysql-eventslog_filename: /no/such/folder/events\n"
 class Course:
     """One way of an apply.
 
-    `files`: what it applies. `first`: the statement at which the course begins, and what goes wrong
-    there already; faults are tried behind it.
+    `files`: what it applies. `behind`: faults are tried behind this statement only, at which
+    `goes_wrong` happens each time.
     """
 
     name: str
     files: str = AFTER
-    first: tuple[str, Fault] | None = None
-    begins_at: str = ""
+    behind: str | None = None
+    goes_wrong: Fault | None = None
 
 
 COURSES = (
     Course("apply"),
-    Course("put back: a SAVE fails", first=("SAVE ADMIN VARIABLES TO DISK", error)),
+    Course("put back: a SAVE fails", behind="SAVE ADMIN VARIABLES TO DISK", goes_wrong=error),
     Course(
         "put back: RUNTIME refuses",
         files=AFTER.replace("variables:\n", f"variables:\n{_REFUSED}"),
-        begins_at="LOAD MYSQL VARIABLES TO RUNTIME",
+        behind="LOAD MYSQL VARIABLES TO RUNTIME",
     ),
 )

@@ -80,3 +80,6 @@ KINDS: dict[str, Callable[[Exchange], None]] = {
         killed_after,
     )
 }
+
+FREEZES = ("frozen", "late")
+"""The kinds that last until proxyctl gives up."""

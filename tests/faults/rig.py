@@ -13,7 +13,7 @@ from tests.cli import SECRETS, Outcome
 from tests.faults.change import AFTER, BEFORE
 from tests.faults.courses import Course
 from tests.faults.forked import Forked
-from tests.faults.kinds import KINDS
+from tests.faults.kinds import FREEZES, KINDS
 from tests.faults.promises import Case
 from tests.faults.proxy import Fault, FaultyProxy, Place
 from tests.faults.state import Look, put_back
@@ -22,18 +22,18 @@ from tests.servers import Instance
 AGAIN = ("--lock-timeout", "0")
 """The second run takes no option that allows anything, and does not wait for a lock."""
 
-READ_TIMEOUT_S = 0.5
-"""How long proxyctl waits where a fault freezes the connection."""
+PATIENCE_S = (1.0, 5.0, 30.0)
+"""How long proxyctl waits for an answer where a fault freezes the connection."""
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """A statement of a course at which a fault is tried."""
+    """A statement of a course at which a fault is tried; `prior` are those of the course."""
 
     course: Course
     place: Place
     sql: str
-    first: Place | None = None
+    prior: Mapping[Place, Fault]
 
     def text(self) -> str:
         """Return which statement it is, for people."""
@@ -61,39 +61,27 @@ class Rig:
 
     def boundaries(self, course: Course) -> list[Boundary]:
         """Let an apply take this course, and return its statements, in their order."""
-        self._put_back()
-        first = None
-        if course.first is not None:
-            sql, fault = course.first
-            first = self._place_of(sql)
-            self._put_back()
-            self._through_proxy(course.files, {first: fault})
-        else:
-            self._through_proxy(course.files, {})
-        log = self._proxy.log
-        begin = 0
-        if course.begins_at or course.first:
-            start = course.first[0] if course.first else course.begins_at
-            begin = 1 + next(at for at, (_, sql) in enumerate(log) if sql == start)
-        return [Boundary(course, place, sql, first) for place, sql in log[begin:]]
+        log = self._log(course.files, {})
+        begin, prior = 0, {}
+        if course.behind is not None:
+            begin = 1 + next(at for at, (_, sql) in enumerate(log) if sql == course.behind)
+        if course.goes_wrong is not None:
+            prior = {log[begin - 1][0]: course.goes_wrong}
+            log = self._log(course.files, prior)
+        return [Boundary(course, place, sql, prior) for place, sql in log[begin:]]
 
-    def _place_of(self, sql: str) -> Place:
-        self._through_proxy(AFTER, {})
-        return next(place for place, found in self._proxy.log if found == sql)
+    def _log(self, files: str, faults: Mapping[Place, Fault]) -> list[tuple[Place, str]]:
+        self._put_back()
+        self._through_proxy(files, faults)
+        return self._proxy.log
 
     def attempt(self, boundary: Boundary, kind: str) -> Case:
         """Apply with this fault at this statement, and look what came of it."""
-        self._put_back()
-        faults: dict[Place, Fault] = {boundary.place: KINDS[kind]}
-        if boundary.first is not None and boundary.course.first is not None:
-            faults[boundary.first] = boundary.course.first[1]
-        outcome = self._through_proxy(
-            boundary.course.files, faults, waits_for_ever=kind not in ("frozen", "late")
-        )
-        assert boundary.place in self._proxy.happened, (boundary, outcome.text)
+        outcome = self._until_it_happens(boundary, kind)
         state, left_s = self._look(), self._locks()
         is_untouched = state == self.before and not left_s
         return Case(
+            kind=kind,
             before=self.before,
             after=self.after,
             state=state,
@@ -103,6 +91,19 @@ class Rig:
             state_again=state if is_untouched else self._look(),
             locks_again=_live(self._locks()),
         )
+
+    def _until_it_happens(self, boundary: Boundary, kind: str) -> Outcome:
+        """Apply until it gets as far as the fault.
+
+        Where a busy machine is so slow that proxyctl gives up before, it is given more time.
+        """
+        faults = {**boundary.prior, boundary.place: KINDS[kind]}
+        for patience_s in PATIENCE_S if kind in FREEZES else (None,):
+            self._put_back()
+            outcome = self._through_proxy(boundary.course.files, faults, patience_s)
+            if boundary.place in self._proxy.happened:
+                return outcome
+        raise AssertionError(f"{kind} at {boundary.text()} did not happen: {outcome.text}")
 
     def _put_back(self) -> None:
         put_back(self.instance, self._look(), self.before)
@@ -120,10 +121,10 @@ class Rig:
         return [int(str(seconds)) for (seconds,) in self.instance.query(left)]
 
     def _through_proxy(
-        self, files: str, faults: Mapping[Place, Fault], *, waits_for_ever: bool = True
+        self, files: str, faults: Mapping[Place, Fault], patience_s: float | None = None
     ) -> Outcome:
         self._proxy.arm(faults)
-        options = [] if waits_for_ever else ["--read-timeout", str(READ_TIMEOUT_S)]
+        options = [] if patience_s is None else ["--read-timeout", str(patience_s)]
         outcome = self._run(
             files, self._proxy.port, "--format", next(self._formats), *options, proxy=self._proxy
         )

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import _binary
 from tests.faults.courses import COURSES
 from tests.faults.kinds import KINDS
 from tests.faults.promises import broken
-from tests.faults.rig import Boundary, Rig, rig_on
-from tests.faults.trying import REAL, SANDBOX, served
+from tests.faults.rig import Boundary, Rig
+from tests.faults.trying import REAL, SANDBOX, rig_for
+from tests.servers import NO_BINARY, proxysql_binary
 
 SEED = 5
 READS = 1
 WRITES = 2
-"""How many statements of an apply are tried: while it plans, and from the first that writes on."""
+PUT_BACK = 1
+"""How many statements are tried: while an apply plans, from the first that writes on, and while it
+is put back."""
 
 
 @pytest.fixture(scope="module", params=[SANDBOX, pytest.param(REAL, marks=pytest.mark.real)])
-def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    if request.param == REAL:
-        _binary()
-    folder = tmp_path_factory.mktemp("faults")
-    with served(request.param, folder) as instance, rig_on(instance, folder) as made:
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    if request.param == REAL and proxysql_binary() is None:
+        pytest.skip(NO_BINARY)
+    with rig_for(request.param) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def boundaries(rig: Rig) -> list[list[Boundary]]:
-    """The statements to choose from, those of an apply that is put back last."""
+    """The statements to choose from: of an apply that plans, that writes, that is put back."""
     apply, *put_back = (rig.boundaries(course) for course in COURSES)
     begin = next(at for at, one in enumerate(apply) if "staging MEMORY" in one.sql)
-    return [apply[:begin], apply[begin:], *put_back]
+    return [apply[:begin], apply[begin:], [*itertools.chain(*put_back)]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,9 +44,7 @@ def test_a_fault_leaves_nothing_half_done(
     rig: Rig, boundaries: list[list[Boundary]], kind: str
 ) -> None:
     choice = random.Random(f"{SEED} {kind}")
-    reads, writes, *put_back = boundaries
-    chosen = [*choice.sample(reads, READS), *choice.sample(writes, WRITES)]
-    chosen += [choice.choice(one) for one in put_back]
-    for boundary in chosen:
-        case = rig.attempt(boundary, kind)
-        assert broken(case) == [], f"{kind} at {boundary.text()}\n{case.outcome.text}"
+    for some, count in zip(boundaries, (READS, WRITES, PUT_BACK), strict=True):
+        for boundary in choice.sample(some, count):
+            case = rig.attempt(boundary, kind)
+            assert broken(case) == [], f"{kind} at {boundary.text()}\n{case.outcome.text}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from proxyctl.sandbox import Sandbox
 from tests.faults.courses import COURSES
 from tests.faults.kinds import KINDS
-from tests.faults.rig import rig_on
+from tests.faults.rig import Rig, rig_on
 from tests.faults.tally import Tally
 from tests.servers import Instance, ProxySQL, proxysql_binary
 
@@ -19,8 +19,16 @@ SANDBOX, REAL = "sandbox", "real"
 
 
 @contextmanager
-def served(server: str, folder: Path) -> Iterator[Instance]:
-    """Serve an instance whose monitor is off."""
+def rig_for(server: str) -> Iterator[Rig]:
+    """Yield a rig on an instance of its own, whose monitor is off."""
+    with tempfile.TemporaryDirectory(dir=_memory()) as name:
+        folder = Path(name)
+        with _served(server, folder) as instance, rig_on(instance, folder) as rig:
+            yield rig
+
+
+@contextmanager
+def _served(server: str, folder: Path) -> Iterator[Instance]:
     if server == SANDBOX:
         with Sandbox(variables={"mysql-monitor_enabled": "false"}) as sandbox:
             yield Instance(sandbox.host, sandbox.port, sandbox=sandbox)
@@ -31,20 +39,21 @@ def served(server: str, folder: Path) -> Iterator[Instance]:
         yield proxysql.instance
 
 
-def tried(server: str, kind: str, every: int) -> Tally:
-    """Try one kind of fault at every statement, or one in so many."""
-    tally = Tally(server, kind)
-    with tempfile.TemporaryDirectory(dir=_memory()) as name:
-        folder = Path(name)
-        with served(server, folder) as instance, rig_on(instance, folder) as rig:
-            for course in COURSES:
-                # Kinds begin at different statements, so that together they try more of them.
-                begin = [*KINDS].index(kind) % every
-                for boundary in rig.boundaries(course)[begin::every]:
-                    tally.add(boundary, rig.attempt(boundary, kind))
-    return tally
-
-
 def _memory() -> str | None:
     """Return a folder in memory, if there is one: SAVE and snapshots wait for the disk."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def tried(server: str, kind: str, every: int) -> Tally:
+    """Try one kind of fault at every statement, or one in so many."""
+    tally = Tally(server, kind)
+    with rig_for(server) as rig:
+        for course in COURSES:
+            # Kinds begin at different statements, so that together they try more of them.
+            begin = [*KINDS].index(kind) % every
+            for boundary in rig.boundaries(course)[begin::every]:
+                try:
+                    tally.add(boundary, rig.attempt(boundary, kind))
+                except AssertionError as error:
+                    tally.broken.append(f"{server}, {course.name}: {error}")
+    return tally

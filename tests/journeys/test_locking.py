@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -160,6 +161,27 @@ def _dead_pid() -> int:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
     return process.pid
+
+
+@pytest.fixture
+def unnoticed_death() -> Iterator[int]:
+    """The pid of a process that has ended, for which its parent has not waited yet."""
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    yield process.pid
+    process.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which process has ended")
+def test_a_dead_owner_is_dead_before_its_parent_noticed(
+    instance: Instance, unnoticed_death: int
+) -> None:
+    hold_lock(instance, host=os.uname().nodename, pid=unnoticed_death, for_s=60)
+    with AdminClient(Login(port=instance.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        lock.release()
+    drop_lock(instance)
 
 
 @pytest.mark.parametrize("death", ["expired", "killed here"])
