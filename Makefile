@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-real check bench docs golden clean
+.PHONY: help demo test test-real test-containers check bench docs golden clean
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -12,6 +12,7 @@ help:
 	@echo "  test       every test that needs no ProxySQL binary"
 	@echo "More:"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
+	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
 	@echo "  docs       write the generated reference pages again"
@@ -30,10 +31,13 @@ demo: $(READY)
 
 test: $(READY)
 	@echo "deselected are the tests that need a ProxySQL binary; make test-real runs them"
-	$(BIN)/python -m pytest -q -m "not real"
+	$(BIN)/python -m pytest -q -m "not real and not containers"
 
 test-real: $(READY)
 	$(BIN)/python -m pytest -q -m real
+
+test-containers: $(READY)
+	$(BIN)/python -m pytest -q tests/containers
 
 check: $(READY)
 	$(BIN)/ruff format --check .

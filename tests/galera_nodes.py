@@ -28,6 +28,7 @@ class GaleraNode:
     read_only: str = "OFF"
     wsrep_desync: str = "OFF"
     wsrep_cluster_status: str = "Primary"
+    pxc_maint_mode: str = "DISABLED"
     is_up: bool = True
     queries: list[str] = field(default_factory=list)
 
@@ -43,7 +44,7 @@ class GaleraNode:
                 "NONE",
                 "OFF",
                 self.wsrep_cluster_status,
-                "DISABLED",
+                self.pxc_maint_mode,
             )
             names = [
                 "wsrep_local_state",

@@ -5,7 +5,6 @@ RUNTIME is sampled all the while: never two writers, never an empty reader hostg
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,8 @@ from proxyctl.state import Desired
 from proxyctl.workflow import make_plan
 from tests.build import desired
 from tests.galera_nodes import GaleraCluster
-from tests.servers import NO_BINARY, Instance, ProxySQL, free_port, proxysql_binary
+from tests.placement_samples import Sampler, online, placement, settle
+from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 pytestmark = pytest.mark.real
 
@@ -104,60 +104,6 @@ def plan(server: ProxySQL, wanted: Desired) -> Plan:
         return make_plan(client, wanted)
 
 
-def placement(instance: Instance) -> dict[int, set[tuple[str, str]]]:
-    found: dict[int, set[tuple[str, str]]] = {10: set(), 20: set(), 30: set(), 40: set()}
-    for hostgroup, host, status in instance.query(
-        "SELECT hostgroup_id, hostname, status FROM runtime_mysql_servers"
-        " WHERE status<>'OFFLINE_HARD'"
-    ):
-        found.setdefault(int(hostgroup or 0), set()).add((host or "", status or ""))
-    return found
-
-
-def online(found: set[tuple[str, str]]) -> set[str]:
-    return {host for host, status in found if status == "ONLINE"}
-
-
-def settle(instance: Instance, hosts: list[str]) -> None:
-    """Wait until the monitor has one writer and the others are readers."""
-    for _ in range(300):
-        now = placement(instance)
-        if len(online(now[10])) == 1 and len(online(now[30])) == len(hosts) - 1:
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"the monitor did not settle: {placement(instance)}")
-
-
-class Sampler:
-    """Reads RUNTIME as fast as it can on a connection of its own."""
-
-    def __init__(self, server: ProxySQL) -> None:
-        self._instance = Instance("127.0.0.1", server.port)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self.samples: list[dict[int, set[tuple[str, str]]]] = []
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            self.samples.append(placement(self._instance))
-            time.sleep(0.005)
-
-    def __enter__(self) -> Sampler:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._instance.close()
-
-    def check(self) -> None:
-        assert len(self.samples) > 20
-        assert max(len(online(sample[10])) for sample in self.samples) == 1
-        assert min(len(online(sample[10])) for sample in self.samples) == 1
-        assert min(len(online(sample[30])) for sample in self.samples) >= 1
-
-
 def test_an_attribute_is_applied_without_a_second_writer_or_an_empty_reader(
     proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:
@@ -168,7 +114,7 @@ def test_an_attribute_is_applied_without_a_second_writer_or_an_empty_reader(
 
     changed = files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 77}})
     assert not plan(proxysql, changed).is_in_sync
-    with Sampler(proxysql) as sampler:
+    with Sampler(proxysql.instance) as sampler:
         apply(proxysql, changed)
         time.sleep(CHECK_MS / 1000 * 1.5)
     sampler.check()
@@ -190,7 +136,7 @@ def test_a_new_node_enters_without_being_a_second_writer(
     writer = next(iter(online(placement(proxysql.instance)[10])))
     heavy = files(cluster, HOSTS, **{writer: {"weight": 1000}})
     apply(proxysql, heavy)
-    with Sampler(proxysql) as sampler:
+    with Sampler(proxysql.instance) as sampler:
         apply(proxysql, files(cluster, more, **{writer: {"weight": 1000}}))
         settle(proxysql.instance, more)
     sampler.check()
@@ -211,6 +157,34 @@ def test_moves_of_the_monitor_are_no_drift(proxysql: ProxySQL, cluster: GaleraCl
     assert writer in online(now[40])
     assert writer not in online(now[10])
     assert plan(proxysql, wanted).is_in_sync
+
+
+def test_a_node_in_maintenance_is_no_drift_and_stays_out_of_the_way_of_an_apply(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    reader, other = sorted(online(placement(proxysql.instance)[30]))
+    cluster.nodes[reader].pxc_maint_mode = "MAINTENANCE"
+    for _ in range(100):
+        if (reader, "SHUNNED") in placement(proxysql.instance)[30]:
+            break
+        time.sleep(0.1)
+    in_maintenance = placement(proxysql.instance)
+    assert (reader, "SHUNNED") in in_maintenance[30]
+    assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
+
+    changed = files(cluster, HOSTS, **{other: {"max_connections": 66}})
+    with Sampler(proxysql.instance) as sampler:
+        apply(proxysql, changed)
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    sampler.check()
+    assert reader not in {host for sample in sampler.samples for host in online(sample[30])}
+    assert plan(proxysql, changed).is_in_sync
+
+    cluster.nodes[reader].pxc_maint_mode = "DISABLED"
+    settle(proxysql.instance, HOSTS)
+    assert plan(proxysql, changed).is_in_sync
 
 
 def test_a_drained_node_stays_drained_through_an_apply(
@@ -248,7 +222,7 @@ def test_when_the_writer_leaves_another_takes_its_place_at_once(
     settle(proxysql.instance, HOSTS)
     writer = next(iter(online(placement(proxysql.instance)[10])))
     rest = [host for host in HOSTS if host != writer]
-    with Sampler(proxysql) as sampler:
+    with Sampler(proxysql.instance) as sampler:
         apply(proxysql, files(cluster, rest))
         at_once = placement(proxysql.instance)
         time.sleep(CHECK_MS / 1000 * 1.5)
@@ -269,7 +243,7 @@ def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: Galera
     # The new ones weigh less, so that none of them becomes the writer before the old ones leave.
     light = {host: {"weight": 1} for host in new}
     heavy = {host: {"weight": 100} for host in old}
-    with Sampler(proxysql) as sampler:
+    with Sampler(proxysql.instance) as sampler:
         apply(proxysql, files(cluster, [*old, *new], **heavy, **light))
         settle(proxysql.instance, [*old, *new])
         apply(proxysql, files(cluster, new, **light))

@@ -1,0 +1,180 @@
+"""A Galera cluster in containers: its nodes can be killed, desynced, put into maintenance."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from types import TracebackType
+from typing import Self
+
+import pymysql
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.network import Network
+
+from tests.containers.images import PXC
+
+ROOT_PASSWORD = "root"
+MONITOR = ("monitor", "s3cret-of-monitor")
+PORT = 3306
+_DEADLINE_S = 300
+"""A state transfer on a machine that does other things as well. Nothing is proven by waiting."""
+
+
+def wait_until(is_so: Callable[[], bool], what: str, deadline_s: float = _DEADLINE_S) -> None:
+    """Wait for something that takes a machine-dependent time.
+
+    Raises: AssertionError that says what did not happen.
+    """
+    end = time.monotonic() + deadline_s
+    while not is_so():
+        if time.monotonic() > end:
+            raise AssertionError(f"still not so after {deadline_s:g} s: {what}")
+        time.sleep(0.1)
+
+
+class Published(DockerContainer):
+    """A container whose ports are published on loopback only."""
+
+    def publish(self, *ports: int) -> Self:
+        """Publish ports on any free ones."""
+        for port in ports:
+            self.ports[f"{port}/tcp"] = ("127.0.0.1", None)
+        return self
+
+    def port(self, inside: int) -> int:
+        """Return the loopback port that leads to one in the container."""
+        return int(self.get_exposed_port(inside))
+
+
+class Node:
+    """One node. `host` is its name on the network, where the others and ProxySQL find it."""
+
+    def __init__(self, host: str, cluster: str, network: Network) -> None:
+        self.host = host
+        self.name = host.partition(".")[0]
+        self._cluster = cluster
+        self._network = network
+        self._container: Published | None = None
+
+    def start(self, join: Iterable[str] = ()) -> None:
+        """Start it with an empty data directory, as the first node or joining these hosts."""
+        environment = {"MYSQL_ROOT_PASSWORD": ROOT_PASSWORD, "CLUSTER_NAME": self._cluster}
+        if hosts := ",".join(join):
+            environment["CLUSTER_JOIN"] = hosts
+        self._container = Published(
+            PXC,
+            # Certificates for the traffic between nodes are no subject here.
+            command="--loose-pxc-encrypt-cluster-traffic=OFF",
+            env=environment,
+            network=self._network,
+            network_aliases=[self.host],
+            hostname=self.name,
+        ).publish(PORT)
+        self._container.start()
+
+    def sql(self, text: str) -> list[tuple[object, ...]]:
+        """Run a statement as root; return its rows."""
+        assert self._container is not None
+        with (
+            closing(
+                pymysql.connect(
+                    host="127.0.0.1",
+                    port=self._container.port(PORT),
+                    user="root",
+                    password=ROOT_PASSWORD,
+                    autocommit=True,
+                    connect_timeout=10,
+                )
+            ) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(text)
+            return list(cursor.fetchall())
+
+    def status(self, name: str) -> str:
+        """Return one of its status variables."""
+        return str(self.sql(f"SHOW GLOBAL STATUS LIKE '{name}'")[0][1])
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a container."""
+        return self._container is not None
+
+    def is_synced(self) -> bool:
+        """Return whether it takes part in the cluster."""
+        if not self.is_running:
+            return False
+        try:
+            return self.status("wsrep_local_state_comment") == "Synced"
+        except (pymysql.err.MySQLError, IndexError):
+            return False
+
+    def kill(self) -> None:
+        """End it as a crash would, and forget its data."""
+        assert self._container is not None
+        self._container.stop(force=True)
+        self._container = None
+
+    def stop(self) -> None:
+        """Remove the container, if there is one."""
+        if self._container is not None:
+            self.kill()
+
+
+class GaleraCluster:
+    """Nodes of one cluster, in sync once the context is entered."""
+
+    def __init__(self, name: str, hosts: Iterable[str], network: Network) -> None:
+        self.name = name
+        self.nodes = {host: Node(host, name, network) for host in hosts}
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def _start(self) -> None:
+        first, *others = self.nodes.values()
+        first.start()
+        wait_until(first.is_synced, f"{first.host} is in sync")
+        user, password = MONITOR
+        first.sql(f"CREATE USER {user}@'%' IDENTIFIED BY '{password}'")
+        first.sql(f"GRANT PROCESS, REPLICATION CLIENT ON *.* TO {user}@'%'")
+        first.sql(f"GRANT SELECT ON performance_schema.* TO {user}@'%'")
+        for node in others:
+            node.start(join=[first.host])
+        for node in others:
+            wait_until(node.is_synced, f"{node.host} is in sync")
+
+    def rejoin(self, host: str) -> Node:
+        """Start a node that was killed again, and wait until it is in sync."""
+        node = self.nodes[host]
+        node.start(join=[other for other in self.nodes if other != host])
+        wait_until(node.is_synced, f"{host} is in sync")
+        return node
+
+    def add(self, host: str, network: Network) -> Node:
+        """Add a node."""
+        self.nodes[host] = Node(host, self.name, network)
+        return self.rejoin(host)
+
+    @property
+    def any_node(self) -> Node:
+        """A node that is in sync."""
+        return next(node for node in self.nodes.values() if node.is_synced())
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        for node in self.nodes.values():
+            node.stop()

@@ -1,0 +1,30 @@
+"""Which images the containers are made of, and whether they can be."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+PXC = os.environ.get("PROXYCTL_TEST_PXC_IMAGE", "percona/percona-xtradb-cluster:8.0")
+PROXYSQL = os.environ.get("PROXYCTL_TEST_PROXYSQL_IMAGE", "proxysql/proxysql:2.7.1")
+
+
+@cache
+def what_is_missing() -> str | None:
+    """Return why no container can be started, or None. Pulls the images."""
+    import docker
+    from docker.errors import DockerException, ImageNotFound
+
+    try:
+        client = docker.from_env()
+    except DockerException as error:
+        return f"no Docker that answers: {error}"
+    for image in (PXC, PROXYSQL):
+        try:
+            client.images.get(image)
+        except ImageNotFound:
+            try:
+                client.images.pull(image)
+            except DockerException as error:
+                return f"{image} is not here and cannot be pulled: {error}"
+    return None

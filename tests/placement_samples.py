@@ -1,0 +1,80 @@
+"""Where the nodes of a Galera family stand at RUNTIME, looked at as often as can be."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from tests.servers import Instance
+
+Placement = dict[int, set[tuple[str, str]]]
+"""Host and status of every server, by hostgroup."""
+
+
+def placement(instance: Instance) -> Placement:
+    """Return where the servers stand now, without those that only drain."""
+    found: Placement = {10: set(), 20: set(), 30: set(), 40: set()}
+    for hostgroup, host, status in instance.query(
+        "SELECT hostgroup_id, hostname, status FROM runtime_mysql_servers"
+        " WHERE status<>'OFFLINE_HARD'"
+    ):
+        found.setdefault(int(hostgroup or 0), set()).add((host or "", status or ""))
+    return found
+
+
+def online(found: set[tuple[str, str]]) -> set[str]:
+    """Return the hosts that serve."""
+    return {host for host, status in found if status == "ONLINE"}
+
+
+def settle(instance: Instance, hosts: list[str]) -> None:
+    """Wait until the monitor has one writer and the others are readers."""
+    for _ in range(600):
+        now = placement(instance)
+        if len(online(now[10])) == 1 and len(online(now[30])) == len(hosts) - 1:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"the monitor did not settle: {placement(instance)}")
+
+
+class Sampler:
+    """Reads RUNTIME every few milliseconds, on a connection of its own, until the context ends."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = Instance(
+            instance.host, instance.port, user=instance.user, password=instance.password
+        )
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.samples: list[Placement] = []
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self.samples.append(placement(self._instance))
+            time.sleep(0.005)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._instance.close()
+
+    def check(self) -> None:
+        """Assert that there always was one writer, and a reader.
+
+        Raises: AssertionError.
+        """
+        assert len(self.samples) > 20
+        writers = {len(online(sample[10])) for sample in self.samples}
+        assert writers == {1}
+        assert min(len(online(sample[30])) for sample in self.samples) >= 1
