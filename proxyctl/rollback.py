@@ -7,8 +7,8 @@ variables that are at their defaults.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from proxyctl.catalog import TABLES, Column, Layout, Role, Table, Version, layout_of, parse_version
@@ -51,8 +51,8 @@ class Rollback:
     """
 
     desired: Desired
-    omitted: dict[str, set[Key]] = field(default_factory=dict)
-    unset: dict[str, frozenset[Key]] = field(default_factory=dict)
+    omitted: dict[str, set[Key]]
+    unset: dict[str, frozenset[Key]]
 
 
 def rollback_of(
@@ -69,44 +69,34 @@ def rollback_of(
     `layouts` and `version` are those of the instance now. `since`: of the applies from the one
     that the snapshot was taken before; only what they owned goes back. `secrets`: cells to hide.
     """
-    warnings: list[str] = []
+    result = Rollback(
+        Desired({}, version, snapshot.occasion.hostgroup_names, source=SNAPSHOT), {}, {}
+    )
     tables: dict[str, DesiredTable] = {}
-    omitted: dict[str, set[Key]] = {}
-    unset: dict[str, frozenset[Key]] = {}
+    warnings: list[str] = []
     owned = _owned_since(snapshot.occasion, since)
-    for name in TABLES:
-        if owned is not None and name not in owned:
-            continue
+    for name in TABLES if owned is None else [name for name in TABLES if name in owned]:
         held = snapshot.tables.get(name)
-        is_whole = held is not None and held.layers.keys() == set(Layer)
-        if held is None or not is_whole or name not in layouts:
+        if held is None or held.layers.keys() != set(Layer) or name not in layouts:
             if owned is not None:
                 warnings.append(_missing(name, snapshot.name, is_there=name in layouts))
             continue
         reader = _Held(snapshot, held, TABLES[name])
-        warnings.extend(reader.differences())
         rows = reader.configured()
         if reader.layout.table.prefix is not None:
             rows, left = _variables(rows, reader.rows(Layer.DISK), version)
         else:
             rows, left = _without_administrators(name, rows, admin_names)
-        warnings.extend(left.warnings)
         table = _desired(reader.layout, rows, snapshot.name, secrets)
-        table = _within(table, (owned or {}).get(name, [Owned()]), left.keys)
-        warnings.extend(_lost_columns(table, layouts[name]))
+        table = _within(table, [Owned()] if owned is None else owned[name], left.keys)
+        warnings += [*reader.differences(), *left.warnings, *_lost_columns(table, layouts[name])]
         tables[name] = fit(table, layouts[name])
-        found = {key for key, row in rows.items() if OMITTED in row and key in table.rows}
-        if found | left.omitted:
-            omitted[name] = found | left.omitted
-        unset[name] = left.unset
-    desired = Desired(
-        tables,
-        version,
-        hostgroup_names=snapshot.occasion.hostgroup_names,
-        warnings=tuple(warnings),
-        source=SNAPSHOT,
-    )
-    return Rollback(desired, omitted, unset)
+        omitted = {key for key in table.rows if OMITTED in rows[key]} | left.omitted
+        if omitted:
+            result.omitted[name] = omitted
+        result.unset[name] = left.unset
+    result.desired = replace(result.desired, tables=tables, warnings=tuple(warnings))
+    return result
 
 
 # -- which rows go back ---------------------------------------------------------------------------
@@ -135,21 +125,17 @@ def _missing(table: str, name: str, *, is_there: bool) -> str:
 def _within(table: DesiredTable, owned: list[Owned], not_ours: frozenset[Key]) -> DesiredTable:
     """Return the table with the rows that any of the applies owned, without those `not_ours`."""
     scopes = [one.scope for one in owned if one.scope is not None]
+    is_whole = len(scopes) < len(owned)
     ignored = reduce(frozenset.intersection, (one.ignored for one in owned))
-    if len(scopes) < len(owned):
-        owns: Callable[[Key], bool] = lambda _key: True  # noqa: E731 - one of two
-        text = ""
-    else:
-
-        def owns(key: Key) -> bool:
-            return any(scope.owns(key) for scope in scopes)
-
-        text = " or ".join(dict.fromkeys(scope.text for scope in scopes))
-    if not text and not not_ours:
+    if is_whole and not not_ours:
         return replace(table, keep_on_update=ignored)
-    scope = Scope(lambda key: key not in not_ours and owns(key), text or "what is left alone")
-    rows = {key: row for key, row in table.rows.items() if scope.owns(key)}
-    return replace(table, rows=rows, scope=scope, keep_on_update=ignored)
+
+    def owns(key: Key) -> bool:
+        return key not in not_ours and (is_whole or any(scope.owns(key) for scope in scopes))
+
+    text = "the rollback" if is_whole else " or ".join(dict.fromkeys(s.text for s in scopes))
+    rows = {key: row for key, row in table.rows.items() if owns(key)}
+    return replace(table, rows=rows, scope=Scope(owns, text), keep_on_update=ignored)
 
 
 @dataclass(frozen=True)

@@ -329,3 +329,20 @@ def test_after_an_apply_that_was_killed(
     found = proxyctl("rollback", "--auto-approve")
     assert found.code == 0, found.text
     assert dump(instance) == before
+
+
+def test_what_a_killed_apply_left_in_memory_does_not_come_back(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next apply finds it there when it takes its snapshot."""
+    project.write(FILES)
+    applied()
+    before = dump(instance)
+    project.write(CHANGED)
+    monkeypatch.setenv("KILL_AFTER", "UPDATE mysql_servers")
+    subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=False)
+    project.write(FILES.replace("8.0.36", "8.4.0").replace("weight: 1}", "weight: 2}"))
+    applied()
+    found = proxyctl("rollback", "--auto-approve")
+    assert found.code == 0, found.text
+    assert dump(instance) == before
