@@ -27,8 +27,7 @@ from proxyctl.guards.hostgroups import (
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
-from proxyctl.lint.answers_for_all import ANSWERS, new_answer_for_all
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.answers_for_all import new_answer_for_all, rows_that_answer
 from proxyctl.plan import Plan
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
@@ -132,21 +131,14 @@ def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:
     ]
     if not deciding or _RULES not in survey.layouts:
         return
-    layout = survey.layouts[_RULES]
-    layouts = {name: survey.layouts[name] for name in (_RULES, _VARIABLES)}
-    if _RULES in survey.done and not _answers(layout, survey.done[_RULES].target):
+    rules = survey.done.get(_RULES)
+    if rules is not None and not rows_that_answer(rules.layout, rules.target):
         return
+    layouts = {name: survey.layouts[name] for name in (_RULES, _VARIABLES)}
     sides = sides_of_plan(plan, survey, layouts)
-    if _answers(layout, sides.after.tables[_RULES].rows):
-        text = new_answer_for_all(Subject(sides.before), Subject(sides.after))
-        if text:
-            yield Danger(BLOCKS_EVERYTHING, text)
-
-
-def _answers(layout: Layout, rows: Rows) -> bool:
-    """Return whether a rule answers queries itself: then it is worth compiling all of them."""
-    positions = [layout.index[name] for name in ANSWERS]
-    return any(row[position] is not None for row in rows.values() for position in positions)
+    text = new_answer_for_all(sides.before, sides.after)
+    if text:
+        yield Danger(BLOCKS_EVERYTHING, text)
 
 
 def add_shard_moves(

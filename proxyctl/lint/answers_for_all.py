@@ -5,12 +5,15 @@ Not a check of its own: a maintenance page is meant. A plan asks whether it come
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import Layout, Value
+from proxyctl.configuration import Configuration
 from proxyctl.lint.rule_cover import Covers
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import RULES, Subject
 from proxyctl.routing.rule import Rule
+from proxyctl.state import Rows
 
 ANSWERS = ("error_msg", "OK_msg")
 
@@ -26,9 +29,11 @@ class AnswerForAll(NamedTuple):
     exempt: tuple[int, ...]
 
 
-def new_answer_for_all(before: Subject, after: Subject) -> str | None:
+def new_answer_for_all(before: Configuration, after: Configuration) -> str | None:
     """Return what to say of a catch-all that blocks more than one before did; None if none does."""
-    found, known = answer_for_all(after), answer_for_all(before)
+    if not _may_block(after):
+        return None
+    found, known = answer_for_all(Subject(after)), answer_for_all(Subject(before))
     if found is None or (known is not None and bool(known.exempt) <= bool(found.exempt)):
         return None
     left = (
@@ -37,6 +42,32 @@ def new_answer_for_all(before: Subject, after: Subject) -> str | None:
         else "no query would reach a server"
     )
     return f"rule {found.rule_id} matches every query and answers it with {found.column}: {left}"
+
+
+def rows_that_answer(layout: Layout, rows: Rows) -> Rows:
+    """Return the rules that answer queries themselves."""
+    positions = [layout.index[name] for name in ANSWERS]
+    return {
+        key: row
+        for key, row in rows.items()
+        if any(row[position] is not None for position in positions)
+    }
+
+
+def _may_block(configuration: Configuration) -> bool:
+    """Return whether a rule that answers matches everything, wherever it stands.
+
+    Mostly none does, and then the others, which may be thousands, need not be compiled.
+    """
+    held = configuration.tables.get(RULES)
+    if held is None:
+        return False
+    rows = rows_that_answer(held.layout, held.rows)
+    if not rows:
+        return False
+    subject = Subject(replace(configuration, tables={RULES: replace(held, rows=rows)}))
+    judge, any_query = Covers(subject), _any_query(subject)
+    return any(_matches_all(rule, subject, judge, any_query) for rule in subject.rules)
 
 
 _MOST_LISTED = 5
@@ -80,7 +111,16 @@ def _any_query(subject: Subject) -> Rule:
 
 def _matches_all(rule: Rule, subject: Subject, judge: Covers, any_query: Rule) -> bool:
     if subject.variables.query_digests:
-        return judge.covers(rule, any_query)
+        return _matches_probes(rule) and judge.covers(rule, any_query)
     # Without digests ProxySQL does not ask match_digest.
     asks = rule.digest is not None or rule.match_pattern is not None
     return not (asks or rule.is_for_some_sessions)
+
+
+_PROBES = (b"q", b"(")
+"""Texts that a pattern for everything matches. Asking is quicker than a proof."""
+
+
+def _matches_probes(rule: Rule) -> bool:
+    patterns = [p for p in (rule.match_digest, rule.match_pattern) if p is not None]
+    return rule.negated or all(p.matches(probe) for p in patterns for probe in _PROBES)

@@ -9,6 +9,7 @@ import pytest
 from tests.cli import Project
 from tests.journeys.layers import Dump, dump
 from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.journeys.test_replay import SHARDED
 from tests.servers import Instance
 
 WRITER = "  - {hostgroup_id: writer, hostname: db1, max_connections: 500}\n"
@@ -212,3 +213,33 @@ def test_digests_switched_off_make_a_narrow_block_one_of_everything(guarded: Pro
     applied()
     guarded.write(variable("mysql-query_digests: false")(blocking))
     said(apply(), 3, "rule 1 matches every query and answers it with error_msg")
+
+
+def test_shard_moves_have_an_action_like_the_others(sandbox_project: Project) -> None:
+    sandbox_project.write(SHARDED)
+    applied()
+    moved = SHARDED.replace("[writer, reader]", "[reader, writer]")
+    sandbox_project.write(moved)
+    assert {refusal["code"] for refusal in refusals()} == {"shard_moves"}
+    sandbox_project.write(moved + "guards: {shard_moves: warn}\n")
+    assert "warning      sharding t: table t2 would go from 10 (writer)" in plan().out
+    assert refusals() == []
+    sandbox_project.write(moved + 'guards: {shard_moves: "off"}\n')
+    assert "would go from" not in plan().out
+    applied()
+
+
+def test_a_few_of_very_many_rows_are_too_many_to_delete(sandbox_project: Project) -> None:
+    def tenants(count: int) -> str:
+        rows = "".join(
+            f"  - {{username: app, schemaname: t{n}, destination_hostgroup: 10}}\n"
+            for n in range(count)
+        )
+        return f"version: 1\nmysql_query_rules_fast_routing:\n{rows}"
+
+    sandbox_project.write(tenants(5000))
+    applied()
+    sandbox_project.write(tenants(3999))
+    said(apply(), 3, "1001 of 5000 rows would be deleted; the limit is 1000 rows")
+    sandbox_project.write(tenants(4000))
+    applied()

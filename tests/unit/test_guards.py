@@ -292,7 +292,8 @@ class TestCatchAll:
     SPLIT = ({"rule_id": 10, "match_digest": "^SELECT", "destination_hostgroup": 2, "apply": 1},)
 
     def said(self, after, before=SPLIT, **variables):
-        return new_answer_for_all(subject(*before), subject(*after, **variables))
+        sides = subject(*before), subject(*after, **variables)
+        return new_answer_for_all(*(side.configuration for side in sides))
 
     @pytest.mark.parametrize("column", ["error_msg", "OK_msg"])
     @pytest.mark.parametrize(
