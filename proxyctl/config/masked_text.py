@@ -6,7 +6,7 @@ The lines stay where they are, since people look for the line that a mistake nam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple, cast
 
 import yaml
@@ -36,27 +36,36 @@ class _Span(NamedTuple):
 def masked_text(text: str) -> str:
     """Return the text without its secrets, with as many lines.
 
-    What follows a mistake in its syntax cannot be told apart: there a line is cut behind the key.
+    What follows a mistake in its syntax cannot be told apart: there a line is cut behind the key,
+    as it is in comments, and in texts over several lines, which may lack a quote.
     """
     lines = text.split("\n")
     spans: list[_Span] = []
     unread = len(lines)
+    inside: set[int] = set()
     try:
-        spans.extend(_secrets(text))
+        for span, is_secret in _scalars(text):
+            if is_secret:
+                spans.append(span)
+            else:
+                inside.update(range(span.line + 1, span.end_line + 1))
     except yaml.MarkedYAMLError as error:
         marks = [mark.line for mark in (error.context_mark, error.problem_mark) if mark]
         unread = min(marks, default=0)
     except (yaml.reader.ReaderError, UnicodeEncodeError):
         unread = 0
-    _cut(lines, unread)
+    _cut(lines, inside | set(range(unread, len(lines))))
     for span in reversed(spans):
         if span.line < unread:
             _mask(lines, span)
     return "\n".join(lines)
 
 
-def _secrets(text: str) -> Iterator[_Span]:
-    """Yield where secrets stand. Raises: what libyaml raises; what came before was yielded."""
+def _scalars(text: str) -> Iterator[tuple[_Span, bool]]:
+    """Yield where each scalar stands, and whether it is a secret.
+
+    Raises: what libyaml raises; what came before was yielded.
+    """
     parser = CParser(text)
     open_nodes: list[_Node] = []
     while not isinstance(event := parser.get_event(), events.StreamEndEvent):
@@ -70,9 +79,9 @@ def _secrets(text: str) -> Iterator[_Span]:
         if isinstance(event, events.CollectionStartEvent):
             is_mapping = isinstance(event, events.MappingStartEvent)
             open_nodes.append(_Node(is_mapping=is_mapping, is_secret=is_secret))
-        elif is_secret:
+        else:
             begin, end = cast(Mark, event.start_mark), cast(Mark, event.end_mark)
-            yield _Span(begin.line, begin.column, end.line, end.column)
+            yield _Span(begin.line, begin.column, end.line, end.column), is_secret
 
 
 class _Node:
@@ -112,12 +121,12 @@ def _mask(lines: list[str], span: _Span) -> None:
         lines[span.end_line] = rest
 
 
-def _cut(lines: list[str], first: int) -> None:
-    """Cut lines behind a key for secrets: comments, and those from `first` on. Changes: lines."""
+def _cut(lines: list[str], unclear: Container[int]) -> None:
+    """Cut lines behind a key for secrets: comments, and the `unclear` ones. Changes: lines."""
     deeper: int | None = None
     for number, line in enumerate(lines):
         is_comment = line.lstrip().startswith("#")
-        if number < first and not is_comment:
+        if number not in unclear and not is_comment:
             continue
         indent = len(line) - len(line.lstrip())
         if deeper is not None and line.strip() and indent > deeper:
