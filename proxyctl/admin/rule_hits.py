@@ -14,15 +14,17 @@ _TABLE = "mysql_query_rules"
 
 def read_rule_hits(client: AdminClient) -> Sample:
     """Return the rules in force and their hits, some two seconds behind. Raises: InstanceError."""
-    held = read_configuration(client, Layer.RUNTIME, [_TABLE]).tables[_TABLE]
+    held = read_configuration(client, Layer.RUNTIME, [_TABLE]).tables.get(_TABLE)
+    if held is None:
+        raise client.strange(f"there is no table {_TABLE}")
     rules = [dict(zip(held.layout.names, row, strict=True)) for row in held.rows.values()]
     rules.sort(key=lambda cells: int(str(cells["rule_id"])))
-    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
+    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules", width=2)
     taken_at = time.monotonic()
     loads, loaded_at = _loaded(client)
     return Sample(
         taken_at,
-        {int(rule_id or 0): int(hits or 0) for rule_id, hits in rows},
+        {client.number(rule_id): client.number(hits) for rule_id, hits in rows},
         {int(str(cells["rule_id"])): cells for cells in rules},
         loads,
         loaded_at,
@@ -35,7 +37,8 @@ def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
     ProxySQL counts that unless admin-checksum_mysql_query_rules is false; then the version is 0.
     """
     rows = client.query(
-        f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_TABLE}'"
+        f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_TABLE}'",
+        width=2,
     )
-    version, epoch = (int(cell or 0) for cell in rows[0]) if rows else (0, 0)
+    version, epoch = map(client.number, rows[0]) if rows else (0, 0)
     return (version, epoch) if version else (None, None)
