@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-real check bench docs golden clean
+.PHONY: help demo test test-real check fuzz bench docs golden clean
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -13,6 +13,7 @@ help:
 	@echo "More:"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  check      format, lint, types, import contracts"
+	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
 	@echo "  docs       write the generated reference pages again"
 	@echo "  golden     record expected outputs again; then read the difference"
@@ -41,6 +42,11 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+INPUTS ?= 100000
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]' || true
+	nice $(BIN)/python -m tests.fuzz --inputs $(INPUTS)
+
 bench: $(READY)
 	$(BIN)/python -m tests.bench
 
@@ -53,4 +59,4 @@ golden: $(READY)
 	@echo "recorded; now read: git diff"
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
