@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-real test-containers check bench docs golden clean test-faults
+.PHONY: help demo test test-real test-containers check bench docs golden clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -15,6 +15,7 @@ help:
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
 	@echo "  test-faults  every fault at every statement of an apply; a table of what became of it"
 	@echo "  check      format, lint, types, import contracts"
+	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
 	@echo "  docs       write the generated reference pages again"
 	@echo "  golden     record expected outputs again; then read the difference"
@@ -49,6 +50,11 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+INPUTS ?= 100000
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]' || true
+	nice $(BIN)/python -m tests.fuzz --inputs $(INPUTS)
+
 bench: $(READY)
 	$(BIN)/python -m tests.bench
 
@@ -61,4 +67,4 @@ golden: $(READY)
 	@echo "recorded; now read: git diff"
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz

@@ -8,10 +8,12 @@ latin1 byte in a comment must not break the connection.
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
+import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,6 +40,18 @@ _TRACED = 2000
 """How much of a statement is traced. Units: characters."""
 
 _LOST = (2006, 2013, 2014, 2055)
+_NOT_UNDERSTOOD = (
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What PyMySQL raises, beside its own errors, over packets that are none of the protocol."""
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
 _PORTS = "the admin port is 6032 by default; 6033 is for applications"
 
 
@@ -108,7 +122,7 @@ class AdminClient:
 
     def _look_who_answers(self) -> None:
         try:
-            rows = self.query("SELECT @@version")
+            rows = self.query("SELECT @@version", width=1)
         except StatementError as error:
             # The port for applications asks a server, which may be down.
             answer = error.message.partition("\n")[0]
@@ -136,15 +150,44 @@ class AdminClient:
             with suppress(Exception):
                 connection.close()
 
-    def query(self, sql: str) -> list[tuple[str | None, ...]]:
-        """Return the rows of one statement as text."""
-        return [
-            tuple(None if cell is None else _text(cell) for cell in row) for row in self.raw(sql)
-        ]
+    def query(self, sql: str, *, width: int | None = None) -> list[tuple[str | None, ...]]:
+        """Return the rows of one statement as text.
+
+        `width`: how many cells a row has to have. Raises: InstanceError where one has not, and as
+        `execute`.
+        """
+        rows = self.raw(sql)
+        if width is not None:
+            self.check_width(rows, width, sql)
+        return [tuple(None if cell is None else _text(cell) for cell in row) for row in rows]
 
     def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
         """Return the rows of one statement as bytes."""
         return self._run(sql, lambda: mask_literals(sql))[0]
+
+    def check_width(self, rows: Sequence[tuple[bytes | None, ...]], width: int, sql: str) -> None:
+        """Raise InstanceError where a row of the answer has not as many cells as were asked for."""
+        if not {*map(len, rows)} <= {width}:
+            raise self.strange(f"rows that are not of {width} columns", sql)
+
+    def number(self, cell: bytes | str | None) -> int:
+        """Return a cell as a number; NULL and an empty text are 0.
+
+        Raises: InstanceError for any other text.
+        """
+        text = _text(cell or "")
+        if not text:
+            return 0
+        if not _NUMBER.fullmatch(text):
+            raise self.strange(f"{text[:40]!r} instead of a number")
+        return int(text)
+
+    def strange(self, what: str, sql: str | None = None) -> InstanceError:
+        """Return the error for an answer that no ProxySQL gives."""
+        statement = "" if sql is None else f"\n  in: {_short(mask_literals(sql))}"
+        return InstanceError(
+            f"{self.address}: it answers as no ProxySQL does: {what}{statement}", hint=_PORTS
+        )
 
     def execute(self, statement: Statement) -> int:
         """Run one statement that changes something; return the number of rows it changed.
@@ -187,11 +230,13 @@ class AdminClient:
             self._trace(_short(masked(), _TRACED))
 
     @contextmanager
-    def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
+    def stream(
+        self, sql: str, *, width: int | None = None
+    ) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
         """Yield the rows of one statement as they arrive, without holding them.
 
         Who leaves before the last one has closed the connection: the rest would have to be read
-        first. Raises: as `execute`.
+        first. `width` and errors: as `query`.
         """
         from pymysql.cursors import SSCursor
 
@@ -207,6 +252,8 @@ class AdminClient:
             nonlocal is_done
             with self._translating(lambda: mask_literals(sql)):
                 while (row := cursor.fetchone()) is not None:
+                    if width is not None:
+                        self.check_width([row], width, sql)
                     yield row
             is_done = True
 
@@ -230,6 +277,13 @@ class AdminClient:
             yield
         except (err.Error, OSError, ssl.SSLError) as error:
             raise self._translated(error, masked()) from error
+        except _NOT_UNDERSTOOD as error:
+            self.close()  # where the next answer begins is not known
+            raise ConnectionLostError(
+                f"{self.address}: its answer is not of the MySQL protocol"
+                f"\n  in: {_short(masked())}",
+                hint=_PORTS,
+            ) from error
 
     def _translated(self, error: Exception, masked: str) -> InstanceError:
         from pymysql import err
@@ -374,8 +428,12 @@ def _open(login: Login) -> Connection[Any]:
         )
         # The greeting comes at once or never; a statement may wait for somebody else's.
         connection._read_timeout = login.read_timeout_s
+    except UnicodeDecodeError as error:
+        raise _no_server(login) from error
     except (err.Error, OSError, UnicodeError) as error:
         raise _refused(login, error) from error
+    except _NOT_UNDERSTOOD as error:
+        raise _no_server(login) from error
     return connection
 
 
@@ -400,6 +458,10 @@ def _denied_hint(login: Login, answer: str) -> str:
         "accounts are in admin-admin_credentials of the instance; a mysql_users row with the same"
         " name replaces such an account; the port for applications refuses all of them"
     )
+
+
+def _no_server(login: Login) -> InstanceError:
+    return InstanceError(f"{login.address} does not speak the MySQL protocol", hint=_PORTS)
 
 
 def _refused(login: Login, error: Exception) -> InstanceError:

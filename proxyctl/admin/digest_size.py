@@ -35,15 +35,17 @@ def read_digest_size(client: AdminClient) -> DigestSize:
     """Return the size; 0 where this ProxySQL does not tell. Raises: InstanceError."""
     rows = client.query(
         "SELECT Variable_Value FROM stats_memory_metrics"
-        " WHERE Variable_Name = 'query_digest_memory'"
+        " WHERE Variable_Name = 'query_digest_memory'",
+        width=1,
     )
-    return DigestSize(int(rows[0][0] or 0) if rows else 0)
+    return DigestSize(client.number(rows[0][0]) if rows else 0)
 
 
 def read_digest_variables(client: AdminClient) -> dict[str, str]:
     """Return the variables of mysql-query_digests at RUNTIME, by full name."""
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
-        f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'"
+        f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'",
+        width=2,
     )
-    return {str(name): str(value) for name, value in rows}
+    return {str(name): value or "" for name, value in rows}

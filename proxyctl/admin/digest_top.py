@@ -67,7 +67,7 @@ def read_top(client: AdminClient, options: TopOptions) -> tuple[Top, Members]:
     total = Load(_int(end, "hostgroup"), _int(end, "min_time"), _int(end, "max_time"))
     selected = Load(_int(end, "entries"), _int(end, "count_star"), _int(end, "sum_time"))
     found = [one for one in records if one["kind"] == _GROUP]
-    longest = int(variables.get("mysql-query_digests_max_digest_length") or 0)
+    longest = client.number(variables.get("mysql-query_digests_max_digest_length"))
     sums = accumulate(_int(one, "sum_time") for one in found)
     top = Top(
         name=client.login.name or client.address,
@@ -98,7 +98,8 @@ _COLUMNS = ("kind", "sort_key", *[group.value for group in Group], "digest_text"
 
 def _records(client: AdminClient, options: TopOptions) -> list[Record]:
     statement = top_statement(options, has_rows=client.version >= _ROWS_SINCE)
-    return [dict(zip(_COLUMNS, row, strict=True)) for row in client.query(statement)]
+    rows = client.query(statement, width=len(_COLUMNS))
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
 
 def top_statement(options: TopOptions, *, has_rows: bool = True) -> str:
@@ -289,4 +290,8 @@ def _text(record: Record, name: str) -> str:
 
 
 def _int(record: Record, name: str) -> int:
-    return int(record[name] or 0)
+    text = record[name] or "0"
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InstanceError(f"{_TABLE}: {text[:40]!r} instead of a number in {name}") from error

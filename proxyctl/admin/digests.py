@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_type_hints
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import read_digest_variables
@@ -87,12 +87,12 @@ def _started_at(client: AdminClient) -> int | None:
     """
     rows = client.query(
         "SELECT Variable_Value, strftime('%s','now') FROM stats_mysql_global"
-        " WHERE Variable_Name='ProxySQL_Uptime'"
+        " WHERE Variable_Name='ProxySQL_Uptime'",
+        width=2,
     )
     uptime, now = rows[0] if rows else (None, None)
-    if not uptime or not now or not uptime.isdecimal() or uptime == "0":
-        return None
-    return int(now) - int(uptime)
+    since_s = client.number(uptime)
+    return client.number(now) - since_s if since_s > 0 and now else None
 
 
 @contextmanager
@@ -105,8 +105,10 @@ def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
         if has_rows or name not in _SINCE_2_0_6
     )
     if not _makes_json(client):
-        answer = client.raw(f"SELECT {columns} FROM {_TABLE}")
-        yield len(answer), _now(client), _as_json(answer)
+        sql = f"SELECT {columns} FROM {_TABLE}"
+        answer = client.raw(sql)
+        client.check_width(answer, columns.count(",") + 1, sql)
+        yield len(answer), _now(client), _as_json(answer, client)
         return
     # The count comes first, so that a file can begin with it.
     sql = (
@@ -114,18 +116,19 @@ def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
         f" SELECT count(*), json_group_array(json_array({columns})) FROM {_TABLE}"
         f" GROUP BY rowid/{_GROUP}"
     )
-    with client.stream(sql) as records:
+    with client.stream(sql, width=2) as records:
         total, now = next(records, (None, None))
         if total is None or now is None:
             raise _incomplete(client)
-        yield int(total), int(now), _whole(client, int(total), records)
+        count = client.number(total)
+        yield count, client.number(now), _whole(client, count, records)
 
 
 def _whole(client: AdminClient, total: int, records: Iterable[_Record]) -> Iterator[bytes]:
     found = 0
     for count, group in records:
         if group is not None:
-            found += int(count or 0)
+            found += client.number(count)
             yield group
     if found != total:
         raise _incomplete(client)
@@ -150,19 +153,21 @@ def _makes_json(client: AdminClient) -> bool:
 
 
 def _now(client: AdminClient) -> int:
-    return int(client.query("SELECT strftime('%s','now')")[0][0] or 0)
+    rows = client.query("SELECT strftime('%s','now')", width=1)
+    return client.number(rows[0][0]) if rows else 0
 
 
+_KINDS = [get_type_hints(SeenDigest)[name] for name in SeenDigest._fields]
 _TEXTS = frozenset({"schemaname", "username", "client_address", "digest", "digest_text"})
 
 
-def _as_json(answer: Sequence[_Record]) -> Iterator[bytes]:
+def _as_json(answer: Sequence[_Record], client: AdminClient) -> Iterator[bytes]:
     """Yield rows of the text protocol as the JSON that other ProxySQLs make themselves."""
     is_text = [name in _TEXTS for name in SeenDigest._fields]
     for start in range(0, len(answer), _GROUP):
         rows = [
             [
-                (cell or b"").decode("utf-8", "surrogateescape") if text else int(cell or 0)
+                (cell or b"").decode("utf-8", "surrogateescape") if text else client.number(cell)
                 for cell, text in zip(row, is_text, strict=False)
             ]
             for row in answer[start : start + _GROUP]
@@ -174,9 +179,15 @@ def _rows(text: bytes) -> Iterator[SeenDigest]:
     import orjson
 
     try:
-        rows: list[list[Any]] = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # Text that is not UTF-8: keep its bytes as surrogate escapes.
-        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
-    for row in rows:
-        yield SeenDigest(*row)
+        try:
+            rows: list[list[Any]] = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            # Text that is not UTF-8: keep its bytes as surrogate escapes.
+            rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
+        found = [SeenDigest(*row) for row in rows]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InstanceError(f"{_TABLE}: its rows are no JSON lists") from error
+    for digest in found:
+        if [*map(type, digest)] != _KINDS:
+            raise InstanceError(f"{_TABLE}: a row that is none of the table")
+    yield from found

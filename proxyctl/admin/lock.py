@@ -234,7 +234,8 @@ def read_holder(client: AdminClient) -> Holder | None:
     if tables == [("0",)]:
         return None
     rows = client.query(
-        f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}"
+        f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}",
+        width=8,
     )
     if not rows:
         return None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient
@@ -22,6 +25,8 @@ from proxyctl.state import Key, Layer, Row, Rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_INTEGER = re.compile(r"-?[0-9]{1,20}")
+
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB a row are left."""
 
@@ -34,7 +39,8 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
     """
     rows = client.query(
         'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
-        " JOIN pragma_table_info(m.name) p WHERE m.type='table' ORDER BY m.name, p.cid"
+        " JOIN pragma_table_info(m.name) p WHERE m.type='table' ORDER BY m.name, p.cid",
+        width=5,
     )
     columns: dict[str, list[tuple[str | None, ...]]] = {}
     for row in rows:
@@ -45,13 +51,23 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
         if found and table.exists_in(client.version):
             shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", found)}
             described = [row for row in found if row[0] in shown]
-            layouts[table.name] = _layout(table, described, client.version)
+            layouts[table.name] = layout = _layout(table, described, client.version)
+            if not _is_usable(layout):
+                raise client.strange(f"{table.sql_name} does not have the columns that name a row")
     return layouts
+
+
+def _is_usable(layout: Layout) -> bool:
+    """Return whether rows can be told apart by key; of variables nothing but the value is known."""
+    names = [column.name for column in layout.columns]
+    if layout.table.prefix is not None and len(names) != len(layout.table.columns):
+        return False
+    return len({*names}) == len(names) and {*layout.table.key} <= {*names}
 
 
 def read_additions(client: AdminClient, layouts: Mapping[str, Layout]) -> Additions:
     """Return what the instance has beyond the catalogue; `layouts` are those of `read_layouts`."""
-    names = client.query("SELECT variable_name FROM global_variables")
+    names = client.query("SELECT variable_name FROM global_variables", width=1)
     return Additions.of(layouts, (str(name) for (name,) in names), client.version)
 
 
@@ -85,10 +101,12 @@ def _default(text: str | None) -> int | str | None:
         return None
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1].replace(text[0] * 2, text[0])
-    try:
-        return int(text)
-    except ValueError:
-        return None
+    return _integer(text)
+
+
+def _integer(text: str) -> int | None:
+    """Return the number that a text is, None where it is none, as an expression is."""
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 @dataclass(frozen=True)
@@ -191,7 +209,10 @@ class TableReader:
         found = self._json_chunks([layout], layer)
         if found is not None:
             return found[0]
-        return [_row_json(layout, row) for row in self._client.raw(select_rows(layout, layer))]
+        sql = select_rows(layout, layer)
+        rows = self._client.raw(sql)
+        self._client.check_width(rows, len(layout.columns), sql)
+        return [_row_json(layout, row) for row in rows]
 
     def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]] | None:
         """Return the rows of each table as JSON; None from a ProxySQL that cannot make JSON.
@@ -205,8 +226,8 @@ class TableReader:
             answer = self._json_answer(sql)
             if answer is None:
                 return None
-            if _is_complete(answer):
-                return _by_table(answer, len(layouts))
+            if _is_complete(answer, self._client.number):
+                return _by_table(answer, len(layouts), self._client)
         names = ", ".join(table_name(layout, layer) for layout in layouts)
         raise InstanceError(
             f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
@@ -223,12 +244,14 @@ class TableReader:
         if not self._has_json:
             return None
         try:
-            return self._client.raw(sql)
+            answer = self._client.raw(sql)
         except StatementError as error:
             if "no such function" not in error.message:
                 raise
             self._has_json = False
             return None
+        self._client.check_width(answer, 3, sql)
+        return answer
 
 
 class _SecondReader:
@@ -258,13 +281,17 @@ class _CutClient(AdminClient):
                 opened.shutdown(socket.SHUT_RDWR)
 
 
-def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
+def _is_complete(
+    answer: list[tuple[bytes | None, ...]], count: Callable[[bytes | None], int]
+) -> bool:
     """Return whether an answer to `select_json` has its end, and all the rows that this counts."""
     *parts, (number, _, total) = answer or [(b"", b"", b"")]
-    return number is None and sum(int(part[2] or 0) for part in parts) == int(total or 0)
+    return number is None and sum(count(part[2]) for part in parts) == count(total)
 
 
-def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[bytes]]:
+def _by_table(
+    answer: list[tuple[bytes | None, ...]], tables: int, client: AdminClient
+) -> list[list[bytes]]:
     """Return the JSON texts of a complete answer, without their brackets, by number of the table.
 
     Shape: a list of texts for each table, in order.
@@ -272,7 +299,10 @@ def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[
     chunks: list[list[bytes]] = [[] for _ in range(tables)]
     for number, text, _ in answer:
         if number is not None and text is not None:
-            chunks[int(number)].append(text[1:-1])
+            place = client.number(number)
+            if not 0 <= place < tables:
+                raise client.strange("rows of a table that was not asked for")
+            chunks[place].append(text[1:-1])
     return chunks
 
 
@@ -281,11 +311,14 @@ def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
     cells: list[Value] = []
     for column, cell in zip(layout.columns, row, strict=True):
         text = None if cell is None else cell.decode("utf-8", "surrogateescape")
-        is_int = text is not None and column.is_numeric and text.lstrip("-").isdigit()
-        cells.append(int(text) if is_int and text is not None else text)
+        number = _integer(text) if column.is_numeric and text is not None else None
+        cells.append(text if number is None else number)
     import json
 
     return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")
+
+
+_CELLS = frozenset({str, int, float, NoneType})
 
 
 def rows_text(rows: Iterable[Row]) -> bytes | None:
@@ -306,14 +339,15 @@ def rows_text(rows: Iterable[Row]) -> bytes | None:
 def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
     """Return the rows of JSON texts, by key.
 
-    Raises: InstanceError when two rows have one key, as 'a' and a BLOB of its bytes have.
+    Raises: InstanceError when two rows have one key, as 'a' and a BLOB of its bytes have, and for
+    what are no rows of this table.
     """
     rows: Rows = {}
     count = 0
     keys_of = _keys_function(layout)
     with collector_paused():
         for chunk in chunks:
-            made: list[Row] = list(map(tuple, _loads(b"[" + chunk + b"]")))
+            made = _rows_of(layout, chunk)
             rows.update(zip(keys_of(made), made, strict=True))
             count += len(made)
     if count != len(rows):
@@ -322,6 +356,18 @@ def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
             f"{layout.name}: two rows have the same {key}: a text and a BLOB of its bytes",
             hint="ProxySQL uses one of them: DELETE the row whose typeof() is blob",
         )
+    return rows
+
+
+def _rows_of(layout: Layout, chunk: bytes) -> list[Row]:
+    """Return the rows of one JSON text. Raises: InstanceError."""
+    try:
+        rows = list(map(tuple, _loads(b"[" + chunk + b"]")))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InstanceError(f"{layout.name}: its rows are no JSON lists") from error
+    is_sound = {*map(len, rows)} <= {len(layout.columns)}
+    if not (is_sound and {*map(type, chain.from_iterable(rows))} <= _CELLS):
+        raise InstanceError(f"{layout.name}: its rows do not have the columns of the table")
     return rows
 
 
@@ -373,7 +419,8 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
     names = ",".join(map(literal, _FACTS))
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
-        f" WHERE variable_name IN ({names})"
+        f" WHERE variable_name IN ({names})",
+        width=2,
     )
     values = {str(row[0]): row[1] for row in rows}
     refuse_lethal_numbers(client, "PROXYSQL SERVERS")
@@ -383,7 +430,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
         monitor_enabled=values.get("mysql-monitor_enabled") == "true",
         rds_discovery=(values.get("mysql-monitor_aws_rds_topology_discovery_interval") or "0")
         != "0",
-        regex_engine=int(values.get("mysql-query_processor_regex") or 1),
+        regex_engine=client.number(values.get("mysql-query_processor_regex") or "1"),
         admin_names=frozenset(
             entry.split(":", 1)[0] for text in lists if text for entry in text.split(";") if entry
         ),
@@ -412,9 +459,9 @@ def used_hostgroups(
         for table in tables
     ]
     found: dict[str, set[Value]] = {table: set() for table in tables}
-    for name, hostgroup in client.query(" UNION ".join(parts)):
+    for name, hostgroup in client.query(" UNION ".join(parts), width=2):
         if name and hostgroup:
-            found[name].add(int(hostgroup))
+            found[name].add(client.number(hostgroup))
     return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
 
 
@@ -422,9 +469,10 @@ def used_connections(client: AdminClient) -> dict[Key, int]:
     """Return the connections in use by server. Shape: keyed like mysql_servers; only above 0."""
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, ConnUsed FROM stats_mysql_connection_pool"
-        " WHERE ConnUsed>0"
+        " WHERE ConnUsed>0",
+        width=4,
     )
     return {
-        (int(hostgroup or 0), host, int(port or 0)): int(count or 0)
+        (client.number(hostgroup), host, client.number(port)): client.number(count)
         for hostgroup, host, port, count in rows
     }

@@ -13,6 +13,7 @@ def read_hits_since(client: AdminClient) -> RuleHits:
     Raises: InstanceError.
     """
     sample = read_rule_hits(client)
-    now = int(client.query("SELECT strftime('%s','now')")[0][0] or 0)
+    rows = client.query("SELECT strftime('%s','now')", width=1)
+    now = client.number(rows[0][0]) if rows else 0
     loaded_at = sample.loaded_at
     return RuleHits(sample.hits, None if not loaded_at else max(0, now - loaded_at))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from proxyctl.catalog import TABLES
 from proxyctl.sandbox.ddl import layout_text
-from proxyctl.sql import deletes, inserts, literal, mask_literals, transition, updates
+from proxyctl.sql import deletes, inserts, literal, mask_literals, quoted_name, transition, updates
 from tests.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")
@@ -21,6 +22,19 @@ def test_a_text_literal_reads_back_in_sqlite(text):
     with sqlite3.connect(":memory:") as connection:
         assert connection.execute(f"SELECT {literal(text)}").fetchone() == (text,)
     connection.close()
+
+
+@pytest.mark.parametrize("name", ["order", "Group", "current_time", 'a"b', "a b", "größe", "plain"])
+def test_a_column_of_any_name_is_read(name):
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE t ({quoted_name(name)} TEXT)")
+        connection.execute(f"INSERT INTO t ({quoted_name(name)}) VALUES ('here')")
+        assert connection.execute(f"SELECT {quoted_name(name)} FROM t").fetchall() == [("here",)]
+
+
+def test_no_column_that_is_known_needs_quotes():
+    names = {column.name for table in TABLES.values() for column in table.columns}
+    assert [name for name in names if quoted_name(name) != name] == []
 
 
 def test_null_and_numbers_are_written_bare():

@@ -1,0 +1,130 @@
+"""A proxysql.cnf, read and imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from proxyctl.catalog import TABLES
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.config.load import Sources, load_project
+from proxyctl.errors import ConfigError, ExitCode
+from proxyctl.formats.cnf_reader import read_cnf
+from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
+from tests.cli import proxyctl
+from tests.fuzz.seeds import files_like
+from tests.fuzz.target import Run, Target
+
+
+@contextmanager
+def _read(_folder: Path) -> Iterator[Run]:
+    def included(name: str) -> str:
+        if name != "other.cnf":
+            raise FileNotFoundError(2, "No such file or directory", name)
+        return 'mysql_variables = { threads = 4 }\n@include "other.cnf"\n'
+
+    def run(data: bytes) -> None:
+        found = read_cnf(data.decode("utf-8", "surrogateescape"), "a.cnf", include=included)
+        for name, (layout, rows) in found.tables.items():
+            assert all(len(row) == len(layout.columns) for row in rows), name
+
+    yield run
+
+
+@contextmanager
+def _imported(folder: Path) -> Iterator[Run]:
+    """Return what runs the whole command: what it writes has to be a file that is taken."""
+    cnf, written = folder / "proxysql.cnf", folder / "proxyctl.yaml"
+
+    def run(data: bytes) -> None:
+        cnf.write_bytes(data)
+        outcome = proxyctl("import", str(cnf), "-o", str(written), "--debug")
+        if outcome.code == ExitCode.DONE:
+            load_without_mistakes(written)
+
+    yield run
+
+
+def load_without_mistakes(path: Path) -> None:
+    """Load a file that we wrote ourselves."""
+    try:
+        load_project(Sources((str(path),)), needs_secrets=False)
+    except ConfigError as error:
+        raise AssertionError("\n".join(error.lines())) from error
+
+
+def _seeds() -> Sequence[bytes]:
+    made = (
+        b'datadir="/var/lib/proxysql"\nadmin_variables={ admin_credentials="a:b" }\n'
+        b'mysql_servers=( { address="a" port=3306 hostgroup=0 comment="it\'s" } )\n',
+        b'mysql_query_rules: ( { rule_id = 1; match_pattern = "^SELECT \\x41\\"" "b" } );\n'
+        b'@include "other.cnf"\n/* x */ // y\n# z\n',
+        b"a=[1,2,3]; b=(1,(2,),{c=1L}); d=0xFFFFFFFFFF; e=1.5e9; f=-017; g=TRUE\n",
+    )
+    return [*files_like("**/*.cnf"), *made]
+
+
+def _words() -> Sequence[bytes]:
+    columns = {column.name for table in TABLES.values() for column in table.columns}
+    names = {*SECTIONS, *VARIABLE_SECTIONS, *STARTUP_KEYS, *columns}
+    names |= {name.partition("-")[2] for name in list(VARIABLES)[::5]}
+    marks = (
+        *(b"=", b":", b";", b",", b"(", b")", b"{", b"}", b"[", b"]", b'"', b'"a"', b"/*", b"*/"),
+        *(b"//", b"#", b"@include", b'@include "other.cnf"', b"\\x", b"\\xe9", b"\\n", b"1L", b"."),
+        *(b"0x", b"018", b"1e5", b"true", b"= ( { ", b" } )", b"={", b"-2147483649", b"4294967296"),
+    )
+    return [*marks, *(name.encode() + b" = " for name in names)]
+
+
+def _structured() -> st.SearchStrategy[bytes]:
+    """Return files with the right sections, and values that are right more often than not."""
+    plain = st.sampled_from(
+        ['""', '"a"', '"b\'"', '"c\\"d"', '"\\x00"', '"\\xe9"', '"%"', '"ONLINE"']
+    )
+    numbers = st.integers(-1, 5).map(str) | st.integers().map(str) | st.just("0x10L")
+    value = plain | numbers | st.sampled_from(["true", "1.5", "()", "{}", "[1, 2]", '"(" ")"'])
+
+    def entry(name: str) -> st.SearchStrategy[str]:
+        section = SECTIONS[name]
+        fields = {}
+        for column in TABLES[section.table].columns:
+            right = numbers if column.is_numeric else plain
+            fields[section.keys_of(column.name)[0]] = right if column.is_required else right | value
+        required = {
+            section.keys_of(column.name)[0]
+            for column in TABLES[section.table].columns
+            if column.is_required
+        }
+        return st.fixed_dictionaries(
+            {key: fields[key] for key in sorted(required)},
+            optional={key: fields[key] for key in sorted(fields.keys() - required)},
+        ).map(lambda found: "{ " + "; ".join(f"{k} = {v}" for k, v in found.items()) + " }")
+
+    sections = st.sampled_from(sorted(SECTIONS)).flatmap(
+        lambda name: st.lists(entry(name), max_size=4).map(
+            lambda entries: f"{name} = (\n  " + ",\n  ".join(entries) + "\n)\n"
+        )
+    )
+    names = sorted(name for name in VARIABLES if name.startswith(("mysql-", "admin-")))
+    variables = st.lists(st.tuples(st.sampled_from(names), value), max_size=4).map(
+        lambda pairs: "".join(
+            f"{prefix}_variables = {{\n"
+            + "".join(
+                f"  {name.partition('-')[2]} = {given}\n"
+                for name, given in dict(pairs).items()
+                if name.startswith(prefix)
+            )
+            + "}\n"
+            for prefix in ("mysql", "admin")
+        )
+    )
+    return st.lists(sections | variables, max_size=3).map(lambda parts: "".join(parts).encode())
+
+
+IMPORT_TARGETS = (
+    Target("cnf", "import", _read, _seeds, _words, _structured),
+    Target("import", "import", _imported, _seeds, _words, _structured),
+)

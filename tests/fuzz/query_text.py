@@ -1,0 +1,222 @@
+"""Queries and patterns: the digest of a query, and what a pattern matches in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from proxyctl.digest import Digester, DigestOptions
+from proxyctl.regex import BadPattern, Engine, Verdict, compile_pattern, is_plain
+from proxyctl.regex.pattern_set import PatternSet
+from tests.fuzz.seeds import ROOT
+from tests.fuzz.target import Run, Target
+
+_DATA = ROOT / "tests/unit/data"
+_BETWEEN = b"\x1f"
+"""Stands between a pattern, a text and a replacement."""
+
+
+def _lines(name: str) -> list[object]:
+    return [json.loads(line) for line in (_DATA / name).read_text("utf-8").splitlines()]
+
+
+def _options(first: int) -> DigestOptions:
+    return DigestOptions(
+        lowercase=bool(first & 1),
+        replace_null=bool(first & 2),
+        no_digits=bool(first & 4),
+        keep_comment=bool(first & 8),
+        grouping_limit=(3, 1, 100)[first % 3],
+        groups_grouping_limit=(10, 0, 2)[first % 3],
+        max_digest_length=2048 if first & 16 else 16,
+        max_query_length=65000 if first & 32 else 16,
+    )
+
+
+@contextmanager
+def _digest(_folder: Path) -> Iterator[Run]:
+    """Return what makes digests; the first byte of an input chooses the options."""
+    digesters = [Digester(_options(first)) for first in range(256)]
+
+    def run(data: bytes) -> None:
+        digester, query = digesters[data[0] if data else 0], data[1:]
+        found = digester.digest(query)
+        assert found == digester.digest_with_care(query), "the shorter way says otherwise"
+        assert len(found.text) <= max(len(query), 1) + 1, "a digest text is longer than its query"
+        assert 0 <= found.number < 1 << 64
+
+    yield run
+
+
+@contextmanager
+def _pattern(engine: Engine) -> Iterator[Run]:
+    def run(data: bytes) -> None:
+        pattern, text, replacement = [*data.split(_BETWEEN, 2), b"", b""][:3]
+        try:
+            compiled = compile_pattern(pattern, engine, caseless=len(data) % 2 == 0)
+        except BadPattern:
+            assert not is_plain(pattern), "what is plain compiles"
+            return
+        verdict = compiled.judge(text)
+        spans = compiled.search(text)
+        assert (spans is not None) == (verdict is Verdict.MATCH)
+        if spans is not None:
+            assert len(spans) == compiled.groups + 1
+        may_match = PatternSet([compiled], latin1=engine is Engine.PCRE)
+        if verdict is Verdict.MATCH and not may_match.unfiltered:
+            assert may_match.may_match(text), "the set of patterns lost a match"
+        for every in (False, True):
+            compiled.replace(replacement, text, every=every)
+
+    yield run
+
+
+def _digest_seeds() -> Sequence[bytes]:
+    cases = [*_lines("digest_cases.jsonl"), *_lines("digest_comments.jsonl")]
+    queries = (str(case["query"]).encode("utf-8", "surrogateescape") for case in cases)  # type: ignore[index]
+    return [bytes([48]) + query for query in dict.fromkeys(queries)]
+
+
+def _digest_words() -> Sequence[bytes]:
+    return (
+        *(b"/*", b"*/", b"/*!", b"/*+", b"-- ", b"#", b"'", b'"', b"`", b"\\", b"(", b")", b","),
+        *(b"(1,2),", b"IN (1,2,3,4)", b"VALUES (1),(2)", b"0x1F", b"1e-5", b".5", b"-1", b"+1"),
+        *(
+            b"NULL",
+            b"null",
+            b"\n",
+            b"  ",
+            b"\0",
+            b"=",
+            b"a1",
+            b"@v",
+            b"N'a'",
+            b"X'00'",
+            b"_utf8'a'",
+        ),
+    )
+
+
+def _pattern_seeds(name: str) -> Sequence[bytes]:
+    found = []
+    for line in _lines(name):
+        pattern, texts = str(line[0]), line[-1]  # type: ignore[index]
+        text = texts[0][0] if isinstance(texts, list) and texts else "SELECT 1"
+        parts = (pattern, str(text), r"\1 \\ x")
+        found.append(_BETWEEN.join(part.encode("utf-8", "surrogateescape") for part in parts))
+    return found
+
+
+def _pattern_words() -> Sequence[bytes]:
+    return (
+        *(
+            b"(",
+            b")",
+            b"(?:",
+            b"(?i)",
+            b"(?=",
+            b"(?!",
+            b"(?<=",
+            b"(?<!",
+            b"(?>",
+            b"(?P<a>",
+            b"(?P=a)",
+        ),
+        *(
+            b"(?1)",
+            b"(?R)",
+            b"(?|",
+            b"(?#",
+            b"(*UTF8)",
+            b"(*F)",
+            b"(*ACCEPT)",
+            b"(?(1)a|b)",
+            b"[",
+            b"]",
+        ),
+        *(
+            b"[^",
+            b"[[:alpha:]]",
+            b"a-z",
+            b"\\d",
+            b"\\b",
+            b"\\K",
+            b"\\G",
+            b"\\Q",
+            b"\\E",
+            b"\\x{41}",
+        ),
+        *(
+            b"\\p{L}",
+            b"\\R",
+            b"\\X",
+            b"\\g{-1}",
+            b"\\1",
+            b"\\\\",
+            b"*",
+            b"+",
+            b"?",
+            b"{2,}",
+            b"{1,999}",
+        ),
+        *(
+            b"++",
+            b"*?",
+            b"|",
+            b"^",
+            b"$",
+            b".*",
+            b"(a+)+$",
+            b"(a|a)*",
+            b"aaaaaaaaaaaaaaaaaaaaaaaa!",
+        ),
+        *(
+            b"\x1f",
+            b"\0",
+            b"\\c",
+            b"\\N",
+            b"\\o{101}",
+            b"\\C",
+            b"\xc3\xa9",
+            b"SELECT",
+            b"(?s)",
+            b"(?x)",
+        ),
+    )
+
+
+def _patterns() -> st.SearchStrategy[bytes]:
+    piece = st.sampled_from(_pattern_words()) | st.sampled_from(list(map(bytes, zip(b"aSx 1_%."))))
+    return st.lists(piece, max_size=12).map(b"".join)
+
+
+def _queries() -> st.SearchStrategy[bytes]:
+    piece = st.sampled_from((*_digest_words(), b"SELECT ", b"a", b" ", b"1", b"FROM t"))
+    return st.tuples(st.binary(min_size=1, max_size=1), st.lists(piece, max_size=30)).map(
+        lambda found: found[0] + b"".join(found[1])
+    )
+
+
+QUERY_TARGETS = (
+    Target("digest", "queries", _digest, _digest_seeds, _digest_words, _queries),
+    Target(
+        "pattern-pcre",
+        "queries",
+        lambda _folder: _pattern(Engine.PCRE),
+        lambda: _pattern_seeds("patterns_pcre.jsonl"),
+        _pattern_words,
+        _patterns,
+    ),
+    Target(
+        "pattern-re2",
+        "queries",
+        lambda _folder: _pattern(Engine.RE2),
+        lambda: _pattern_seeds("patterns_re2.jsonl"),
+        _pattern_words,
+        _patterns,
+    ),
+)

@@ -1,0 +1,347 @@
+"""What an admin interface answers: packets of any bytes, and well-formed answers of any content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Self
+
+from hypothesis import strategies as st
+from pymysql.err import MySQLError
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.configuration import read_configuration
+from proxyctl.admin.digest_size import read_digest_size
+from proxyctl.admin.digest_top import read_top
+from proxyctl.admin.digests import read_digests, streamed_digests
+from proxyctl.admin.export import export_layer
+from proxyctl.admin.lock import read_holder
+from proxyctl.admin.rule_hits import read_rule_hits
+from proxyctl.config.load import ParsedFiles, Sources
+from proxyctl.digests.top import TopOptions
+from proxyctl.errors import StatementError
+from proxyctl.sandbox import Sandbox
+from proxyctl.state import Layer
+from proxyctl.workflow import plan_files
+from tests.answering_server import GREETING, OK, AnsweringServer, error, packets, result
+from tests.fuzz.target import Run, Target
+from tests.servers import Instance
+
+_HELLO = (result([b"@@version"], [[b"2.7.1"]]), result([b"DATABASE()"], [[b"admin"]]))
+
+
+def _login(server: AnsweringServer) -> Login:
+    return Login(socket=server.path, password="secret", connect_timeout_s=60, read_timeout_s=60)
+
+
+def _as_sent(cells: Sequence[str | None]) -> list[bytes | None]:
+    return [None if cell is None else cell.encode("utf-8", "surrogateescape") for cell in cells]
+
+
+# -- packets ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _packets(folder: Path) -> Iterator[Run]:
+    """Return what connects to a server that sends these bytes, and asks it a few things."""
+    with AnsweringServer(folder) as server:
+
+        def run(data: bytes) -> None:
+            server.greeting = data
+            with AdminClient(_login(server)) as client:
+                client.query("SELECT 1")
+                with client.stream("SELECT 2") as rows:
+                    list(rows)
+                with suppress(StatementError):
+                    client.raw("SELECT 3")
+                client.raw("SELECT 4")
+
+        yield run
+
+
+def _packet_seeds() -> Sequence[bytes]:
+    login = GREETING + packets([OK], first=2)
+    rows = result([b"a", b"b"], [[b"1", None], [b"x" * 300, "é".encode()]])
+    switch = packets([b"\xfemysql_native_password\0" + b"1" * 20 + b"\0"], first=2)
+    plugins = (b"caching_sha2_password", b"sha256_password", b"mysql_clear_password", b"dialog")
+    return [
+        login + b"".join(_HELLO) + rows * 4,
+        login + b"".join(_HELLO) + rows * 2 + error(1045, b"near 'secret'") + packets([OK]),
+        GREETING + switch + packets([OK], first=4) + b"".join(_HELLO) + rows,
+        GREETING + packets([b"\xff\x15\x04#28000ProxySQL Error: Access denied"], first=2),
+        *(
+            GREETING + packets([b"\xfe" + name + b"\0" + b"1" * 20 + b"\0"], first=2)
+            for name in plugins
+        ),
+        GREETING
+        + packets([b"\xfecaching_sha2_password\0" + b"1" * 20 + b"\0", b"\x01\x03"], first=2),
+        login + b"".join(_HELLO) + packets([b"\xfb/etc/passwd"]),
+        b"\x17\0\0\0\xffj\x04Host is not allowed to",
+    ]
+
+
+def _packet_words() -> Sequence[bytes]:
+    return (
+        *(
+            b"\xfb",
+            b"\xfc",
+            b"\xfd",
+            b"\xfe",
+            b"\xff",
+            b"\0\0\0",
+            b"\xff\xff\xff",
+            b"\xfe\0\0\x02\0",
+        ),
+        *(b"caching_sha2_password\0", b"mysql_clear_password\0", b"sha256_password\0", b"dialog\0"),
+        *(
+            b"mysql_native_password\0",
+            b"client_ed25519\0",
+            b"mysql_old_password\0",
+            b"8.0.36",
+            b"\x01",
+        ),
+        *(framed for framed in (packets([OK]), packets([OK], first=2), packets([b"\xfe\0\0\0\0"]))),
+    )
+
+
+def _sequences() -> st.SearchStrategy[bytes]:
+    """Return well-framed packets of any content behind a login."""
+    seeds = _packet_seeds()
+    part = st.binary(max_size=12) | st.sampled_from(
+        (OK, b"\xfe\0\0\x02\0", b"\x01", b"\xfb/etc/passwd")
+    )
+    answers = st.lists(part, min_size=1, max_size=5).map(packets) | st.sampled_from(_HELLO)
+    return st.builds(
+        lambda start, rest: seeds[0][:start] + b"".join(rest),
+        st.sampled_from(
+            (0, _after_greeting(), _after_login(), _after_login() + len(b"".join(_HELLO)))
+        ),
+        st.lists(answers, max_size=4),
+    )
+
+
+def _after_greeting() -> int:
+    return len(GREETING)
+
+
+def _after_login() -> int:
+    return _after_greeting() + len(packets([OK], first=2))
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+_FILE = """
+mysql_servers:
+  - {hostgroup_id: 1, hostname: a}
+  - {hostgroup_id: 1, hostname: new}
+mysql_users:
+  - {username: app, password: secret, default_hostgroup: 1}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: ^SELECT, destination_hostgroup: 2, apply: true}
+variables: {mysql-max_connections: 100}
+"""
+_ROWS = (
+    "INSERT INTO mysql_servers(hostgroup_id, hostname) VALUES (1, 'a'), (2, 'b')",
+    "INSERT INTO mysql_users(username, password, default_hostgroup) VALUES ('app', 'x', 1)",
+    "INSERT INTO mysql_query_rules(rule_id, active, match_pattern) VALUES (1, 1, 'x')",
+    "INSERT INTO mysql_galera_hostgroups VALUES (10, 11, 12, 13, 1, 1, 0, 0, 'x')",
+    "LOAD MYSQL SERVERS TO RUNTIME",
+    "LOAD MYSQL USERS TO RUNTIME",
+    "LOAD MYSQL QUERY RULES TO RUNTIME",
+)
+"""What the instance holds beside its defaults: a bit of everything, different from the file."""
+
+
+_Told = tuple[list[bytes], list[list[bytes | None]]]
+"""The names of columns, and rows."""
+
+
+class _Truth:
+    """The answers of a sandbox, each asked for once."""
+
+    def __init__(self) -> None:
+        self._sandbox = Sandbox(variables={"mysql-monitor_enabled": "true"})
+        self._sandbox.start()
+        self._instance = Instance(self._sandbox.host, self._sandbox.port)
+        for statement in _ROWS:
+            self._instance.run(statement)
+        self._known: dict[bytes, _Told | bytes] = {}
+        self._asking = Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._instance.close()
+        self._sandbox.close()
+
+    def answer(self, sql: bytes) -> _Told | bytes:
+        """Return a result set; whatever else it is, an error too, as its packets."""
+        with self._asking:  # a plan reads over two connections
+            if sql not in self._known:
+                self._known[sql] = self._asked(sql)
+            return self._known[sql]
+
+    def _asked(self, sql: bytes) -> _Told | bytes:
+        try:
+            reply = self._instance.run(sql.decode("utf-8", "surrogateescape"))
+        except MySQLError as refused:
+            return error(refused.args[0], str(refused.args[1]).encode())
+        if not reply.columns:
+            return packets([OK])
+        return [name.encode() for name in reply.columns], [_as_sent(row) for row in reply.rows]
+
+
+def _drain(client: AdminClient) -> None:
+    with streamed_digests(client) as snapshot:
+        list(snapshot.rows)
+
+
+def _plan(client: AdminClient, files: ParsedFiles) -> None:
+    plan = plan_files(client, files)
+    _ = plan.fingerprint
+
+
+_Action = Callable[[AdminClient, ParsedFiles], object]
+_ACTIONS: tuple[_Action, ...] = (
+    _plan,
+    lambda client, _files: export_layer(client, Layer.RUNTIME, "hash"),
+    lambda client, _files: read_configuration(client, Layer.MEMORY, ["mysql_query_rules"]),
+    lambda client, _files: list(read_digests(client).rows),
+    lambda client, _files: _drain(client),
+    lambda client, _files: read_top(client, TopOptions()),
+    lambda client, _files: read_rule_hits(client),
+    lambda client, _files: read_holder(client),
+    lambda client, _files: read_digest_size(client),
+)
+
+
+@contextmanager
+def _answers(folder: Path) -> Iterator[Run]:
+    """Return what runs one of the readers against a server that does not tell the truth.
+
+    The first byte of an input chooses the reader; then come lies, each of three bytes and a text
+    up to the next unit separator: to which statement, what is wrong there, and where.
+    """
+    path = folder / "proxyctl.yaml"
+    path.write_text(_FILE)
+    files = ParsedFiles(Sources((str(path),)))
+    with AnsweringServer(folder) as server, _Truth() as truth:
+
+        def run(data: bytes) -> None:
+            action = _ACTIONS[(data[0] if data else 0) % len(_ACTIONS)]
+            lies = dict(_lies(data[1:]))
+            count = -1
+
+            def answer(sql: bytes) -> bytes:
+                nonlocal count
+                count += 1
+                found = truth.answer(sql)
+                if isinstance(found, bytes):
+                    return found
+                return _told(lies[count], *found) if count in lies else result(*found)
+
+            server.answer = answer
+            with AdminClient(_login(server)) as client:
+                action(client, files)
+
+        yield run
+
+
+_Lie = tuple[int, int, bytes]
+
+
+def _lies(data: bytes) -> Iterator[tuple[int, _Lie]]:
+    for part in data.split(b"\x1f")[:4]:
+        if len(part) >= 3:
+            yield part[0] % 64, (part[1], part[2], part[3:])
+
+
+def _told(lie: _Lie, columns: list[bytes], rows: list[list[bytes | None]]) -> bytes:
+    """Return an answer with one thing wrong in it, which is the more likely the less it spoils."""
+    kind, place, said = lie
+    rows = [list(row) for row in rows]
+    row = place % len(rows) if rows else 0
+    match kind % 12:
+        case 0 | 1 | 2 | 3 if rows:
+            cells = rows[row]
+            cells[(kind // 12) % len(cells)] = said
+        case 4 if rows:
+            rows[row][(kind // 12) % len(rows[row])] = None
+        case 5 if rows:
+            rows[row] = [said] * len(rows[row])
+        case 6 if rows:
+            del rows[row]
+        case 7:
+            rows = []
+        case 8:
+            width = place % 6
+            columns = (columns + [b"more"] * 6)[: width or 1]
+            rows = [(cells + [said] * 6)[: width or 1] for cells in rows]
+        case 9:
+            return error(1045 if place % 2 else 1064, said)
+        case 10:
+            return packets([OK])
+        case 11 if place % 8 == 0:
+            return b""
+        case _:
+            rows = rows + rows
+    return result(columns or [b"a"], rows)
+
+
+def _answer_seeds() -> Sequence[bytes]:
+    said = (b"", b"x", b"-1", b"[1,2]", b"1e5", b"[[1]]", b"9" * 30, b"null", b"\xff")
+    return [
+        bytes([action, statement, kind, 0]) + said[(action + statement + kind) % len(said)]
+        for action in range(len(_ACTIONS))
+        for statement in range(0, 14, 3)
+        for kind in range(0, 12, 2)
+    ]
+
+
+def _answer_words() -> Sequence[bytes]:
+    return (
+        *(
+            b"[",
+            b"]",
+            b'[[1,"a"]]',
+            b"[null]",
+            b"{}",
+            b"1",
+            b"-1",
+            b"true",
+            b"''",
+            b"2.7",
+            b"3.0.0",
+        ),
+        *(b"\x1f", b"admin", b"stats", b"INTEGER", b"(1+1)", b"CURRENT_TIMESTAMP", b"1.5", b'"a"'),
+        *(
+            b"no such function",
+            b"mysql_users",
+            b"hostname",
+            b"VARCHAR",
+            b"0x10",
+            b"9223372036854775808",
+        ),
+    )
+
+
+def _structured_lies() -> st.SearchStrategy[bytes]:
+    lie = st.builds(
+        lambda head, said: bytes(head) + said,
+        st.tuples(st.integers(0, 40), st.integers(0, 255), st.integers(0, 255)),
+        st.sampled_from(_answer_words()) | st.binary(max_size=8),
+    )
+    return st.builds(
+        lambda action, lies: bytes([action]) + b"\x1f".join(lies),
+        st.integers(0, len(_ACTIONS) - 1),
+        st.lists(lie, min_size=1, max_size=3),
+    )
+
+
+SERVER_TARGETS = (
+    Target("packets", "answers", _packets, _packet_seeds, _packet_words, _sequences),
+    Target("answers", "answers", _answers, _answer_seeds, _answer_words, _structured_lies),
+)

@@ -1,0 +1,23 @@
+"""What is fuzzed. A new reader of anything that others may have written is one more entry here."""
+
+from __future__ import annotations
+
+from tests.fuzz.configuration_files import FILE_TARGETS
+from tests.fuzz.imported_files import IMPORT_TARGETS
+from tests.fuzz.query_text import QUERY_TARGETS
+from tests.fuzz.saved_files import SAVED_TARGETS
+from tests.fuzz.server_answers import SERVER_TARGETS
+from tests.fuzz.sql_text import SQL_TARGETS
+from tests.fuzz.target import Target
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        *FILE_TARGETS,
+        *IMPORT_TARGETS,
+        *SAVED_TARGETS,
+        *SQL_TARGETS,
+        *QUERY_TARGETS,
+        *SERVER_TARGETS,
+    )
+}
