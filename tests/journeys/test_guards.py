@@ -33,6 +33,7 @@ variables:
   mysql-monitor_enabled: true
   mysql-monitor_ping_interval: 600000
   mysql-monitor_read_only_interval: 600000
+  mysql-monitor_read_only_max_timeout_count: 999
 """
 BEFORE = (
     FILES.replace("variables:\n", MONITOR)
