@@ -16,7 +16,6 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
-from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -118,7 +117,6 @@ def _surveyed(
         *(_new_users_without_password(survey) if desired.source is not SNAPSHOT else ()),
         *_unknown_variables(survey, client),
         *_logins_that_are_users(survey),
-        *_read_only_from_now_on(survey),
     ]
     if mistakes:
         raise ConfigError(mistakes)
@@ -285,21 +283,6 @@ def _logins_that_are_users(survey: InstanceSurvey) -> Iterator[Mistake]:
             " could not be used by the application any more",
             "choose another name for the login",
         )
-
-
-def _read_only_from_now_on(survey: InstanceSurvey) -> Iterator[Mistake]:
-    """Yield the variable that would take the pen from our hand in the middle of an apply."""
-    found = survey.done.get("admin_variables")
-    if found is None or found.desired is None:
-        return
-    for change in found.changes[Layer.RUNTIME]:
-        if change.desired is not None and change.desired == (READ_ONLY_SWITCH, "true"):
-            yield fitting.mistake_at(
-                found.desired.where.get(change.key),
-                f"variables.{READ_ONLY_SWITCH}",
-                "once it is loaded ProxySQL takes no SAVE and no restore: an apply could not end",
-                "remove it, and run PROXYSQL READONLY on the instance afterwards",
-            )
 
 
 def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source) -> None:

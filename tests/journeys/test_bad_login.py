@@ -74,13 +74,6 @@ def test_read_only_admin_interface(project: Project, instance: Instance) -> None
     instance.execute("PROXYSQL READWRITE")
 
 
-def test_read_only_cannot_be_switched_on_by_an_apply(project: Project, instance: Instance) -> None:
-    project.write(FILES.replace("variables:", "variables:\n  admin-read_only: true"))
-    before = dump(instance)
-    said(apply(), 1, "proxyctl.yaml:3:", "ProxySQL takes no SAVE and no restore")
-    assert dump(instance) == before
-
-
 @pytest.mark.parametrize("version", ["MariaDB-10.2.31", "x", "10.11.6-MariaDB"])
 def test_any_announced_version_can_be_managed(
     project: Project, instance: Instance, version: str
