@@ -136,12 +136,14 @@ class TopApp(App[signal.Signals]):
     # Drawing.
 
     def _draw(self) -> None:
-        if self.view is not None:
+        if self.view is not None and self.is_running:
             for panel in self._below.query(Panel):
                 panel.show(self.view)
         self._draw_header()
 
     def _draw_header(self) -> None:
+        if not self.is_running:
+            return  # at the end the widgets go before the last messages
         width = self.size.width
         state = self._state()
         room = width - len(state) - len(SEPARATOR)
