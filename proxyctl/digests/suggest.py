@@ -44,14 +44,20 @@ def suggest(
     `progress`: called with the number of digests that are replayed.
     Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
     """
-    load = load_of(table)
-    context = Context(
-        load, configuration, thresholds or Thresholds(), limit, may_use, progress=progress
-    )
+    thresholds = thresholds or Thresholds()
+    load = load_of(table, thresholds.most_rows)
+    context = Context(load, configuration, thresholds, limit, may_use, progress=progress)
     if table.variables.get("mysql-query_digests", "true") != "true":
         context.note("mysql-query_digests is not true: ProxySQL keeps no statistics of new queries")
     if not load.digests:
         context.note("the statistics hold no digest")
+    if not load.is_whole:
+        calls = sum(seen.count_star for seen in load.close)
+        context.note(
+            f"of {load.digests} digests, {len(load.close)} are followed through the rules one by"
+            f" one: those with most time and most calls, {calls / max(1, load.count_star):.1%} of"
+            " all calls. The others are in the sums, and may hold more reads on a writer"
+        )
     found: list[Suggestion] = []
     chains: _Chains = []
     for kind in Kind:
@@ -124,12 +130,13 @@ def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:
     if not rules:
         yield from found
         return
-    report = context.replayed(with_rules(context.configuration, rules))
+    digests = {str(rule["digest"]) for rule in rules}
+    report = context.replayed(with_rules(context.configuration, rules), digests)
     others = _others(report, rules)
     if any(True for _ in context.configuration.rows("mysql_query_rules_fast_routing")):
         # Whether the last rule has apply matters then: each has to do no harm alone as well.
         for rule in rules:
-            alone = context.replayed(with_rules(context.configuration, [rule]))
+            alone = context.replayed(with_rules(context.configuration, [rule]), digests)
             others |= _others(alone, [rule])
     calls: dict[str, int] = {}
     maybe: dict[str, int] = {}
@@ -149,7 +156,7 @@ def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:
             yield replace(
                 one,
                 proof=(
-                    f"A replay of the {report.total.digests} digests that were seen, with the rules"
+                    f"A replay of {context.replayed_digests(report)}, with the rules"
                     f" proposed here: {calls.get(one.digest, 0)} calls of this digest change"
                     f"{_unless(maybe.get(one.digest, 0))}, and no digest for"
                     " which no rule is proposed. That says nothing of queries that were not seen."

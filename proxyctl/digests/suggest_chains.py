@@ -76,7 +76,7 @@ def bulk_of(context: Context, rules: int) -> Bulk:
     Those whose digest does not tell what the rules saw are left out.
     """
     counts: Counter[tuple[str, str, str, str, str]] = Counter()
-    for seen in context.load.table.rows:
+    for seen in context.load.close:
         if seen.hostgroup != CACHE:
             counts[_identity(seen)] += seen.count_star
     most = max(1, context.thresholds.order_steps // max(1, rules))
@@ -86,7 +86,8 @@ def bulk_of(context: Context, rules: int) -> Bulk:
             break
         if not _is_untold(context, *one):
             asked.append(Asked(_request(*one), calls))
-    return Bulk(tuple(asked), sum(one.calls for one in asked), counts.total())
+    total = sum(query.calls for query in context.load.queries.values())
+    return Bulk(tuple(asked), sum(one.calls for one in asked), total)
 
 
 def _identity(seen: SeenDigest) -> tuple[str, str, str, str, str]:

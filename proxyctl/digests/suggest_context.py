@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -34,6 +34,8 @@ class Context:
     read_rules: dict[str, int] = field(default_factory=dict)
     """The first rule_id that is proposed for the reads of a digest."""
     left_out: dict[Kind, int] = field(default_factory=dict)
+    rows: dict[str, list[SeenDigest]] = field(default_factory=dict)
+    """All rows of the digests that were asked for so far."""
 
     @cached_property
     def places(self) -> Places:
@@ -72,12 +74,16 @@ class Context:
         return facts.is_cut or facts.is_of_other_options
 
     def rows_of(self, digests: Iterable[str]) -> dict[str, list[SeenDigest]]:
-        """Return all rows of some digests, by digest."""
-        found: dict[str, list[SeenDigest]] = {digest: [] for digest in digests}
-        for seen in self.load.table.rows if found else ():
-            if seen.digest in found:
-                found[seen.digest].append(seen)
-        return found
+        """Return all rows of some digests, by digest. Changes: self."""
+        wanted = set(digests)
+        missing: dict[str, list[SeenDigest]] = {
+            digest: [] for digest in wanted if digest not in self.rows
+        }
+        for seen in self.load.table.rows if missing else ():
+            if seen.digest in missing:
+                missing[seen.digest].append(seen)
+        self.rows |= missing
+        return {digest: self.rows[digest] for digest in wanted}
 
     def loose_users(self) -> frozenset[str]:
         """Return the users whose transactions rules may tear apart: transaction_persistent 0."""
@@ -91,7 +97,25 @@ class Context:
             if row[at["transaction_persistent"]] == 0 and row[at["frontend"]] != 0
         )
 
-    def replayed(self, after: Configuration) -> Report:
-        """Return what becomes of all digests under other rules."""
+    def replayed(self, after: Configuration, digests: Collection[str] = ()) -> Report:
+        """Return what becomes of the rows that are looked at under other rules.
+
+        `digests`: all rows of these are among them.
+        """
+        rows: Collection[SeenDigest] = self.load.close
+        if digests and not self.load.is_whole:
+            whole = self.rows_of(digests)
+            others = (seen for seen in rows if seen.digest not in whole)
+            rows = [*others, *(seen for some in whole.values() for seen in some)]
         sides = Sides(self.configuration, after)
-        return replay(self.load.table, sides, limit=None, progress=self.progress)
+        table = replace(self.load.table, rows=rows)
+        return replay(table, sides, limit=None, progress=self.progress)
+
+    def replayed_digests(self, report: Report) -> str:
+        """Return in words what a replay went through."""
+        if self.load.is_whole:
+            return f"the {report.total.digests} digests that were seen"
+        return (
+            f"{report.total.digests} of the {self.load.digests} digests that were seen, those with"
+            " most time and most calls"
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heappush, heapreplace
 
-from proxyctl.digests.suggest_texts import makes_temporary_table, tables_in
+from proxyctl.digests.suggest_texts import begins_transaction, makes_temporary_table, tables_in
 from proxyctl.replay.report import CACHE
 from proxyctl.replay.seen import DigestTable, SeenDigest
 
@@ -30,11 +32,11 @@ class Query:
     hostgroups: dict[int, int] = field(default_factory=dict)
     sessions: set[tuple[str, str]] = field(default_factory=set)
 
-    def add(self, seen: SeenDigest) -> None:
+    def add(self, seen: SeenDigest, session: tuple[str, str]) -> None:
         """Count a row. Changes: self."""
         self.first_seen = min(self.first_seen, seen.first_seen)
         self.last_seen = max(self.last_seen, seen.last_seen)
-        self.sessions.add((seen.username, seen.schemaname))
+        self.sessions.add(session)
         if seen.hostgroup == CACHE:
             self.cached += seen.count_star
             return
@@ -67,13 +69,24 @@ class Query:
 
 @dataclass(frozen=True)
 class Load:
-    """Everything that was seen. Units: microseconds."""
+    """Everything that was seen. Units: microseconds.
+
+    Shape: `begun` are the transactions that each user began. `close` are the rows that are looked
+    at one by one: all of them, or those with most time and those with most calls of very many.
+    """
 
     table: DigestTable
     queries: dict[str, Query]
     digests: int
     count_star: int
     sum_time: int
+    begun: dict[str, int]
+    close: Collection[SeenDigest]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is looked at one by one."""
+        return len(self.close) == self.digests
 
     @cached_property
     def temporary_tables(self) -> frozenset[str]:
@@ -95,10 +108,36 @@ class Load:
         return any(query.rows_sent for query in self.queries.values())
 
 
-def load_of(table: DigestTable) -> Load:
-    """Return the rows added up by digest."""
+class _Most:
+    """The rows that have most of something, of those that were offered."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._heap: list[tuple[int, int, SeenDigest]] = []
+
+    def offer(self, measure: int, number: int, seen: SeenDigest) -> None:
+        """Take a row in if it is one of them. `number` is its own. Changes: self."""
+        if len(self._heap) < self._count:
+            heappush(self._heap, (measure, -number, seen))
+        elif measure > self._heap[0][0]:
+            heapreplace(self._heap, (measure, -number, seen))
+
+    def by_number(self) -> dict[int, SeenDigest]:
+        """Return the rows."""
+        return {-number: seen for _, number, seen in self._heap}
+
+
+def load_of(table: DigestTable, most_rows: int) -> Load:
+    """Return the rows added up by digest, gone through once.
+
+    `most_rows`: so many with most time, and as many with most calls, are kept to be looked at.
+    """
     queries: dict[str, Query] = {}
+    sessions: dict[tuple[str, str], tuple[str, str]] = {}
+    begun: dict[str, int] = {}
+    begins: set[str] = set()
     digests = count_star = sum_time = 0
+    longest, frequent = _Most(most_rows), _Most(most_rows)
     for seen in table.rows:
         digests += 1
         count_star += seen.count_star
@@ -107,5 +146,15 @@ def load_of(table: DigestTable) -> Load:
         if query is None:
             made = Query(seen.digest, seen.digest_text, seen.first_seen, seen.last_seen)
             query = queries[seen.digest] = made
-        query.add(seen)
-    return Load(table, queries, digests, count_star, sum_time)
+            if begins_transaction(seen.digest_text):
+                begins.add(seen.digest)
+        # There are few of them, in very many rows.
+        session = (seen.username, seen.schemaname)
+        query.add(seen, sessions.setdefault(session, session))
+        if seen.digest in begins:
+            begun[seen.username] = begun.get(seen.username, 0) + seen.count_star
+        longest.offer(seen.sum_time, digests, seen)
+        frequent.offer(seen.count_star, digests, seen)
+    close = longest.by_number() | frequent.by_number()
+    rows = [close[number] for number in sorted(close)]
+    return Load(table, queries, digests, count_star, sum_time, begun, rows)

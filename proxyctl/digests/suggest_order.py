@@ -96,7 +96,7 @@ def better_order(context: Context, bulk: Bulk, chain: Chain) -> Iterator[Suggest
         rules=tuple(pasted),
         replaces=tuple(ids),
         proof=(
-            f"A replay of the {report.total.digests} digests that were seen: nothing changes for"
+            f"A replay of {context.replayed_digests(report)}: nothing changes for"
             " any of them. That says nothing of queries that were not seen."
         ),
     )

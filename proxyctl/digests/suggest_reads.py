@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.digests.suggest_context import Context
 from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_readers import Readers
 from proxyctl.digests.suggest_rules import Cells, placed
-from proxyctl.digests.suggest_texts import begins_transaction, not_for_a_reader
+from proxyctl.digests.suggest_texts import not_for_a_reader
 from proxyctl.replay.comparing import Verdict
 from proxyctl.replay.outcome import Kind as Change
 from proxyctl.replay.outcome import Outcome
@@ -50,24 +50,37 @@ def reads_on_writers(context: Context, readers: Readers) -> Iterator[Suggestion]
     for reader in sorted(set(readers.of_writer.values())):
         if not readers.is_served(reader):
             context.note(f"reads: {context.called(reader)} has no server that is up")
-    found, begun = _candidates(context, readers)
+    found = _candidates(context, readers, context.load.close)
     big = [one for one in found if one.calls >= context.thresholds.reads_calls]
     big.sort(key=lambda one: (-one.sum_time, one.digest))
     listed = context.listed(Kind.READS, big)
     all_rows = context.rows_of({reads.digest for reads in listed})
-    for reads in listed:
+    for reads in _whole(context, readers, listed, all_rows):
         rule = _rule(context, reads, readers.of_writer[reads.writer], all_rows[reads.digest])
-        yield _suggestion(context, readers, reads, begun, rule)
+        yield _suggestion(context, readers, reads, rule)
 
 
-def _candidates(context: Context, readers: Readers) -> tuple[list[_Reads], dict[str, int]]:
-    """Return reads that the rules send to a writer, and how often each user began a transaction."""
+def _whole(
+    context: Context,
+    readers: Readers,
+    listed: Sequence[_Reads],
+    all_rows: Mapping[str, Sequence[SeenDigest]],
+) -> Iterator[_Reads]:
+    """Yield the same reads with all of their rows."""
+    if context.load.is_whole:
+        yield from listed
+        return
+    for reads in listed:
+        for one in _candidates(context, readers, all_rows[reads.digest]):
+            if one.writer == reads.writer:
+                yield one
+
+
+def _candidates(context: Context, readers: Readers, rows: Iterable[SeenDigest]) -> list[_Reads]:
+    """Return reads that the rules send to a writer."""
     found: dict[tuple[str, int], _Reads] = {}
-    begun: dict[str, int] = {}
     loose = context.loose_users()
-    for seen in context.load.table.rows:
-        if begins_transaction(seen.digest_text):
-            begun[seen.username] = begun.get(seen.username, 0) + seen.count_star
+    for seen in rows:
         reader = readers.of_writer.get(seen.hostgroup)
         if reader is None or not readers.is_served(reader) or seen.username in loose:
             continue
@@ -87,15 +100,15 @@ def _candidates(context: Context, readers: Readers) -> tuple[list[_Reads], dict[
         reads.rows.append(seen)
         reads.calls += seen.count_star
         reads.sum_time += seen.sum_time
-    return list(found.values()), begun
+    return list(found.values())
 
 
 def _suggestion(
-    context: Context, readers: Readers, reads: _Reads, begun: dict[str, int], rule: Cells | None
+    context: Context, readers: Readers, reads: _Reads, rule: Cells | None
 ) -> Suggestion:
     reader = readers.of_writer[reads.writer]
     users = sorted({seen.username for seen in reads.rows})
-    transactions = sum(begun.get(user, 0) for user in users)
+    transactions = sum(context.load.begun.get(user, 0) for user in users)
     says = [
         f"{reads.calls} calls went to {context.called(reads.writer)};"
         f" {context.called(reader)} is its reader{_known(readers.kinds[reads.writer])}.",

@@ -37,6 +37,9 @@ class Thresholds:
     )
     slow_peers: int = _number(5, "digests", "slow: fewer peers are no measure")
     unused_since: int = _number(86_400, "s", "unused: hits have to be counted for so long")
+    most_rows: int = _number(
+        50_000, "rows", "all: so many with most time, and with most calls, are replayed"
+    )
     order_steps: int = _number(500_000, "rules", "order: so many rules are tried to compute it")
     order_share: float = _number(0.05, "part of calls", "order: a rule that fewer end at stays")
     order_gain: float = _number(0.1, "part", "order: the part of the tries that has to be saved")

@@ -30,7 +30,7 @@ _DIGITS = {"avg_time": 3, "time_per_row": 3, "share": 6, "cumulative_share": 6}
 
 
 def digest_top_json(top: Top) -> str:
-    """Return the list as JSON. Shape: docs/how-to/digest-top.md."""
+    """Return the list as JSON. Shape: docs/reference/json-digests.md."""
     document = {
         "format": FORMAT,
         "name": top.name,

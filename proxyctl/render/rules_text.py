@@ -100,7 +100,7 @@ def rule_text(cells: Mapping[str, Value]) -> str:
 
 
 def rules_json(report: RuleReport) -> str:
-    """Return the report as JSON. Shape: docs/how-to/digest-top.md."""
+    """Return the report as JSON. Shape: docs/reference/json-digests.md."""
     document = {
         "format": FORMAT,
         "name": report.name,

@@ -12,6 +12,14 @@ from proxyctl import errors
 from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
 from proxyctl.configuration import Configuration, Held
+from proxyctl.digests.diff import compare
+from proxyctl.digests.diff_snapshot import Snapshot
+from proxyctl.digests.diff_tally import tally
+from proxyctl.digests.rules_hits import Sample, rule_report
+from proxyctl.digests.suggest import suggest
+from proxyctl.digests.suggest_found import Kind
+from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
+from proxyctl.digests.top import Load as TopLoad
 from proxyctl.drift import Drift
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
@@ -19,6 +27,9 @@ from proxyctl.lint.linting import lint
 from proxyctl.lint.subject import Subject
 from proxyctl.plan import Plan, Refusal, ShardMove
 from proxyctl.render.apply_text import apply_json
+from proxyctl.render.digest_diff_machine import digest_diff_json
+from proxyctl.render.digest_suggest_machine import suggest_json
+from proxyctl.render.digest_top_machine import digest_top_json
 from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.explain_machine import explain_json
 from proxyctl.render.history_text import history_json, taken_json
@@ -26,6 +37,7 @@ from proxyctl.render.lint_machine import lint_json
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
 from proxyctl.render.routing_tests_machine import routing_tests_json
+from proxyctl.render.rules_text import rules_json
 from proxyctl.replay.report import replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
@@ -38,10 +50,13 @@ from proxyctl.state import Where
 from tests.build import desired, layout, module_plan, rows, survey
 from tests.docs.pages import ROOT
 
-PAGES = ("json.md", "json-routing.md")
+PAGES = ("json.md", "json-routing.md", "json-digests.md")
 PAGE = "\n".join((ROOT / "docs" / "reference" / name).read_text("utf-8") for name in PAGES)
-FREE = ("fields", "tables", "settings", "hints", "sets", "broken", "texts")
-"""Below these the keys are columns, tables and remarks."""
+FREE = (
+    *("fields", "tables", "settings", "hints", "sets", "broken", "texts"),
+    *("hostgroups", "evidence", "left_out", "thresholds", "rule"),
+)
+"""Below these the keys are columns, tables, remarks, and names that stand elsewhere."""
 
 USERS = module_plan(survey(desired("mysql_users", {"username": "app", "password": "x"}), {}))
 OCCASION = Occasion("apply", ("a",), changes={"MYSQL USERS": {"add": 1}})
@@ -73,6 +88,7 @@ def documents() -> Iterator[object]:
     yield json.loads(history_json("h:6032", [KEPT]))
     yield json.loads(taken_json("h:6032", Path("s.json"), 1, 1))
     yield from routing_documents()
+    yield from digest_documents()
 
 
 def routing_documents() -> Iterator[object]:
@@ -107,6 +123,30 @@ def routing_documents() -> Iterator[object]:
     move = ShardMove("s", "table", "t", 1, 2, "moves")
     yield json.loads(replay_json(report, [move]))
     yield json.loads(plan_json_with(replace(PLAN, shard_moves=[move]), report))
+
+
+def digest_documents() -> Iterator[object]:
+    digest, text = "0x1C46AE529DD5A40E", "SELECT ?"
+    fate = Fate(10, "rule 1", 1)
+    row = TopRow(
+        dict.fromkeys(Group, digest), text, False, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1.0, 1.0,
+        (Caught((fate,), TopLoad()),),
+    )  # fmt: skip
+    total = TopLoad(1, 1, 1)
+    options = TopOptions(groups=tuple(Group))
+    yield json.loads(
+        digest_top_json(Top("px1", "h:6032", "2.7.1", 1, options, (row,), total, total, 1))
+    )
+    seen = SeenDigest(10, "db", "app", "", digest, text, 5_000, 1, 2, 9_000_000, 1, 1, 0, 5_000)
+    shots = [Snapshot("px1", "h:6032", version, 1, 1, 1, [seen]) for version in ("2.6.0", "2.7.1")]
+    sides = [tally(shot, tuple(Group)) for shot in shots]
+    yield json.loads(digest_diff_json(compare(*sides)))
+    lookup = seen._replace(digest_text="SELECT a FROM t WHERE id = ?")
+    table = DigestTable("", "", "2.7.1", 0, [lookup])
+    found = suggest(table, held(), only=[Kind.REPEATS])
+    yield json.loads(suggest_json(found, lambda _rules: "mysql_query_rules:"))
+    sample = Sample(1.0, {1: 5}, {1: {"rule_id": 1}})
+    yield json.loads(rules_json(rule_report("px1", "h:6032", "2.7.1", sample, sample)))
 
 
 def held(**tables: list[dict[str, object]]) -> Configuration:

@@ -15,7 +15,7 @@ from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.suggest_hits import RuleHits
 from proxyctl.digests.suggest_readers import readers_of
 from proxyctl.digests.suggest_rules import with_rules
-from proxyctl.digests.suggest_thresholds import threshold_rows
+from proxyctl.digests.suggest_thresholds import Thresholds, threshold_rows
 from proxyctl.replay.report import replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
@@ -337,3 +337,24 @@ def test_the_page_has_every_threshold():
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "suggest.md").read_text("utf-8")
     for one in threshold_rows(suggest(table(), configuration()).thresholds):
         assert f"| `{one.name}` | {one.value:g} | {one.unit} | {one.says} |" in page
+
+
+def test_of_very_many_digests_the_biggest_are_followed_through_the_rules():
+    """The sums are of all; what is proposed for a digest is counted over all of its rows."""
+    few = [digest(f"SELECT a FROM t{n} WHERE b = 1", calls=n, average=1) for n in range(1, 40)]
+    big = [
+        digest("SELECT code FROM countries", calls=900),
+        digest("SELECT code FROM countries", calls=1, schemaname="other"),
+    ]
+    limits = Thresholds(most_rows=2)
+    result = suggest(table(*few, *big), configuration(), only=[Kind.READS], thresholds=limits)
+    (one,) = result.found
+    assert result.digests == 41
+    assert one.evidence["calls"] == 901
+    assert "901 calls of this digest change" in one.proof
+    assert " of the 41 digests that were seen, those with most time and most calls" in one.proof
+    assert result.notes == (
+        "of 41 digests, 3 are followed through the rules one by one: those with most time and most"
+        " calls, 55.9% of all calls. The others are in the sums, and may hold more reads on a"
+        " writer",
+    )
