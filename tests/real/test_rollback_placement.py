@@ -12,15 +12,8 @@ from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied, plan
-from tests.real.test_galera_placement import (
-    CHECK_MS,
-    HOSTS,
-    Sampler,
-    monitored_proxysql,
-    online,
-    placement,
-    settle,
-)
+from tests.placement_samples import Sampler, online, placement, settle
+from tests.real.test_galera_placement import CHECK_MS, HOSTS, monitored_proxysql
 from tests.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
@@ -79,7 +72,7 @@ def test_attributes_go_back_and_the_placement_stays(
     project.write(files(cluster, HOSTS, weight=7))
     applied()
     before = placement(proxysql.instance)
-    with Sampler(proxysql) as sampler:
+    with Sampler(proxysql.instance) as sampler:
         found = proxyctl("rollback", "--auto-approve")
         assert found.code == 0, found.text
         time.sleep(CHECK_MS / 1000 * 1.5)
@@ -101,7 +94,7 @@ def test_a_node_that_was_added_leaves_again(
     project.write(files(cluster, more))
     applied()
     settle(proxysql.instance, more)
-    with Sampler(proxysql) as sampler:
+    with Sampler(proxysql.instance) as sampler:
         found = proxyctl("rollback", "--auto-approve")
         assert found.code == 0, found.text
         time.sleep(CHECK_MS / 1000 * 1.5)
