@@ -87,8 +87,10 @@ class Mistake:
 
     def text(self) -> str:
         """Return `file:line:col: key: what is wrong`, and the hint on a line of its own."""
-        place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
-        key = f"{self.key}: " if self.key else ""
+        # A name may hold a line break: what follows would stand there like a message of ours.
+        path, named = (text.replace("\n", "\\n") for text in (self.path, self.key))
+        place = f"{path}:{self.line}:{self.column}: " if self.line else f"{path}: "
+        key = f"{named}: " if named else ""
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{place}{key}{self.message}{hint}"
 

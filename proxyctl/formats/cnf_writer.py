@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
+from proxyctl.control_characters import CONTROL
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
     MIN_INT,
@@ -186,7 +187,7 @@ def _variable(name: str, value: str) -> str:
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
-_SPECIAL = re.compile(r'[\\"\x00-\x1f\x7f\udc80-\udcff]')
+_SPECIAL = re.compile(rf'[\\"{CONTROL}\udc80-\udcff]')
 
 
 def _scalar(value: Value) -> str:
@@ -198,4 +199,5 @@ def _scalar(value: Value) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     character = found[0]
-    return _ESCAPES.get(character) or f"\\x{ord(character) & 0xFF:02x}"
+    bytes_of = character.encode("utf-8", "surrogateescape")
+    return _ESCAPES.get(character) or "".join(f"\\x{byte:02x}" for byte in bytes_of)

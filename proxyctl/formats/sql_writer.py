@@ -8,12 +8,14 @@ ProxySQL.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl import sql
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
+from proxyctl.control_characters import CONTROL_IN_LINES
 from proxyctl.formats.sql_scope import condition
 from proxyctl.sql import literal, quoted_name
 from proxyctl.state import KEEP, DesiredRow, DesiredTable
@@ -52,11 +54,19 @@ def write_script(
 
 
 def _on_one_line(statement: str) -> str:
-    """Return the statement without carriage returns: the command line client would drop them.
+    """Return the statement without control characters other than line breaks and tabs.
 
-    They stand only inside text literals.
+    A terminal must not see them, and the command line client would drop a carriage return. They
+    stand only inside text literals.
     """
-    return statement.replace("\r", "'||char(13)||'")
+    return _CONTROL.sub(_spelled, statement)
+
+
+_CONTROL = re.compile(f"[{CONTROL_IN_LINES}]+")
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"
 
 
 @dataclass

@@ -14,6 +14,7 @@ from enum import Enum
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind
+from proxyctl.control_characters import CONTROL
 from proxyctl.state import KEEP
 
 
@@ -180,9 +181,9 @@ _PLAIN = re.compile(r"(?:[A-Za-z_/][A-Za-z0-9_/.@+-]*|(?:[0-9]{1,3}\.){3}[0-9]{1
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 """Words that are a boolean or null to some reader, in any case."""
 
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_NOT_IN_SINGLE_QUOTES = re.compile(
-    r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+_UNPRINTABLE = re.compile(
+    r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    rf"|[{CONTROL}]"
 )
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
@@ -194,7 +195,7 @@ def quoted(text: str) -> str:
     """
     if _PLAIN.match(text) and text.lower() not in _WORDS:
         return text
-    if _NOT_IN_SINGLE_QUOTES.search(text) is None:
+    if _UNPRINTABLE.search(text) is None:
         return "'" + text.replace("'", "''") + "'"
     if any("\ud800" <= character <= "\udfff" for character in text):
         return f"{{hex: '{text.encode('utf-8', 'surrogateescape').hex()}'}}"
@@ -204,9 +205,11 @@ def quoted(text: str) -> str:
 def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if _NOT_IN_SINGLE_QUOTES.match(character) is None:
+    if _UNPRINTABLE.match(character) is None:
         return character
     code = ord(character)
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from proxyctl.control_characters import CONTROL
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.render.style import printable
 from proxyctl.sql import MASK, Statement
@@ -100,7 +101,7 @@ def _is_masked(statement: Statement) -> bool:
     return statement.masked != statement.sql
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+|\\+(?=')")
+_CONTROL = re.compile(rf"[{CONTROL}]+|\\+(?=')")
 """Control characters, which a terminal must not see; and backslashes before a quote, which the
 `mysql` client takes for the end of a literal that goes on, while ProxySQL does not. Both stand in
 literals only."""

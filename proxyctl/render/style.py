@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Value
+from proxyctl.control_characters import CONTROL
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ def printable(text: str) -> str:
         if 0xDC80 <= code <= 0xDCFF:
             return f"\\x{code - 0xDC00:02x}"
         named = {9: r"\t", 10: r"\n", 13: r"\r"}.get(code)
+        if code > 0xFFFF:
+            return f"\\U{code:08x}"
         return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
 
     return _UNSAFE.sub(escape, text)

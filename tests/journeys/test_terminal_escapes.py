@@ -1,0 +1,200 @@
+"""Nothing that others wrote moves the cursor, hides a line or turns text round on a terminal.
+
+Rows of an instance, queries it has seen, what a server answers, files of a pull request and their
+names: all of it may hold control characters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from proxyctl.cli.app import build, commands_of
+from proxyctl.sandbox import Sandbox
+from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
+from proxyctl.sandbox.replies import AdminError
+from tests.cli import Outcome, Project, proxyctl
+from tests.servers import Instance
+
+HOSTILE = (
+    "\x1b[31;1mred\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil/\x1b\\"  # CSI, OSC, a link
+    "\x08\r\x7f\x9b31m\x9d0;t\x9c"  # backspace, a line that starts again, DEL, C1
+    "\u202eabc\u2066x\u2069\u200f\u061c\u2028\u2029"  # right to left, separators
+    "\u200b\ufeff\u2060\U000e0041"  # nothing to see
+)
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\U000e0000-\U000e007f]"
+)
+"""A line break and a tab are what text is made of."""
+
+SQL = HOSTILE.replace("'", "''")
+
+
+def check(found: Outcome, *arguments: str) -> None:
+    shown = CONTROL.search(found.text)
+    around = found.text[max(0, shown.start() - 60) : shown.end() + 10] if shown else ""
+    assert not shown, f"proxyctl {' '.join(arguments)} writes {shown[0]!r} in {around!r}"
+    assert "internal error" not in found.text
+
+
+@pytest.fixture
+def hostile(sandbox_project: Project, sandbox_instance: Instance, sandbox: Sandbox) -> Project:
+    """An instance on which somebody wrote into every text column that takes it."""
+    values = {
+        "mysql_servers (hostgroup_id, hostname, comment)": f"(1, 'h{SQL}', '{SQL}')",
+        "mysql_users (username, password, default_schema, comment)": (
+            f"('u{SQL}', 'p', '{SQL}', '{SQL}')"
+        ),
+        "mysql_query_rules (rule_id, active, username, match_digest, error_msg, comment)": (
+            f"(1, 1, 'u{SQL}', '^x{SQL}', '{SQL}', '{SQL}')"
+        ),
+        "mysql_query_rules_fast_routing (username, schemaname, destination_hostgroup, comment)": (
+            f"('u{SQL}', 's{SQL}', 1, '{SQL}')"
+        ),
+        "scheduler (id, interval_ms, filename, arg1, comment)": f"(1, 1000, '{SQL}', '{SQL}', '')",
+        "mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup, comment)": (
+            f"(1, 2, '{SQL}')"
+        ),
+    }
+    for into, row in values.items():
+        sandbox.run(f"INSERT INTO {into} VALUES {row}")
+    sandbox.run(f"SET mysql-default_schema='{SQL}'")
+    for module in ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "SCHEDULER"):
+        sandbox.run(f"LOAD {module} TO RUNTIME")
+    sandbox.run("LOAD MYSQL VARIABLES TO RUNTIME")
+    sandbox.stats[DIGESTS] = [
+        tuple(f"{cell}{HOSTILE}" if n in (1, 2, 3, 5) else cell for n, cell in enumerate(row))
+        for row in recorded_digests(1_700_000_000)
+    ]
+    sandbox_project.write("""\
+version: 1
+variables: {mysql-default_schema: main}
+mysql_servers: [{hostgroup_id: 1, hostname: db1}]
+mysql_users: [{username: app, password: {env: APP_PASSWORD}}]
+mysql_query_rules: [{rule_id: 1, match_digest: '^x', apply: true, destination_hostgroup: 1}]
+mysql_query_rules_fast_routing: []
+scheduler: []
+routing_tests: [{query: SELECT 1, expect: {hostgroup: 1}}]
+""")
+    return sandbox_project
+
+
+FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
+ARGUMENTS = {
+    "explain": ("SELECT 1",),
+    "digest watch": ("--interval", "1", "--count", "1"),
+    "digest snapshot": ("-o", "seen.gz"),
+    "digest diff": ("seen.gz",),
+    "digest report": ("-o", "report.html"),
+    "digest reset": ("--auto-approve",),
+    "plan": ("--include-pending", "--force"),
+}
+SKIPPED = {"sandbox", "demo", "init", "import"}
+
+
+def command_lines() -> Iterator[tuple[str, ...]]:
+    for name, command in commands_of(build()).items():
+        if name not in SKIPPED:
+            said = next((p.metavar for p in command.params if "--format" in p.opts), "")
+            for one in FORMATS.get(name, said).split("|"):
+                chosen = ("--format", one) if one else ()
+                yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
+
+
+@pytest.mark.parametrize("arguments", [*command_lines()], ids=" ".join)
+def test_what_an_instance_holds(hostile: Project, arguments: tuple[str, ...]) -> None:
+    if "diff" in arguments:
+        proxyctl("digest", "snapshot", "-o", "seen.gz")
+    check(proxyctl(*arguments, "--debug"), *arguments)
+
+
+def test_a_report_holds_none(hostile: Project) -> None:
+    assert proxyctl("digest", "report", "-o", "report.html").code == 0
+    page = (hostile.folder / "report.html").read_text()
+    assert "\x1b" not in page
+
+
+@pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
+@pytest.mark.parametrize("form", ["yaml", "sql", "cnf"])
+def test_an_export_and_what_is_made_of_it(hostile: Project, layer: str, form: str) -> None:
+    found = proxyctl("export", "--layer", layer, "--format", form)
+    check(found, "export", form)
+    if form == "yaml" and layer == "memory":
+        hostile.write(found.out)
+        for command in ("validate", "lint", "plan", "drift", "test"):
+            check(proxyctl(command), command)
+        for format in ("yaml", "sql", "cnf"):
+            check(proxyctl("render", "--format", format), "render", format)
+
+
+def test_what_a_server_answers(sandbox_project: Project, sandbox: Sandbox) -> None:
+    def refuse(_: str) -> None:
+        raise AdminError(f"refused{HOSTILE}\nerror: forged", code=1045)
+
+    sandbox_project.write("variables: {mysql-default_schema: main}\n")
+    sandbox.options.before_statement = refuse
+    for form in ("text", "json"):
+        check(proxyctl("plan", "--format", form, "--debug"), "plan")
+
+
+FILES = {
+    "a text of a file": "mysql_servers: [{hostgroup_id: 1, hostname: db1, weight: %s}]",
+    "an unknown key": "mysql_servers: [{hostgroup_id: 1, hostname: db1, %s: 1}]",
+    "a section": "%s: 1",
+    "a hostgroup": "mysql_servers: [{hostgroup_id: %s, hostname: db1}]",
+    "a reference": "mysql_users: [{username: a, password: {env: %s}}]",
+    "a path": "mysql_users: [{username: a, password: {file: %s}}]",
+    "a table": "mysql_users: {csv: %s}",
+    "a pattern": "mysql_query_rules: [{rule_id: 1, match_digest: %s}]",
+    "a variable": "variables: {%s: 1}",
+    "an instance": "instances: [{name: %s, host: h}, {name: %s, host: h}]",
+    "a test": "routing_tests: [{query: %s, expect: {hostgroup: 1}}]",
+    "a tag": "mysql_users: !%s 1",
+}
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_a_file_holds(offline: Project, text: str, form: str) -> None:
+    quoted = '"(' + HOSTILE.encode("unicode_escape").decode().replace("\\x", "\\x") + '"'
+    offline.write(text.replace("%s", quoted).replace("!" + quoted, "!x") + "\n")
+    for command in ("validate", "lint", "test", "plan"):
+        check(proxyctl(command, "--format", form), command)
+    for arguments in (("render", "--numbered"), ("render",)):
+        check(proxyctl(*arguments), *arguments)
+
+
+def test_control_characters_in_a_table(offline: Project) -> None:
+    """They are what they are in a row; nothing shows them raw. NUL no row can hold."""
+    offline.write(
+        f'hostgroup_id,hostname,comment\n1,db1,"{HOSTILE.replace(chr(13), "")}"\n', "a.csv"
+    )
+    offline.write("mysql_servers: {csv: a.csv}\n")
+    for arguments in (("validate",), ("render",), ("lint",)):
+        found = proxyctl(*arguments)
+        check(found, *arguments)
+        assert found.code == 0, found.text
+    offline.write(f"hostgroup_id,hostname,{HOSTILE}\n{HOSTILE},db1,x\n", "a.csv")
+    check(proxyctl("validate"), "validate")
+    offline.write("hostgroup_id,hostname\n1,d\0b\n", "a.csv")
+    found = proxyctl("validate")
+    assert found.code == 1
+    assert "a NUL character cannot be stored" in found.err
+
+
+def test_names_of_files(offline: Project) -> None:
+    name = "a" + HOSTILE.replace("/", "") + "\nerror: forged.yaml"
+    (offline.folder / name).write_text("mysql_servers: [{hostgroup_id: x}]\n")
+    (offline.folder / f"{name}.j2").write_text("{{ nothing }}\n")
+    for form in ("text", "json"):
+        for arguments in (("validate", "-f", "."), ("validate", "-f", name)):
+            found = proxyctl(*arguments, "--format", form)
+            check(found, *arguments)
+            assert found.code == 1
+            assert not re.search("^error: forged", found.err, re.MULTILINE), found.err
+    check(proxyctl("render", "--numbered", "-f", name), "render")
+    assert os.listdir(offline.folder)
