@@ -72,7 +72,7 @@ def runtime_image(
 def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     name, role = layout.name, layout.table.role
     if layout.table.prefix is not None:
-        yield from _still_secret(_variables(rows), rows)
+        yield from still_secret(_variables(rows), rows)
     elif role is Role.SERVERS:
         yield from _servers(layout, rows)
     elif role is Role.USERS:
@@ -81,17 +81,20 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
         yield from _rules(layout, rows)
     elif name == "scheduler":
         read = {key: _schedule(layout, row) for key, row in rows.items()}
-        yield from _still_secret(_pasted(layout, read), rows)
+        yield from still_secret(_pasted(layout, read), rows)
     elif name in PASTED:
-        yield from _still_secret(_pasted(layout, rows), rows)
+        yield from still_secret(_pasted(layout, rows), rows)
     else:
         yield from _hostgroups(layout, rows)
 
 
-def _still_secret(
+def still_secret(
     image: Iterable[tuple[Key, DesiredRow]], rows: Mapping[Key, DesiredRow]
 ) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield the rows; what came of a secret is one, also where ProxySQL takes another text."""
+    """Yield the rows of the image; what is secret in `rows` is so in them, whatever became of it.
+
+    Shape: `rows` has every key of the image.
+    """
     for key, row in image:
         cells = (
             Secret(new) if isinstance(old, Secret) and isinstance(new, str) else new

@@ -17,7 +17,7 @@ from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, Node, ServersVerdict, compare_servers, place_of
-from proxyctl.runtime_image import is_copied, runtime_image
+from proxyctl.runtime_image import is_copied, runtime_image, still_secret
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
 
 NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
@@ -319,7 +319,9 @@ def _wanted_image(survey: TableSurvey, desired: DesiredTable) -> Mapping[Key, De
     if survey.layout.table.prefix is None:
         return runtime_image(survey.layout, dict(wanted))
     image = runtime_image(survey.layout, survey.target)
-    return {key: row for key, row in image.items() if key in wanted}
+    ours = ((key, row) for key, row in image.items() if key in wanted)
+    # What MEMORY holds already is a plain text there, and a secret in the files all the same.
+    return dict(still_secret(ours, wanted))
 
 
 def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surroundings) -> None:

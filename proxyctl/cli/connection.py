@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
-from proxyctl.cli.output import is_terminal
+from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
@@ -146,10 +146,22 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
         parser.read(path)
         if not parser.has_section("client"):
             return {}
-        return {n: parser.get("client", n) for n in wanted if parser.has_option("client", n)}
+        found = {n: parser.get("client", n) for n in wanted if parser.has_option("client", n)}
     except Exception as error:
         # The parser's own message repeats the line, which may hold the password.
         raise ProxyctlError(f"{path}: not an option file: {type(error).__name__}") from None
+    if found.get("password"):
+        _warn_of(str(path))
+    return found
+
+
+def _warn_of(path: str) -> None:
+    """Warn of a file with a password that everybody on this machine can read."""
+    from proxyctl.config.exposure import exposure
+
+    said = exposure(path)
+    if said:
+        say(f"warning: {said}")
 
 
 def _password(
@@ -181,6 +193,7 @@ def _passwords(
 
 
 def _password_in(path: str) -> str:
+    _warn_of(path)
     try:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from proxyctl.cli.output import style, write
+from proxyctl.cli.output import style, write, write_file
 from proxyctl.errors import ExitCode, InternalError
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
@@ -52,15 +52,17 @@ class _Tour:
 
     def __init__(self, folder: Path, port: int) -> None:
         self._folder = folder
+        password = folder / "admin.password"
+        write_file(password, "admin\n", mode=0o600)
+        # The tour is of the sandbox: nobody's own instance or password goes with it.
+        inherited = {n: v for n, v in os.environ.items() if not n.startswith("PROXYCTL_")}
         self._environment = {
-            **os.environ,
+            **inherited,
             **_SECRETS,
             "PROXYCTL_PORT": str(port),
-            "PROXYCTL_PASSWORD": "admin",
+            "PROXYCTL_PASSWORD_FILE": str(password),
             "PROXYCTL_STATE_DIR": str(folder / "state"),
         }
-        for name in ("PROXYCTL_HOST", "PROXYCTL_USER", "PROXYCTL_INSTANCE", "PROXYCTL_FILE"):
-            self._environment.pop(name, None)
         if style().is_coloured:
             self._environment["FORCE_COLOR"] = "1"
 

@@ -70,7 +70,7 @@ class FileOptions:
         bool,
         typer.Option(
             "--restrict-paths",
-            help="Refuse files that {file:}, {csv:} and {jsonl:} name outside the folders of -f.",
+            help="Refuse files outside the folders of -f that files or links there lead to.",
             rich_help_panel=_FILES,
         ),
     ] = False
@@ -93,6 +93,7 @@ class FileOptions:
 
         Raises: UsageError for a --var without `=`, or given twice.
         """
+        from proxyctl.cli.output import say
         from proxyctl.config.load import Sources
 
         variables: dict[str, object] = {}
@@ -108,6 +109,7 @@ class FileOptions:
             variables=variables,
             var_files=tuple(self.var_file or ()),
             restrict_paths=self.restrict_paths,
+            warn=functools.cache(lambda text: say(f"warning: {text}")),  # each file once
         )
 
 

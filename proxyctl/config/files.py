@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from proxyctl.config.exposure import clear_passwords, exposure
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
 from proxyctl.config.yaml_reader import Document, Unusable, YamlMap, read_yaml
 from proxyctl.state import Where
@@ -24,7 +25,7 @@ class Sources:
 
     `variables` are those of `--var`; `instance_vars` those that an instance brings along.
     `restrict_paths` keeps `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders
-    of `paths`.
+    of `paths`, and lets no named file lead out of its folder. `warn` is told what is unwise.
     """
 
     paths: tuple[str, ...] = ("./proxyctl.yaml",)
@@ -32,6 +33,7 @@ class Sources:
     var_files: tuple[str, ...] = ()
     instance_vars: Mapping[str, object] = field(default_factory=dict)
     restrict_paths: bool = False
+    warn: Callable[[str], None] = lambda _text: None
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,26 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Fence:
-    """The folders that files named inside the files must stand in; None means anywhere."""
+    """The folders that files named inside the files must stand in; None means anywhere.
+
+    `warn` is told of a file with a password that everybody can read.
+    """
 
     folders: tuple[str, ...] | None = None
+    warn: Callable[[str], None] = lambda _text: None
 
     @classmethod
     def around(cls, sources: Sources) -> Fence:
         """Return the fence that the command line asks for."""
+        return cls.around_paths(sources.paths, sources)
+
+    @classmethod
+    def around_paths(cls, paths: tuple[str, ...], sources: Sources) -> Fence:
+        """Return the fence around the folders of these paths, if one is asked for."""
         if not sources.restrict_paths:
-            return cls()
-        folders = (p if os.path.isdir(p) else os.path.dirname(p) or "." for p in sources.paths)
-        return cls(tuple(dict.fromkeys(map(os.path.realpath, folders))))
+            return cls(warn=sources.warn)
+        folders = (p if os.path.isdir(p) else os.path.dirname(p) or "." for p in paths)
+        return cls(tuple(dict.fromkeys(map(os.path.realpath, folders))), sources.warn)
 
     def path(self, name: str, folder: str) -> str:
         """Return the path of `name` as seen from `folder`.
@@ -83,21 +94,50 @@ class Fence:
         Raises: UnreadableError when it lies outside, also through a symbolic link.
         """
         path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
-        if self.folders is not None:
-            # A NUL is no name to look up: opening the file says so.
-            real = path if "\0" in path else os.path.realpath(path)
-            if not any(real.startswith(os.path.join(inside, "")) for inside in self.folders):
-                raise UnreadableError("the path leads out of the folders of the -f paths")
+        self._real(path)
         return path
 
+    def check(self, descriptor: int, path: str) -> None:
+        """Check a file that was opened as `path`, which may have become another one meanwhile.
 
-def read_bytes(path: str, *, limit: int) -> bytes:
+        Raises: UnreadableError when it lies outside.
+        """
+        real = self._real(path)
+        if real is not None and not os.path.samestat(os.fstat(descriptor), os.stat(real)):
+            raise UnreadableError(_OUTSIDE)
+
+    def _real(self, path: str) -> str | None:
+        """Return where a path leads, if that matters.
+
+        Raises: UnreadableError when that is outside.
+        """
+        # A NUL is no name to look up: opening the file says so.
+        if self.folders is None or "\0" in path:
+            return None
+        real = os.path.realpath(path)
+        if not any(real.startswith(os.path.join(inside, "")) for inside in self.folders):
+            raise UnreadableError(_OUTSIDE)
+        return real
+
+    def warn_of(self, path: str) -> None:
+        """Warn of a file with a password in clear text, if everybody can read it."""
+        said = exposure(path)
+        if said:
+            self.warn(said)
+
+
+ANYWHERE = Fence()
+_OUTSIDE = "the path leads out of the folders of the -f paths"
+
+
+def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
     """Return the content of a file.
 
-    Raises: UnreadableError, also for a file larger than `limit` bytes.
+    Raises: UnreadableError, also for a file larger than `limit` bytes, or outside the fence.
     """
     try:
         with open(path, "rb") as file:
+            fence.check(file.fileno(), path)
             content = file.read(limit + 1)
     except OSError as error:
         raise UnreadableError((error.strerror or "it cannot be read").lower()) from error
@@ -108,12 +148,12 @@ def read_bytes(path: str, *, limit: int) -> bytes:
     return content
 
 
-def read_text(path: str, *, limit: int = MAX_FILE) -> str:
+def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> str:
     """Return the text of a UTF-8 file, without a byte order mark.
 
     Raises: UnreadableError.
     """
-    content = read_bytes(path, limit=limit).removeprefix(codecs.BOM_UTF8)
+    content = read_bytes(path, limit=limit, fence=fence).removeprefix(codecs.BOM_UTF8)
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -165,9 +205,10 @@ def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
     # Also without a template: a var file that is not there is a mistake anyway.
     variables = template_variables(sources, mistakes)
     used = NamesUsed()
+    fence = Fence.around(sources)
     for path in find_files(sources.paths, mistakes):
         try:
-            text = read_text(path)
+            text = read_text(path, fence=fence)
         except UnreadableError as error:
             _add_unreadable(mistakes, path, error)
             used.are_all_known = False
@@ -177,7 +218,6 @@ def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
             continue
         from proxyctl.config.templates import render
 
-        fence = Fence.around(sources)
         rendered = render(
             text, path=path, variables=variables, fence=fence, mistakes=mistakes, used=used
         )
@@ -216,7 +256,8 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
     for given in sources.var_files:
         path = os.path.normpath(given)
         try:
-            document = read_yaml(read_text(path), path, mistakes)
+            text = read_text(path, fence=Fence.around_paths((given,), sources))
+            document = read_yaml(text, path, mistakes)
         except UnreadableError as error:
             mistakes.add(error.where(path), "", error.message, error.hint)
             continue
@@ -247,4 +288,18 @@ def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
         document = read_yaml(text.text, text.path, mistakes)
         if document is not None:
             documents.append(document)
+            _warn_of_passwords(text, document, Fence.around(sources))
     return documents
+
+
+def _warn_of_passwords(text: Text, document: Document, fence: Fence) -> None:
+    """Warn of a file that holds a password; of a template, only if it stands there itself."""
+    passwords = clear_passwords(document.root)
+    first = next(passwords, None)
+    if first is None or exposure(text.path) is None:
+        return
+    if text.is_rendered:
+        source = read_text(text.path, fence=fence)
+        if first not in source and not any(one in source for one in passwords):
+            return
+    fence.warn_of(text.path)

@@ -56,7 +56,7 @@ class References:
         if kind == "env":
             text = _environment(argument)
         elif kind == "file":
-            text = self._file(argument)
+            text = self._file(argument, is_secret=is_secret)
         else:
             text = _bytes(argument)
         if is_secret and not text:
@@ -66,11 +66,14 @@ class References:
             )
         return text if kind == "hex" else Secret(text)
 
-    def _file(self, name: str) -> str:
+    def _file(self, name: str, *, is_secret: bool) -> str:
         try:
-            content = read_bytes(self.fence.path(name, self.folder), limit=MAX_SECRET)
+            path = self.fence.path(name, self.folder)
+            content = read_bytes(path, limit=MAX_SECRET, fence=self.fence)
         except UnreadableError as error:
             raise UnresolvedError(f"{named(name)}: {error.message}", error.hint) from None
+        if is_secret:
+            self.fence.warn_of(path)
         if content.endswith(b"\n"):
             content = content[: -2 if content.endswith(b"\r\n") else -1]
         return content.decode("utf-8", "surrogateescape")

@@ -8,6 +8,7 @@ from typing import Any
 
 from proxyctl.catalog import TABLES, Layout, Version, parse_version
 from proxyctl.config.context import Context
+from proxyctl.config.exposure import is_clear
 from proxyctl.config.files import UnreadableError
 from proxyctl.config.mistakes import Mistakes, key_text, named
 from proxyctl.config.rows import (
@@ -21,7 +22,7 @@ from proxyctl.config.rows import (
 )
 from proxyctl.config.sections import Part, other_versions
 from proxyctl.config.yaml_reader import YamlList
-from proxyctl.state import DesiredRow, DesiredTable, Key, Where
+from proxyctl.state import DesiredRow, DesiredTable, Key, Secret, Where
 
 
 def compile_part(part: Part, context: Context) -> Batch | None:
@@ -82,10 +83,15 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
     path = name
     try:
         path = context.fence.path(name, os.path.dirname(part.document.path))
+        layout = context.layouts[part.name]
         if kind == "csv":
-            return CsvTable(path, context.layouts[part.name], context).read()
-        rows, source = read_jsonl(path, context)
-        return _compile_rows(part, rows, source, context)
+            batch = CsvTable(path, layout, context).read()
+        else:
+            rows, source = read_jsonl(path, context)
+            batch = _compile_rows(part, rows, source, context)
+        if batch is not None and _holds_password(layout, batch):
+            context.fence.warn_of(path)
+        return batch
     except UnreadableError as error:
         if error.line:
             context.mistakes.add(error.where(path), "", error.message, error.hint)
@@ -93,6 +99,12 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
             message = f"{named(name)}: {error.message}"
             context.mistakes.add(part.where(kind), f"{part.name}.{kind}", message, error.hint)
         return None
+
+
+def _holds_password(layout: Layout, batch: Batch) -> bool:
+    secret = [position for position, column in enumerate(layout.columns) if column.secret]
+    cells = (row[position] for row in batch.rows for position in secret)
+    return any(is_clear(cell) and not isinstance(cell, Secret) for cell in cells)
 
 
 def missing_table(name: str, version: Version) -> str | None:

@@ -51,7 +51,7 @@ class CsvTable:
 
         Raises: UnreadableError.
         """
-        text = read_text(self._path, limit=MAX_TABLE)
+        text = read_text(self._path, limit=MAX_TABLE, fence=self._context.fence)
         if "\0" in text:
             before = text[: text.index("\0")]
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -237,7 +237,8 @@ def read_jsonl(path: str, context: Context) -> tuple[list[dict[str, Any]], FileR
     """
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
-    for number, line in enumerate(read_text(path, limit=MAX_TABLE).split("\n"), 1):
+    text = read_text(path, limit=MAX_TABLE, fence=context.fence)
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         where = Where(path, number, 1)

@@ -110,7 +110,7 @@ def _loader(
             return source, path, None
         try:
             found = fence.path(name, folder)
-            text = read_text(found)
+            text = read_text(found, fence=fence)
         except UnreadableError as error:
             raise TemplateNotFound(name, f"{name}: {error.message}") from None
         loaded[found] = name

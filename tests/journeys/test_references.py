@@ -66,3 +66,29 @@ def test_a_saved_plan_does_not_replace_another_file(project: Project, instance: 
     assert "proxyctl.yaml" in found.err
     assert plan("-o", "saved.json").code == 0
     assert plan("-o", "saved.json").code == 0
+
+
+@pytest.mark.parametrize("layer", ["memory", "runtime"])
+def test_a_reference_is_not_shown_where_only_some_layers_differ(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    """As an apply that was killed leaves it: MEMORY, and perhaps RUNTIME, hold the new text."""
+    project.write("db1\n", "host")
+    project.write(ANY_COLUMN)
+    monkeypatch.setenv("APP_PASSWORD", OLD)
+    applied()
+    monkeypatch.setenv("APP_PASSWORD", NEW)
+    new = NEW.replace("'", "''")
+    variable = "variable_name='mysql-init_connect'"
+    instance.execute(f"UPDATE global_variables SET variable_value='{new}' WHERE {variable}")
+    for column, table in (("arg1", "scheduler"), ("init_connect", "mysql_hostgroup_attributes")):
+        instance.execute(f"UPDATE {table} SET {column}='{new}'")
+    if layer == "runtime":
+        for module in ("MYSQL VARIABLES", "SCHEDULER", "MYSQL SERVERS"):
+            instance.execute(f"LOAD {module} TO RUNTIME")
+    told = [plan("--format", f).text for f in ("text", "json", "markdown", "sql")]
+    told += [proxyctl("drift", "--format", f).text for f in ("text", "json", "prometheus")]
+    told.append(applied("--debug").text)
+    for text in told:
+        assert "the first" not in text
+        assert "the second" not in text

@@ -97,6 +97,49 @@ def test_restricted_paths_hold_for_everything_a_file_names(tmp_path):
     assert all("leads out of the folders" in text for text in found)
 
 
+def test_restricted_paths_hold_for_the_files_themselves(tmp_path):
+    """A pull request can make a link of any file, and a mistake in it would show what it holds."""
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (tmp_path / "shadow").write_text("daemon:x:0:0\n")
+    (inside / "a.yaml").symlink_to(tmp_path / "shadow")
+    (inside / "vars.yaml").symlink_to(tmp_path / "shadow")
+    for sources in (
+        Sources((str(inside),), restrict_paths=True),
+        Sources((str(inside / "a.yaml"),), restrict_paths=True),
+        Sources((), var_files=(str(inside / "vars.yaml"),), restrict_paths=True),
+    ):
+        found = said(sources)
+        assert found
+        assert all("leads out of the folders" in text for text in found)
+        assert "daemon" not in "".join(found)
+
+
+def test_a_link_inside_the_folder_is_fine(tmp_path):
+    """Kubernetes mounts every file of a ConfigMap as such a link."""
+    (tmp_path / "..data").mkdir()
+    (tmp_path / "..data" / "a.yaml").write_text("version: 1\n")
+    (tmp_path / "a.yaml").symlink_to("..data/a.yaml")
+    load_project(Sources((str(tmp_path),), restrict_paths=True))
+
+
+def test_a_path_that_becomes_a_link_after_it_was_looked_at_is_refused(tmp_path):
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (tmp_path / "secret").write_text("hunter2")
+    (inside / "x").write_text("harmless")
+    fence = Fence.around(Sources((str(inside),), restrict_paths=True))
+    path = fence.path("x", str(inside))
+    refused = pytest.raises(UnreadableError, match="leads out of the folders")
+    with open(tmp_path / "secret", "rb") as met_by_open, refused:
+        fence.check(met_by_open.fileno(), path)
+    assert read_text(path, fence=fence) == "harmless"
+    (inside / "x").unlink()
+    (inside / "x").symlink_to(tmp_path / "secret")
+    with pytest.raises(UnreadableError, match="leads out of the folders"):
+        read_text(path, fence=fence)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -82,6 +82,43 @@ def test_the_sandbox_holds(tmp_path, text):
     assert "template: " in said(tmp_path, text, names=[])[0]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ ''|attr('__class__') }}",
+        "{{ ''['__class__'] }}",
+        "{{ ''['__cla' ~ 'ss__'].__mro__[1].__subclasses__() }}",
+        "{{ ['']|map(attribute='__class__.__mro__')|list }}",
+        "{{ (['']|groupby('__class__')|first).grouper.__mro__ }}",
+        "{{ ['']|sort(attribute='__class__.__name__') }}",
+        "{{ '{0.__class__.__init__.__globals__}'.format(x) }}",
+        "{{ '{x.__class__}'.format_map({'x': x}) }}",
+        "{{ ('{0.__class__.__mro__}'|string).format(x) }}",
+        "{{ cycler.__init__.__globals__.os }}",
+        "{{ joiner.__init__.__globals__ }}",
+        "{{ namespace.__init__.__globals__ }}",
+        "{{ range.__self__ }}",
+        "{{ fail.__globals__.os.environ }}",
+        "{{ fail.__code__ }}",
+        "{{ self._TemplateReference__context.environment }}",
+        "{% macro m() %}{% endmacro %}{{ m.__globals__ }}",
+        "{% macro m() %}{% endmacro %}{{ m._func.__globals__ }}",
+        "{% macro m() %}{{ caller.__globals__ }}{% endmacro %}{% call m() %}{% endcall %}",
+        "{% for n in [1] %}{{ loop.__init__.__globals__ }}{% endfor %}",
+        "{% for n in [1] %}{{ loop._recurse }}{% endfor %}",
+        "{% import 'part.inc' as p %}{{ p.__init__.__globals__ }}",
+        "{% include '/etc/passwd' %}{{ x.nothing }}",
+    ],
+)
+def test_nothing_of_python_is_in_reach(tmp_path, text):
+    """What is known of ways out of Jinja2: by attribute, by item, by filter, by format field."""
+    write(tmp_path, "{% set inside = 1 %}", "part.inc")
+    (found,) = said(tmp_path, text, x="")
+    assert "template: " in found
+    for word in ("<class", "<function", "<module", "environ(", "root:"):
+        assert word not in found
+
+
 DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}"
 
 

@@ -1,0 +1,406 @@
+"""No command, in any format, shows a secret: neither of the files nor of the instance.
+
+Every column, variable and option that holds a secret has one of its own here, before and after. New
+commands are run as well, without being named here: with their formats, and --debug.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import TABLES, known_version
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.cli.app import build, commands_of
+from proxyctl.sandbox import Sandbox
+from proxyctl.sandbox.replies import AdminError
+from tests.cli import Outcome, Project, proxyctl
+from tests.sentinels import Sentinels, native_hash
+
+SERVES = {"sandbox", "demo"}
+"""Commands that serve or start others; `test_no_child_gets_the_password` looks at those."""
+
+ARGUMENTS = {
+    "init": ("made",),
+    "import": ("proxysql.cnf",),
+    "explain": ("SELECT 1", "--username", "app"),
+    "digest watch": ("--interval", "1", "--count", "1"),
+    "digest snapshot": ("-o", "seen.gz"),
+    "digest diff": ("seen.gz",),
+    "digest report": ("-o", "report.html"),
+    "digest reset": ("--auto-approve",),
+}
+"""What commands need that do not run without arguments."""
+
+FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
+"""Where help does not list them."""
+
+SHOWS_HASHES = ("export", "render", "import")
+SHOWS_REFERENCES = ("export", "rules", "digest")
+"""What these read of an instance does not say that it came by a reference."""
+
+
+class Story:
+    """Files with a secret wherever one can stand, and an instance that holds other ones."""
+
+    def __init__(self, project: Project, sandbox: Sandbox, version: str) -> None:
+        self.project = project
+        self.sandbox = sandbox
+        self.version = version
+        self.sentinels = Sentinels()
+        self.login = self.sentinels.secret("login")
+
+    def connect(self) -> None:
+        """Log in as an administrator whose password is a secret as well."""
+        self.project.monkeypatch.setenv("PROXYCTL_HOST", self.sandbox.host)
+        self.project.monkeypatch.setenv("PROXYCTL_PORT", str(self.sandbox.port))
+        self.project.monkeypatch.setenv("PROXYCTL_USER", "boss")
+        self.project.monkeypatch.setenv("PROXYCTL_PASSWORD", self.login)
+
+    def write(self, side: str, *, users: bool = True) -> None:
+        """Write the files of one side, with secrets of its own."""
+        secret, reference = self.sentinels.secret, self.sentinels.reference
+        self.project.monkeypatch.setenv("ENV_PASSWORD", secret(f"env-password-{side}"))
+        self.project.monkeypatch.setenv("ENV_ARGUMENT", reference(f"argument-{side}"))
+        self.project.monkeypatch.setenv("ENV_COMMENT", reference(f"comment-{side}"))
+        self.project.write(secret(f"file-password-{side}") + "\n", "one.password")
+        self.project.write(reference(f"script-{side}") + "\n", "script.txt")
+        (self.project.folder / "one.password").chmod(0o600)
+        pgsql = f"""\
+pgsql_users:
+  - {{username: pg, password: {secret(f"pgsql-{side}")}}}
+  - {{username: pge, password: {{env: ENV_PASSWORD}}}}
+"""
+        rows = f"""\
+mysql_users:
+  - {{username: app, password: {secret(f"clear-{side}")}, default_hostgroup: 10}}
+  - {{username: env, password: {{env: ENV_PASSWORD}}}}
+  - {{username: filed, password: {{file: one.password}}}}
+  - {{username: hashed, password: "*{native_hash(secret(f"hashed-{side}"))}"}}
+"""
+        logins = f"admin:admin;boss:{self.login};next:{secret(f'admin-{side}')}"
+        self.project.write(f"""\
+version: 1
+instances:
+  - {{name: px, host: "{self.sandbox.host}", port: {self.sandbox.port}, user: boss,
+      password: {{env: PROXYCTL_PASSWORD}}}}
+{rows if users else "mysql_users: []"}
+{pgsql if users and self.version.startswith("3") else ""}
+mysql_servers:
+  - {{hostgroup_id: 10, hostname: db1, comment: {{env: ENV_COMMENT}}}}
+mysql_query_rules:
+  - {{rule_id: 1, match_digest: '^SELECT', comment: {{env: ENV_COMMENT}}, apply: true}}
+scheduler:
+  - {{id: 1, interval_ms: 1000, filename: /bin/true, arg1: {{env: ENV_ARGUMENT}}, arg5: plain}}
+restapi_routes:
+  - {{id: 1, timeout_ms: 1000, method: GET, uri: /x, script: {{file: script.txt}}}}
+variables:
+  mysql-monitor_password: {secret(f"monitor-{side}")}
+  admin-admin_credentials: "{logins}"
+  admin-stats_credentials: "stats:{secret(f"stats-{side}")}"
+  admin-cluster_password: {{env: ENV_PASSWORD}}
+  mysql-default_schema: {{env: ENV_COMMENT}}
+routing_tests:
+  - {{query: SELECT 1, username: app, expect: {{hostgroup: 10}}}}
+""")
+        self.project.write(f"""\
+mysql_users: ( {{ username = "cnf"; password = "{secret(f"cnf-{side}")}"; }} )
+admin_variables: {{ admin_credentials = "admin:{secret(f"cnf-admin-{side}")}"; }}
+mysql_variables: {{ monitor_password = "{secret(f"cnf-monitor-{side}")}"; }}
+""", "proxysql.cnf")  # fmt: skip
+
+    def check(self, found: Outcome, command: str) -> Outcome:
+        """Check what was written, to the terminal or to files that are not asked for in clear."""
+        self.check_text(found.text, command)
+        assert found.code in (0, 1, 2, 3, 4), found.text
+        assert "internal error" not in found.text, found.text
+        return found
+
+    def check_text(self, text: str, command: str) -> None:
+        shown = self.sentinels.shown_in(
+            text,
+            hashes=not command.startswith(SHOWS_HASHES),
+            references=not command.startswith(SHOWS_REFERENCES),
+        )
+        assert not shown, f"proxyctl {command} shows {shown}:\n{text}"
+
+    def run(self, *arguments: str) -> Outcome:
+        return self.check(proxyctl(*arguments), " ".join(arguments))
+
+
+@pytest.fixture(params=["2.7.1", "3.0.0"])
+def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[Story]:
+    version: str = request.param
+    served = Sandbox(version, variables={"mysql-monitor_enabled": "false"})
+    story = Story(offline, served, version)
+    with served:
+        logins = f"admin:admin;boss:{story.login}"
+        served.run(f"SET admin-admin_credentials='{logins}'")
+        served.run("LOAD ADMIN VARIABLES TO RUNTIME")
+        served.run("SAVE ADMIN VARIABLES TO DISK")
+        story.connect()
+        story.write("old")
+        story.run("apply", "--auto-approve", "--debug")
+        story.write("new")
+        yield story
+
+
+def command_lines() -> Iterator[tuple[str, ...]]:
+    """Yield every command with each of its formats."""
+    for name, command in commands_of(build()).items():
+        if name in SERVES:
+            continue
+        said = next((p.metavar for p in command.params if "--format" in p.opts), "")
+        for one in FORMATS.get(name, said).split("|"):
+            chosen = ("--format", one) if one else ()
+            yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
+
+
+def test_every_secret_column_and_variable_has_one(story: Story) -> None:
+    version = known_version(story.version)
+    text = (story.project.folder / "proxyctl.yaml").read_text()
+    for name, variable in VARIABLES.items():
+        assert not variable.secret or name in text, name
+    for table in TABLES.values():
+        if table.exists_in(version) and any(column.secret for column in table.columns):
+            assert f"{table.name}:" in text, table.name
+
+
+def test_no_command_shows_a_secret(story: Story) -> None:
+    """Where the files differ from the instance, and where nothing differs any more."""
+    for name in ("first", "second"):
+        for arguments in command_lines():
+            if arguments[0] != "apply":
+                story.run(*arguments, "--debug")
+        for arguments in (("--numbered",), ("--secrets", "omit"), ("--format", "sql")):
+            story.run("render", *arguments)
+        for layer, secrets in product(("runtime", "memory", "disk"), ("hash", "omit")):
+            story.run("export", "--layer", layer, "--secrets", secrets)
+        story.run("plan", "--out", f"{name}.plan")
+        story.check_text((story.project.folder / f"{name}.plan").read_text(), "plan --out")
+        story.run("apply", f"{name}.plan", "--debug")
+    for written in story.project.folder.glob("*"):
+        if written.suffix in (".gz", ".html", ".plan"):
+            assert not story.sentinels.shown_in(written.read_bytes(), references=False)
+
+
+def writes(sql: str) -> bool:
+    words = ("INSERT", "UPDATE", "DELETE", "LOAD", "SAVE")
+    return sql.startswith(words) and "proxyctl_lock" not in sql
+
+
+@pytest.mark.parametrize("story", ["2.7.1"], indirect=True)
+def test_a_statement_that_is_refused_shows_none(story: Story) -> None:
+    """Every statement of an apply in turn; the server repeats it in its error, whole and cut."""
+    codes = []
+    for step in range(100):
+        count = 0
+
+        def refuse(sql: str, step: int = step) -> None:
+            nonlocal count
+            count += writes(sql)
+            if writes(sql) and count == step + 1:
+                cut = sql[: len(sql) * 2 // 3]
+                words = (f'disk I/O error: {sql}; unrecognized token: "{cut}', f'near "{sql}"')
+                raise AdminError(words[step % 2], code=1045)
+
+        story.sandbox.options.before_statement = refuse
+        form = ("text", "json")[step % 3 == 0]
+        found = story.run("apply", "--auto-approve", "--format", form, "--debug")
+        story.sandbox.options.before_statement = None
+        codes.append(found.code)
+        if found.code == 0:
+            break
+    assert set(codes) == {0, 1, 4}
+
+
+def test_what_is_read_back_wrong_shows_none(story: Story) -> None:
+    """Somebody else writes between our statement and our look at what became of it."""
+    other = story.sentinels.secret("by-another-hand")
+    edits = {
+        "UPDATE mysql_users": f"UPDATE mysql_users SET password='{other}'",
+        "UPDATE global_variables": (
+            f"UPDATE global_variables SET variable_value='x:{other}'"
+            " WHERE variable_name LIKE '%credentials' OR variable_name LIKE '%password'"
+        ),
+    }
+    for begins, edit in edits.items():
+
+        def meddle(sql: str, begins: str = begins, edit: str = edit) -> None:
+            if sql.startswith(begins):
+                story.sandbox.run(edit)
+
+        story.sandbox.options.after_statement = meddle
+        found = story.run("apply", "--auto-approve", "--discard-pending", "--debug")
+        story.sandbox.options.after_statement = None
+        assert found.code in (1, 4), found.text
+
+
+def test_pending_edits_and_refusals_show_none(story: Story) -> None:
+    other = story.sentinels.secret("pending")
+    story.sandbox.run(f"UPDATE mysql_users SET password='{other}' WHERE username='app'")
+    story.sandbox.run(f"INSERT INTO mysql_users (username, password) VALUES ('new', '{other}')")
+    story.sandbox.run(f"SET mysql-monitor_password='{other}'")
+    for form in ("text", "json", "markdown", "sql"):
+        for allowed in ((), ("--discard-pending",), ("--include-pending",)):
+            story.run("plan", "--format", form, *allowed)
+    assert story.run("apply", "--auto-approve", "--debug").code == 3
+    story.run("drift")
+    story.write("new", users=False)
+    for form in ("text", "json", "markdown", "sql"):
+        story.run("plan", "--format", form, "--discard-pending")
+    assert story.run("apply", "--auto-approve", "--discard-pending").code == 3
+    assert story.run("apply", "--auto-approve", "--discard-pending", "--force", "--debug").code == 0
+
+
+BROKEN = [
+    "mysql_users: [{{username: app, password: [{0}]}}]",
+    "mysql_users: [{{username: app, password: {{key: {0}}}}}]",
+    "mysql_users: [{{username: app, password: {0}, pasword: {0}}}]",
+    "mysql_users: [{{username: app, password: {0}}}, {{username: app, password: {0}}}]",
+    "mysql_users: [{{username: app, password: *{0}}}]",
+    "mysql_users: [{{username: app, password: !{0}}}]",
+    "mysql_users: [{{username: app, password: @{0}}}]",
+    "mysql_users: [{{username: app, password: '{0}]}}]",
+    "mysql_users: [{{username: app, password: '{0}'{0}}}]",
+    "mysql_users:\n  - username: app\n    password: {0}\n\tx: 1",
+    "mysql_users:\n  - username: app\n    password: a: {0}",
+    'mysql_users: [{{username: app, password: "\\q{0}"}}]',
+    "variables: {{mysql-monitor_password: [{0}]}}",
+    "variables: {{mysql-monitor_pasword: {0}}}",
+    "variables: {{admin-admin_credentials: {0}}}",
+    "variables: {{admin-admin_credentials: '{0}:;:;'}}",
+    "variables: {{admin-stats_credentials: 'boss:{0}'}}",
+    "instances: [{{name: px, host: h, password: [{0}]}}]",
+    "mysql_users: {{csv: users.csv}}",
+    "mysql_users: {{jsonl: users.jsonl}}",
+    "mysql_users: {{csv: broken.csv}}",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_mistake_in_a_file_shows_none(offline: Project, text: str) -> None:
+    sentinels = Sentinels()
+    secret = sentinels.secret("broken")
+    offline.write(f"version: 1\n{text.format(secret)}\n")
+    offline.write(f"username,password,default_hostgroup\napp,{secret},x\n", "users.csv")
+    offline.write(f'username,password\napp,"{secret}\n', "broken.csv")
+    offline.write(f'{{"username": "app", "password": ["{secret}"]}}\n{secret}\n', "users.jsonl")
+    for arguments in (
+        ("validate",),
+        ("validate", "--format", "json", "--debug"),
+        ("render", "--numbered"),
+        ("lint",),
+        ("plan", "--debug"),
+    ):
+        found = proxyctl(*arguments)
+        assert not sentinels.shown_in(found.text), (arguments, found.text)
+        assert "internal error" not in found.text
+
+
+def test_a_login_that_fails_shows_none(story: Story) -> None:
+    """Wherever the password comes from, and whatever is wrong with that place."""
+    folder, wrong = story.project.folder, story.sentinels.secret("wrong")
+    for name, text in {
+        "pw": f"{wrong}\n",
+        "latin1": f"{wrong}\udcff\n",
+        "my.cnf": f"[client]\nuser=boss\npassword={wrong}\n",
+        "bad.cnf": f"password={wrong}\n[client\n{wrong}\n",
+        "port.cnf": f"[client]\npassword={wrong}\nport=x\n",
+    }.items():
+        story.project.write(text, name)
+        (folder / name).chmod(0o600)
+    story.project.monkeypatch.delenv("PROXYCTL_PASSWORD")
+    for options in (
+        ("--password-file", "pw"),
+        ("--password-file", "latin1"),
+        ("--defaults-file", "my.cnf"),
+        ("--defaults-file", "bad.cnf"),
+        ("--defaults-file", "port.cnf"),
+        ("--password-file", "pw", "--tls-required"),
+        ("--password-file", "pw", "--port", "1"),
+    ):
+        for form in ((), ("--format", "json")):
+            assert story.run("plan", *options, *form, "--debug").code == 1
+    assert "--password" not in {
+        option for one in commands_of(build()).values() for p in one.params for option in p.opts
+    }
+
+
+def processes_below(pid: int) -> list[Path]:
+    """Return the folders in /proc of a process and of all that it started."""
+    found = [Path(f"/proc/{pid}")]
+    for one in found:
+        with suppress(OSError):  # it may have ended
+            for thread in one.glob("task/*/children"):
+                found += [Path(f"/proc/{child}") for child in thread.read_text().split()]
+    return found
+
+
+def visible(place: Path, name: str) -> bytes:
+    try:
+        return (place / name).read_bytes()
+    except OSError:
+        return b""  # it has ended
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
+def test_nobody_sees_the_password_from_outside(story: Story) -> None:
+    """While an apply runs: its command line, and what it started."""
+    (story.project.folder / "pw").touch(mode=0o600)
+    story.project.write(story.login, "pw")
+    environment = {k: v for k, v in os.environ.items() if k != "PROXYCTL_PASSWORD"}
+    seen: list[bytes] = []
+    children: list[Path] = []
+    process: list[subprocess.Popen[bytes]] = []
+
+    def look(sql: str) -> None:
+        if writes(sql):
+            mine, *others = processes_below(process[0].pid)
+            children.extend(others)
+            seen.append(visible(mine, "cmdline"))
+
+    story.sandbox.options.before_statement = look
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--password-file", "pw"]
+    files = story.project.folder / "proxyctl.yaml"
+    files.write_text(files.read_text().replace("{env: PROXYCTL_PASSWORD}", "''"))
+    process.append(
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    )
+    out, err = process[0].communicate()
+    assert process[0].returncode == 0, err
+    assert seen
+    assert not children
+    assert not story.sentinels.shown_in(b"".join(seen) + out + err)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
+def test_no_child_gets_the_password(offline: Project) -> None:
+    """The demo starts proxyctl: with the login of its own sandbox only."""
+    sentinels = Sentinels()
+    offline.write(sentinels.secret("password-file"), "pw")
+    environment = {
+        **os.environ,
+        "PROXYCTL_PASSWORD": sentinels.secret("password"),
+        "PROXYCTL_PASSWORD_FILE": "pw",
+        "PROXYCTL_HOST": "nowhere.invalid",
+    }
+    seen = set()
+    with subprocess.Popen(
+        [sys.executable, "-m", "proxyctl", "demo"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    ) as demo:
+        while demo.poll() is None:
+            for child in processes_below(demo.pid)[1:]:
+                seen |= {visible(child, "environ"), visible(child, "cmdline")}
+    assert demo.returncode == 0
+    assert any(b"proxyctl" in one for one in seen)
+    assert not sentinels.shown_in(b"\n".join(seen))
