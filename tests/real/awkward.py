@@ -22,6 +22,7 @@ AWKWARD = (
     " blanks ",
     "NULL",
     "\x01\x7f",
+    "\x1b[31m \x9b31m \u202e \u2066 \u200b \u2028 \ufeff \U000e0041",
 )
 
 
