@@ -1,8 +1,8 @@
 """Looks at the statistics again and again, with SELECTs only.
 
 What is cheap is read at every look. The digest table is copied as a whole by any statement that
-names it, and its size is found out by going through all of it: both get a small part of the time at
-most, and a table that is too large is not named at all.
+names it, and traffic waits while its size is added up: both get a small part of the time at most,
+and a table that is too large is not named at all.
 """
 
 from __future__ import annotations

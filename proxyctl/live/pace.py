@@ -1,7 +1,7 @@
 """How often the digest table may be looked at, and its size asked for.
 
 A copy of the table holds the admin interface. To add up its size ProxySQL goes through all of it,
-and locks out the threads that count queries meanwhile.
+and every query waits meanwhile: with 300,000 digests 0.3 s on a quiet machine, 1 s on a busy one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ def seconds_between(interval_s: float, look_s: float) -> float:
     return max(interval_s, look_s * _REST)
 
 
-_SIZE_REST = 1_000
-_SIZE_EVERY_S, _SIZE_AT_LEAST_EVERY_S = 10.0, 600.0
+_SIZE_REST = 10_000
+_SIZE_EVERY_S, _SIZE_AT_LEAST_EVERY_S = 10.0, 3_600.0
 
 
 def seconds_between_sizes(took_s: float) -> float:
