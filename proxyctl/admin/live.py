@@ -1,8 +1,8 @@
 """Looks at the statistics again and again, with SELECTs only.
 
 What is cheap is read at every look. The digest table is copied as a whole by any statement that
-names it, and its size is found out by a walk through it that stops traffic: both get a small part
-of the time at most, and a table that is too large is not named at all.
+names it, and traffic waits while its size is added up: both get a small part of the time at most,
+and a table that is too large is not named at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.digests.top import Load, is_on
 from proxyctl.errors import InstanceError
 from proxyctl.live.look import DigestEntry, DigestLook, DigestState, Look, ServerCounters
-from proxyctl.live.pace import seconds_between
+from proxyctl.live.pace import seconds_between, seconds_between_sizes
 
 _DIGESTS = "stats_mysql_query_digest"
 MOST_ENTRIES = 2_000
@@ -27,7 +27,6 @@ _TEXT = 1_000
 """Characters of a digest text."""
 _JITTER_S = 2
 """first_seen and last_seen are whole seconds, made out of two clocks whenever they are read."""
-_SIZE_EVERY_S = 10
 
 _COUNTERS = (
     "ProxySQL_Uptime",
@@ -93,7 +92,7 @@ class Looker:
         )
         self._variables = read_digest_variables(self.client)
         now = time.monotonic()
-        self._size_due = now + seconds_between(_SIZE_EVERY_S, now - start)
+        self._size_due = now + seconds_between_sizes(now - start)
 
     def _state(self, interval_s: float) -> DigestState:
         size = DigestSize(self._memory.get("query_digest_memory", 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from textual.widgets import Input
 
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.cli.top.app import TopApp
+from proxyctl.cli.top.keys import KEYS
 from proxyctl.sandbox.recorded_digests import recorded_digests
 from tests.servers import Instance
 
@@ -226,6 +228,11 @@ def test_keys_that_end_it(shop: Instance) -> None:
     assert str(ended_by("ctrl+c")) == "2"
     assert str(ended_by("slash", "a", "ctrl+c")) == "2"
     assert str(ended_by("question_mark", "ctrl+c")) == "2"
+
+
+def test_the_page_names_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/top.md").read_text(encoding="utf-8")
+    assert [name for _, name in KEYS if f"`{name}`" not in page] == []
 
 
 def test_markup_and_escapes_in_texts_are_text(shop: Instance) -> None:

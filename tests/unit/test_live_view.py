@@ -7,7 +7,7 @@ from dataclasses import replace
 from proxyctl.digests.rules_hits import Sample
 from proxyctl.live.look import Look
 from proxyctl.live.notes import notes_of
-from proxyctl.live.pace import seconds_between
+from proxyctl.live.pace import seconds_between, seconds_between_sizes
 from proxyctl.live.view import Meter, View
 from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
 from tests.unit.live_looks import CLOCK, RULE, STATE, digest_look, entry, look, server
@@ -94,6 +94,13 @@ def test_a_table_that_takes_its_time_is_looked_at_less_often_and_that_is_said() 
     assert list(notes_of(view(look(0, state=rare)))) == [
         "digests are read every 30 s: one look takes ProxySQL about 1.50 s"
     ]
+
+
+def test_the_size_of_the_table_is_asked_for_rarely_where_that_takes_its_time() -> None:
+    """Every query waits while ProxySQL adds up: 0.3 s for 300,000 digests."""
+    assert seconds_between_sizes(0.001) == 10
+    assert seconds_between_sizes(0.02) == 200
+    assert seconds_between_sizes(1) == 3_600
 
 
 def test_digests_that_are_switched_off_are_named() -> None:
