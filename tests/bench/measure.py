@@ -1,4 +1,4 @@
-"""Run a command and measure it: wall time and peak memory of that process alone."""
+"""Run a command and measure it: wall time, processor time and peak memory of that process alone."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 
 @dataclass(frozen=True)
 class Run:
-    """One measured command. Units: seconds and megabytes."""
+    """One measured command. Units: seconds and megabytes.
+
+    `cpu_s` is the processor time of the command, and of a server that worked for it.
+    """
 
     seconds: float
     megabytes: float
     code: int
     output: str
+    cpu_s: float = 0.0
 
 
 def run(
@@ -26,8 +31,13 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: Path | None = None,
     discard: bool = False,
+    server: int | None = None,
 ) -> Run:
-    """Run a command to its end. `discard` sends its output to /dev/null, as the client's is."""
+    """Run a command to its end. `discard` sends its output to /dev/null, as the client's is.
+
+    `server`: the process whose processor time counts as well.
+    """
+    before = _cpu_s(server)
     with open(stdin or os.devnull, "rb") as source:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -41,12 +51,40 @@ def run(
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-    return Run(seconds, usage.ru_maxrss / 1024, process.returncode, output.decode(errors="replace"))
+    cpu_s = usage.ru_utime + usage.ru_stime + _cpu_s(server) - before
+    text = output.decode(errors="replace")
+    return Run(seconds, usage.ru_maxrss / 1024, process.returncode, text, cpu_s)
+
+
+def _cpu_s(pid: int | None) -> float:
+    """Return the processor time that a process has used so far, 0 for none."""
+    if pid is None:
+        return 0.0
+    # Behind the name, which may hold blanks, utime and stime are the 12th and 13th field.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def best(times: int, measured: Callable[[], Run]) -> Run:
     """Return the fastest of several runs: noise only ever adds time."""
     return min((measured() for _ in range(times)), key=lambda found: found.seconds)
+
+
+class Rounds(dict[str, list[Run]]):
+    """Every run of each thing that is measured."""
+
+    def add(self, name: str, found: Run) -> None:
+        self.setdefault(name, []).append(found)
+
+    def middle(self, name: str) -> Run:
+        """Return a run of medians, with the most memory that a run took."""
+        runs = self[name]
+        return replace(
+            runs[0],
+            seconds=median(one.seconds for one in runs),
+            cpu_s=median(one.cpu_s for one in runs),
+            megabytes=max(one.megabytes for one in runs),
+        )
 
 
 class Fastest(dict[str, Run]):

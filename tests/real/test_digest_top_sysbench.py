@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.cli import Project, proxyctl
-from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB, sysbench
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.mariadb_server import MISSING, sysbench
+from tests.real.sysbench_rig import sysbench_rig
+from tests.servers import ProxySQL
 
 pytestmark = [
     pytest.mark.real,
@@ -26,25 +27,7 @@ SUMS = ("count_star", "sum_time", "max_time", "sum_rows_sent", "sum_rows_affecte
 @pytest.fixture(scope="module")
 def proxysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxySQL]:
     """A ProxySQL through which sysbench made its tables; reads go to hostgroup 20."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    folder = tmp_path_factory.mktemp("sysbench")
-    with MariaDB(folder) as mariadb, ProxySQL(binary, folder / "proxysql") as server:
-        for statement in (
-            "INSERT INTO mysql_servers (hostgroup_id, hostname, port) VALUES"
-            f" (10, '127.0.0.1', {mariadb.port}), (20, '127.0.0.1', {mariadb.port})",
-            "INSERT INTO mysql_users (username, password, default_hostgroup)"
-            f" VALUES ('{USER}', '{PASSWORD}', 10)",
-            "INSERT INTO mysql_query_rules (rule_id, active, match_digest,"
-            " destination_hostgroup, apply) VALUES (10, 1, '^SELECT.*FOR UPDATE', 10, 1),"
-            " (20, 1, '^SELECT', 20, 1)",
-            "LOAD MYSQL SERVERS TO RUNTIME",
-            "LOAD MYSQL USERS TO RUNTIME",
-            "LOAD MYSQL QUERY RULES TO RUNTIME",
-        ):
-            server.instance.execute(statement)
-        sysbench(server.traffic_port, "prepare")
+    with sysbench_rig(tmp_path_factory.mktemp("sysbench")) as (server, _):
         yield server
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _FILTERS = "Filters"
 
 
-_PATIENCE = 10
-"""How many times the expected time is waited for an answer: others may read as well."""
+_PATIENCE = 30
+"""How many times the expected time is waited: others may read as well, or the machine be busy."""
 
 
 class TopFormat(StrEnum):

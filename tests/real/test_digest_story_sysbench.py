@@ -1,0 +1,172 @@
+"""What sysbench does to a MariaDB behind ProxySQL: reported, improved, and compared."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxyctl.digests.report import make_report
+from proxyctl.formats.digest_file import read_digest_file
+from tests.cli import Outcome, Project, proxyctl
+from tests.mariadb_server import MISSING, MariaDB, sysbench
+from tests.real.sysbench_rig import sysbench_rig
+from tests.servers import ProxySQL
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+FILES = """\
+version: 1
+hostgroups: {writer: {id: 10}, reader: {id: 20}}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: 127.0.0.1, port: %d}
+  - {hostgroup_id: reader, hostname: 127.0.0.1, port: %d}
+mysql_users:
+  - {username: sb, password: sb, default_hostgroup: writer}
+mysql_query_rules:
+"""
+BY_TABLE = [
+    f"  - {{rule_id: {100 + number}, match_digest: '^DELETE FROM old{number}',"
+    " destination_hostgroup: writer, apply: true}\n"
+    for number in range(20)
+]
+SELECTS = (
+    "  - {rule_id: 200, match_digest: '^SELECT c FROM sbtest1',"
+    " destination_hostgroup: writer, apply: true}\n"
+    "  - {rule_id: 210, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}\n"
+)
+REWRITE = (
+    "  - {rule_id: 50, match_pattern: 'DISTINCT (.*) ORDER BY c',"
+    " replace_pattern: 'DISTINCT \\1'}\n"
+)
+DISTINCT = "SELECT DISTINCT c FROM sbtest{} WHERE id BETWEEN ? AND ?"
+Servers = tuple[ProxySQL, MariaDB]
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    with sysbench_rig(tmp_path_factory.mktemp("sysbench")) as both:
+        yield both
+
+
+@pytest.fixture
+def project(servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder connected to the ProxySQL, whose statistics begin at nothing."""
+    proxysql, mariadb = servers
+    found = Project(tmp_path, monkeypatch)
+    found.connect(proxysql.instance)
+    put(found, mariadb, *BY_TABLE, SELECTS)
+    proxysql.instance.execute("TRUNCATE TABLE stats_mysql_query_digest")
+    return found
+
+
+def put(project: Project, mariadb: MariaDB, *rules: str) -> None:
+    project.write(FILES % (mariadb.port, mariadb.port) + "".join(rules))
+    done("apply", "--auto-approve")
+
+
+def done(*arguments: str) -> Outcome:
+    found = proxyctl(*arguments)
+    assert found.code == 0, found.text
+    return found
+
+
+def send(proxysql: ProxySQL, events: int) -> None:
+    sysbench(proxysql.traffic_port, "--time=600", f"--events={events}", "run")
+
+
+def snapshot(proxysql: ProxySQL, name: str) -> tuple[int, int]:
+    """Take one, in a second of its own; return the sums that the admin interface has itself."""
+    [(before,)] = proxysql.instance.query("SELECT strftime('%s','now')")
+    done("digest", "snapshot", "-o", name)
+    [row] = proxysql.instance.query(
+        "SELECT sum(count_star), sum(sum_time) FROM stats_mysql_query_digest"
+    )
+    while proxysql.instance.query("SELECT strftime('%s','now')") <= [(before,)]:
+        select.select([], [], [], 0.05)
+    return int(row[0] or 0), int(row[1] or 0)
+
+
+def hostgroups(proxysql: ProxySQL) -> set[tuple[str | None, ...]]:
+    rows = proxysql.instance.query("SELECT digest, hostgroup FROM stats_mysql_query_digest")
+    return set(rows)
+
+
+def test_a_report_between_snapshots_has_the_sums_of_the_admin_interface(
+    servers: Servers, project: Project
+) -> None:
+    proxysql, _ = servers
+    send(proxysql, 10)
+    first = snapshot(proxysql, "1.gz")
+    send(proxysql, 40)
+    second = snapshot(proxysql, "2.gz")
+    send(proxysql, 20)
+    third = snapshot(proxysql, "3.gz")
+    said = done("digest", "report", "1.gz", "2.gz", "3.gz", "-o", "report.html")
+    report = make_report([read_digest_file(Path(name)) for name in ("1.gz", "2.gz", "3.gz")])
+    assert (report.calls, report.time) == (third[0] - first[0], third[1] - first[1])
+    assert [(one.calls, one.time, one.is_reset) for one in report.intervals] == [
+        (second[0] - first[0], second[1] - first[1], False),
+        (third[0] - second[0], third[1] - second[1], False),
+    ]
+    assert sum(one.time for one in report.digests) == report.time
+    assert said.err.startswith(f"{report.count} digests reported in report.html")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "Load over time" in page
+    assert f"{report.calls:,}" in page
+
+
+def test_suggestions_that_are_pasted_do_what_they_say(servers: Servers, project: Project) -> None:
+    proxysql, mariadb = servers
+    send(proxysql, 100)
+    found = suggested("--only", "reads", "--only", "order")
+    [order] = [one for one in found if one["kind"] == "order"]
+    assert order["evidence"]["rules_per_query_then"] < order["evidence"]["rules_per_query_now"] / 2
+    reads = [one for one in found if one["kind"] == "reads"]
+    assert {one["digest_text"] for one in reads} >= {"SELECT c FROM sbtest1 WHERE id=?"}
+    assert {one["evidence"]["transactions_begun"] for one in reads} == {100}
+    # The order: every digest goes where it went, and the same rules count the same hits.
+    went = hostgroups(proxysql)
+    moved = order["yaml"].partition("\n")[2]
+    put(project, mariadb, *BY_TABLE, moved)
+    proxysql.instance.execute("TRUNCATE TABLE stats_mysql_query_digest")
+    send(proxysql, 100)
+    assert hostgroups(proxysql) == went
+    assert [one["kind"] for one in suggested("--only", "order")] == []
+    # The reads: outside of a transaction the reader answers them.
+    put(project, mariadb, *BY_TABLE, SELECTS, *(one["yaml"].partition("\n")[2] for one in reads))
+    query = ("SELECT c FROM sbtest1 WHERE id=7", "--username", "sb", "--format", "json")
+    assert done("explain", *query).json["destination_hostgroup"] == 20
+
+
+def suggested(*arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = done("digest", "suggest", "--format", "json", *arguments).json[
+        "suggestions"
+    ]
+    return found
+
+
+def test_a_rewriting_rule_before_and_after(servers: Servers, project: Project) -> None:
+    proxysql, mariadb = servers
+    send(proxysql, 60)
+    before = snapshot(proxysql, "before.gz")
+    put(project, mariadb, REWRITE, *BY_TABLE, SELECTS)
+    send(proxysql, 60)
+    after = snapshot(proxysql, "after.gz")
+    files = ("--before", "before.gz", "--after", "after.gz")
+    found = done("digest", "diff", *files, "--limit", "1000", "--format", "json").json
+    assert (found["before"]["count_star"], found["before"]["sum_time"]) == before
+    assert found["after"]["count_star"] == after[0] - before[0]
+    assert found["after"]["sum_time"] == after[1] - before[1]
+    assert found["remarks"] == []
+    verdicts = {one["digest_text"]: one["verdict"] for one in found["digests"]}
+    for table in (1, 2):
+        assert verdicts[DISTINCT.format(table) + " ORDER BY c"] == "vanished"
+        assert verdicts[DISTINCT.format(table)] == "new"
+    assert verdicts["COMMIT"] in ("same", "slower", "faster")
