@@ -55,11 +55,12 @@ def main() -> int:
                 f"{took:6.0f} s  {tally.server}: {tally.kind}: {tally.boundaries} tried,"
                 f" {len(tally.broken)} broken"
             )
+            for text in tally.broken:
+                say(f"BROKEN {text}")
     order = [*KINDS]
     tallies.sort(key=lambda one: (one.server, order.index(one.kind)))
-    broken = [text for tally in tallies for text in tally.broken]
-    say("\n".join(["", *broken, "", table(tallies)]))
-    return 1 if broken else 0
+    say(f"\n{table(tallies)}")
+    return 1 if any(tally.broken for tally in tallies) else 0
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ MODULES = (
     "ADMIN VARIABLES",
 )
 
+LATE_COUNT = "admin-cluster_mysql_query_rules_diffs_before_sync"
+"""ProxySQL takes it only in the LOAD after the one that turned its checksum on."""
+
 BEFORE = """\
 version: 1
 variables:

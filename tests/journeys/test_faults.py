@@ -15,46 +15,19 @@ from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.lock import Lock
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
-from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
+from proxyctl.sandbox import Sandbox
 from proxyctl.workflow import PlanOptions, plan_files
 from tests.cli import Project
+from tests.journeys.failing import CHANGED, Once, cut, fail
 from tests.journeys.layers import dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
 from tests.servers import Instance, ProxySQL
 
-CHANGED = (
-    FILES.replace("^SELECT.*FOR", "^SELECT .*FOR")
-    .replace("weight: 100", "weight: 70")
-    .replace("8.0.36", "8.4.0")
-    .replace("{env: APP_PASSWORD}", "{env: OTHER_PASSWORD}")
-)
 STEPS = [
     f"{verb} {module} {to}"
     for verb, to in (("LOAD", "TO RUNTIME"), ("SAVE", "TO DISK"))
     for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS")
 ]
-
-
-class Once:
-    """A hook that acts at one statement, the first time only."""
-
-    def __init__(self, start: str, act: Callable[[], None]) -> None:
-        self.start = start
-        self.act = act
-        self.happened = False
-
-    def __call__(self, sql: str) -> None:
-        if sql.startswith(self.start) and not self.happened:
-            self.happened = True
-            self.act()
-
-
-def cut() -> None:
-    raise CutConnectionError
-
-
-def fail() -> None:
-    raise AdminError("the disk is full", code=1045)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -176,83 +149,6 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
     applied()
     assert plan().code == 0
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
-
-
-class InTurn:
-    """Hooks that act one after the other, each at its statement, once."""
-
-    def __init__(self, *hooks: Once) -> None:
-        self.hooks = hooks
-
-    def __call__(self, sql: str) -> None:
-        waiting = next((hook for hook in self.hooks if not hook.happened), None)
-        if waiting is not None:
-            waiting(sql)
-
-
-@pytest.mark.parametrize("act", [cut, fail])
-@pytest.mark.parametrize(
-    ("first", "second", "code"),
-    [
-        ("SAVE MYSQL USERS", "SAVE MYSQL SERVERS", 4),
-        ("SAVE MYSQL USERS", "UPDATE mysql_users", 4),
-        ("UPDATE mysql_users", "UPDATE mysql_query_rules", 1),
-    ],
-)
-def test_putting_back_is_tried_again(
-    sandbox_project: Project,
-    sandbox: Sandbox,
-    sandbox_instance: Instance,
-    first: str,
-    second: str,
-    code: int,
-    act: Callable[[], None],
-) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
-    again = Once(second, act)
-    sandbox.options.before_statement = InTurn(Once(first, fail), again)
-    found = apply()
-    assert again.happened
-    said(found, code, "everything was restored" if code == 4 else "MEMORY was put back")
-    assert dump(sandbox_instance) == before
-
-
-def test_disk_is_put_back_before_runtime(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
-) -> None:
-    """Else a proxyctl that is killed meanwhile leaves on DISK what RUNTIME does not hold."""
-    sandbox_project.write(FILES)
-    applied()
-    sandbox_project.write(CHANGED)
-    sent: list[str] = []
-    fails = Once("SAVE MYSQL USERS", fail)
-
-    def note(sql: str) -> None:
-        if fails.happened and sql.startswith(("LOAD ", "SAVE ")):
-            sent.append(sql)
-        fails(sql)
-
-    sandbox.options.before_statement = note
-    assert apply().code == 4
-    for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES"):
-        disk, runtime = f"SAVE {module} TO DISK", f"LOAD {module} TO RUNTIME"
-        assert sent.index(disk) < sent.index(runtime), sent
-
-
-def test_variables_that_wait_for_a_restart_are_put_back_on_disk(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
-) -> None:
-    """MEMORY does not hold them: every LOAD puts the running values there."""
-    threads = "SELECT variable_value FROM disk.global_variables WHERE variable_name='mysql-threads'"
-    sandbox_project.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 3\n"))
-    applied()
-    sandbox_project.write(CHANGED.replace("variables:\n", "variables:\n  mysql-threads: 5\n"))
-    sandbox.options.before_statement = Once("SAVE MYSQL USERS", fail)
-    said(apply(), 4, "everything was restored")
-    assert sandbox_instance.query(threads) == [("3",)]
 
 
 @pytest.mark.parametrize("hook", ["before_statement", "after_statement"])

@@ -1,0 +1,201 @@
+"""Putting back: what an apply does when it cannot go on.
+
+Nothing was loaded yet: MEMORY comes back. After that, DISK, RUNTIME and MEMORY of every module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from proxyctl.admin.readback import ReadBackError
+from proxyctl.admin.reconnect import RESTARTED
+from proxyctl.admin.steps import Steps, memory_before
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InstanceError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+    bug_text,
+)
+from proxyctl.placement import placed_rows
+from proxyctl.plan import ModulePlan
+from proxyctl.result import OLD, UNKNOWN
+from proxyctl.state import Layer, Rows
+from proxyctl.survey import in_loads
+
+RESTORES = 3
+"""How often putting back is tried, where the connection breaks or a statement fails meanwhile."""
+
+
+class PuttingBack:
+    """Makes an instance hold again what it held when the plan was made, as far as it can be done.
+
+    What it returns is to be raised: what went wrong, and what each layer holds.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+
+    def unstage(self, error: BaseException) -> ProxyctlError:
+        """Put MEMORY back after a failed staging. Nothing was loaded."""
+        if isinstance(error, RefusedError):
+            if all(result.memory == OLD for result in self.steps.results.values()):
+                return error
+            return self._failure(error, "MEMORY is left to the apply that holds the lock now")
+        second = self._try_again(error, self._unstage_all)
+        if second is not None:
+            return self._failure(error, f"MEMORY could not be put back: {_message(second)}")
+        what = "nothing was loaded; MEMORY was put back"
+        if self.steps.way_back.was_restarted:
+            what = f"{RESTARTED}; we loaded nothing, and MEMORY was put back"
+        if isinstance(error, KeyboardInterrupt):
+            return self._failure(error, what)
+        return InstanceError(
+            f"{_message(error)}\n{what}",
+            hint=getattr(error, "hint", None),
+        )
+
+    def _unstage_all(self) -> None:
+        for module in reversed(self.steps.modules):
+            self._write_back(module, memory_before(module))
+            self.steps.results[module.name].memory = OLD
+
+    def _try_again(self, cause: BaseException, put_back: Callable[[], None]) -> Exception | None:
+        """Put back what can be put back, several times where the instance fails meanwhile.
+
+        Every try reads first what is there. Returns: the error of the last one, or None.
+        """
+        error: BaseException = cause
+        second: Exception | None = None
+        for _ in range(RESTORES):
+            try:
+                self._revive(error)
+                put_back()
+            except (InstanceError, ReadBackError) as failed:
+                # A LOAD or SAVE that was lost on its way is seen when its layer is read back.
+                second = error = failed
+                if self.steps.way_back.is_gone:
+                    break
+            except Exception as failed:
+                return failed
+            else:
+                return None
+        return second
+
+    def _revive(self, error: BaseException) -> None:
+        """Open the connection again unless it surely is in step: an answer may be half read."""
+        if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
+            return
+        try:
+            self.steps.reconnect(ConnectionLostError(_message(error)))
+        except ConnectionLostError:
+            raise InstanceError(
+                "ProxySQL does not answer any more. When it is started again, MEMORY and RUNTIME"
+                " come from DISK"
+            ) from None
+
+    def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Turn MEMORY into these rows, whatever it holds now."""
+        self.steps.memory[module.name] = {
+            name: self.steps.read(module, name, Layer.MEMORY) for name in module.surveys
+        }
+        self.steps.write(module, wanted)
+
+    def restore(self, error: BaseException) -> ProxyctlError:
+        """Put DISK, RUNTIME and MEMORY of every module back, in reverse order of the LOADs."""
+        if isinstance(error, RefusedError):
+            return self._failure(error, "left to the apply that holds the lock now")
+        second = self._try_again(error, self._restore_all)
+        if second is not None:
+            return self._failure(error, f"restoring failed: {_message(second)}")
+        return self._failure(error, "everything was restored")
+
+    def _restore_all(self) -> None:
+        for module in self._backwards():
+            self._restore_module(module)
+
+    def _backwards(self) -> list[ModulePlan]:
+        """Return the modules in reverse order of their LOADs.
+
+        Rules keep the regular expression engine that they were loaded with, so a changed one comes
+        back before them.
+        """
+        modules = self.steps.modules[::-1]
+        return sorted(modules, key=lambda module: not module.changes_regex_engine)
+
+    def _restore_module(self, module: ModulePlan) -> None:
+        """Put DISK back, then RUNTIME: DISK must not be ahead if this ends half way."""
+        result = self.steps.results[module.name]
+        if result.disk != OLD:
+            self.steps.say(f"{module.name}: restore DISK")
+            image = _disk_before(module)
+            self._write_back(module, image)
+            result.disk = UNKNOWN
+            self.steps.command(module.module.save)
+            self.steps.verify_disk(module, image)
+            result.disk = OLD
+        if result.runtime != OLD:
+            self.steps.say(f"{module.name}: restore RUNTIME")
+            for image in self._old_images(module):
+                self._write_back(module, image)
+                result.runtime = UNKNOWN
+                self.steps.command(module.module.load)
+                self.steps.verify_runtime(module, image, self.steps.plan.families_before)
+            result.runtime = OLD
+        self._write_back(module, memory_before(module))
+        result.memory = OLD
+
+    def _old_images(self, module: ModulePlan) -> list[dict[str, Rows]]:
+        """Return the MEMORY rows whose LOADs give back the RUNTIME from before."""
+        image: dict[str, Rows] = {}
+        for name, survey in module.surveys.items():
+            rows = survey.memory
+            if survey.unpublished and survey.runtime is not None:
+                rows = survey.runtime
+            if name == "mysql_servers":
+                now = self.steps.read(module, name, Layer.RUNTIME)
+                rows = placed_rows(survey.layout, rows, now, self.steps.plan.families_before)
+            image[name] = rows
+        if "admin_variables" not in image:
+            return [image]
+        now = self.steps.read(module, "admin_variables", Layer.RUNTIME)
+        return [{"admin_variables": rows} for rows in in_loads(now, image["admin_variables"])]
+
+    def _failure(self, error: BaseException, what: str) -> ApplyError:
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        # Where MEMORY was not put back, the next apply has to know what stands there as ours.
+        results = self.steps.results
+        self.steps.lock.leave(name for name, found in results.items() if found.memory != OLD)
+        if self.steps.way_back.is_gone:
+            for result in results.values():
+                result.memory = result.runtime = UNKNOWN
+        lost = f"{self.steps.lost.message}\nafter reconnecting: " if self.steps.lost else ""
+        if self.steps.way_back.was_restarted and _message(error) != RESTARTED:
+            what = f"{RESTARTED}\n{what}"
+        return kind(
+            f"{lost}{_message(error)}\n{what}",
+            hint=getattr(error, "hint", None)
+            or "a plain second run of apply finishes or says what stands in the way",
+            layers=[result.text() for result in results.values()],
+        )
+
+
+def _disk_before(module: ModulePlan) -> dict[str, Rows]:
+    """Return what DISK held when the plan was made.
+
+    Restart-only variables differ there from MEMORY, whose rows a LOAD has put back.
+    """
+    return {
+        name: {**survey.memory, **survey.disk_restart_only} if survey.disk is None else survey.disk
+        for name, survey in module.surveys.items()
+    }
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, ProxyctlError):
+        return error.message
+    return f"internal error, a bug in proxyctl: {bug_text(error)}"

@@ -1,0 +1,150 @@
+"""The steps of an apply: write MEMORY, LOAD, SAVE. Nothing is believed before it is read back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.prefetch import made_ahead
+from proxyctl.admin.read import TableReader
+from proxyctl.admin.readback import ReadBack, in_key_order
+from proxyctl.admin.reconnect import RESTARTED, Reconnect
+from proxyctl.errors import ConnectionLostError, InstanceError
+from proxyctl.families import Family
+from proxyctl.plan import ModulePlan, Plan
+from proxyctl.result import UNKNOWN, ApplyResult, ModuleResult
+from proxyctl.sql import Statement
+from proxyctl.state import Layer, Rows
+from proxyctl.survey import TableSurvey
+
+SETTLE_S = 2.0
+"""A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
+
+
+class Steps:
+    """One apply under way: what MEMORY holds now, and what was loaded and saved."""
+
+    def __init__(
+        self, client: AdminClient, plan: Plan, lock: Lock, progress: Callable[[str], None]
+    ) -> None:
+        self.client = client
+        self.plan = plan
+        self.lock = lock
+        self.say = progress
+        self.modules = [module for module in plan.modules if module.does_something]
+        self.names = tuple(module.name for module in self.modules)
+        self.memory = {module.name: memory_before(module) for module in self.modules}
+        self.results = {module.name: ModuleResult(module.name) for module in self.modules}
+        self.result = ApplyResult(list(self.results.values()))
+        self.lost: ConnectionLostError | None = None
+        """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
+        self.way_back = Reconnect(client, lock)
+        self.read_back = ReadBack(client)
+
+    def write(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Turn MEMORY of a module into these rows and read it back.
+
+        Raises: ReadBackError when MEMORY holds something else afterwards.
+        """
+        before = self.memory[module.name]
+        changed = [
+            name
+            for name, rows in wanted.items()
+            if rows is not before[name] and rows != before[name]
+        ]
+        if not changed:
+            self.memory[module.name] = {**before, **wanted}
+            return
+        self.results[module.name].memory = UNKNOWN
+        statements = self._statements(module, {name: wanted[name] for name in changed})
+        with closing(made_ahead(statements)) as made:
+            for statement in made:
+                self.lock.renew()
+                self.client.execute(statement)
+                self.result.statements += 1
+        for name in changed:
+            self.read_back.stored(module.surveys[name].layout, Layer.MEMORY, wanted[name])
+        self.memory[module.name] = {**before, **wanted}
+
+    def _statements(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> Iterator[Statement]:
+        """Yield the statements that make MEMORY hold these rows.
+
+        The text that is expected of it then is made while the last of them run.
+        """
+        before = self.memory[module.name]
+        for name, rows in wanted.items():
+            ordered = in_key_order(rows)
+            yield from module.transition(before, {name: ordered})
+            self.read_back.expect(module.surveys[name].layout, rows, ordered)
+
+    def read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
+        """Return the rows of a table, whatever they are."""
+        return self.read_back.read(module.surveys[table].layout, layer)
+
+    def verify_runtime(
+        self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
+    ) -> None:
+        """Read RUNTIME of a module back after a LOAD of these rows. Raises: ReadBackError."""
+        layouts = [survey.layout for survey in module.surveys.values()]
+        loaded = {name: image.get(name, found.memory) for name, found in module.surveys.items()}
+        parsed = self.read_back.runtime(layouts, loaded, families)
+        if "mysql_servers" in parsed:
+            servers = module.surveys["mysql_servers"]
+            self._look_again(servers, parsed["mysql_servers"], loaded["mysql_servers"])
+
+    def _look_again(self, survey: TableSurvey, runtime: Rows, loaded: Rows) -> None:
+        """Report servers that RUNTIME shows SHUNNED although ONLINE was loaded, if it lasts."""
+        status = survey.layout.index["status"]
+
+        def shunned(rows: Rows) -> set[str]:
+            return {
+                f"{row[1]}:{row[2]} in hostgroup {row[0]}"
+                for key, row in rows.items()
+                if str(row[status]).startswith("SHUNNED")
+                and str(loaded.get(key, row)[status]).upper() == "ONLINE"
+            }
+
+        if not shunned(runtime):
+            return
+        time.sleep(SETTLE_S)
+        again = TableReader(self.client).read(survey.layout, Layer.RUNTIME)
+        self.result.notes += [
+            f"{place} is SHUNNED at RUNTIME although it was loaded ONLINE"
+            for place in sorted(shunned(again))
+        ]
+
+    def verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Read DISK of a module back after its SAVE. Raises: ReadBackError."""
+        for name, survey in module.surveys.items():
+            self.read_back.stored(survey.layout, Layer.DISK, wanted[name])
+
+    def command(self, sql: str) -> None:
+        """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
+
+        It is never sent twice: whether the first one ran is not known.
+
+        Raises: InstanceError when ProxySQL was restarted: what was loaded before is gone as well.
+        """
+        try:
+            self.client.execute(Statement.plain(sql))
+        except ConnectionLostError as error:
+            is_new = self.reconnect(error)
+            self.lost = error
+            if is_new:
+                raise InstanceError(RESTARTED) from error
+
+    def reconnect(self, cause: ConnectionLostError) -> bool:
+        """Return whether ProxySQL was restarted."""
+        is_new = self.way_back.again(cause)
+        if is_new:
+            for result in self.results.values():
+                result.memory = result.runtime = UNKNOWN
+        return is_new
+
+
+def memory_before(module: ModulePlan) -> dict[str, Rows]:
+    """Return what MEMORY held when the plan was made."""
+    return {name: survey.memory for name, survey in module.surveys.items()}
