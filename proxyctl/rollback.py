@@ -198,12 +198,16 @@ class _Held:
     def __init__(self, snapshot: Snapshot, held: HeldTable, table: Table) -> None:
         self.layout = _layout(table, held.columns, parse_version(snapshot.version))
         self._held = held
+        self._rows: dict[int, Rows] = {}
         self._families = snapshot.occasion.families
         self._is_staged = table.admin_module in snapshot.occasion.leftovers
 
     def rows(self, layer: Layer) -> Rows:
-        """Return the rows of a layer, by key."""
-        return {self.layout.key_of(row): row for row in self._held.layers[layer]}
+        """Return the rows of a layer, by key. Layers that hold the same share one mapping."""
+        held = self._held.layers[layer]
+        if id(held) not in self._rows:
+            self._rows[id(held)] = {self.layout.key_of(row): row for row in held}
+        return self._rows[id(held)]
 
     def configured(self) -> Rows:
         """Return RUNTIME as configuration.
