@@ -53,16 +53,21 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
             described = [row for row in found if row[0] in shown]
             layouts[table.name] = layout = _layout(table, described, client.version)
             if not _is_usable(layout):
-                raise client.strange(f"{table.sql_name} does not have the columns that name a row")
+                raise client.strange(f"{table.sql_name} does not have the columns of the table")
     return layouts
 
 
 def _is_usable(layout: Layout) -> bool:
-    """Return whether rows can be told apart by key; of variables nothing but the value is known."""
+    """Return whether the columns are there that every version has, each of them once.
+
+    Of variables nothing but the value is known.
+    """
     names = [column.name for column in layout.columns]
     if layout.table.prefix is not None and len(names) != len(layout.table.columns):
         return False
-    return len({*names}) == len(names) and {*layout.table.key} <= {*names}
+    first = Column.since
+    always = {c.name for c in layout.table.columns if c.since == first and c.until is None}
+    return len({*names}) == len(names) and {*layout.table.key, *always} <= {*names}
 
 
 def read_additions(client: AdminClient, layouts: Mapping[str, Layout]) -> Additions:

@@ -8,7 +8,7 @@ text is measured before it is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import wraps
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from jinja2.visitor import NodeTransformer
 
 from proxyctl.config.files import MAX_FILE
 
-MAX_STEPS = 2_000_000
+MAX_STEPS = 1_000_000
 """Most turns of loops, and calls of functions and filters, in one file. Long texts count more."""
 
 MAX_ITEMS = 1_000_000
@@ -48,10 +48,13 @@ _WHOLE_TEXT = frozenset(
 )
 """Filters that write out a list or a mapping with all that is in it."""
 
+_EACH_ITEM = frozenset(("dictsort", "groupby", "max", "min", "sort", "sum", "unique"))
+"""Filters that call Python for every item: each of them is a step."""
+
 _NOT_NEEDED = frozenset({"encode", "to_bytes", "translate"})
 """Methods that make much out of little, and that no configuration needs."""
 
-_STEP, _JOIN, _KEEP = "(step)", "(join)", "(keep)"
+_STEP, _JOIN, _KEEP, _WEIGH = "(step)", "(join)", "(keep)", "(weigh)"
 """Filters of our own. No template can name them."""
 
 _LONG_WIDTH = re.compile(r"%[^A-Za-z%]*(?:[0-9]{5}|\*)")
@@ -86,6 +89,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         for name, function in self.filters.items():
             self.filters[name] = self._bounded(name, function)
         self.filters |= {_STEP: self._counted, _JOIN: self._joined, _KEEP: self._kept}
+        self.filters[_WEIGH] = self._weighed
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> str:  # noqa: ANN401
         return super()._generate(_Bound().visit(source), *args, **kwargs)
@@ -106,6 +110,12 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         for item in items:
             self.step()
             yield item
+
+    def _weighed(self, value: Any) -> Any:  # noqa: ANN401 - any value
+        """Return a value that is looked through; a range is not. Raises: TemplateLimitError."""
+        if not isinstance(value, range):
+            self.step(value)
+        return value
 
     def _range(self, *bounds: object) -> range:
         for bound in bounds:
@@ -196,6 +206,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         def bounded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             value = args[position]
             self.step(value)
+            if name in _EACH_ITEM and isinstance(value, Sized):
+                self._steps += len(value)
             if name == "join":
                 between = args[position + 1] if len(args) > position + 1 else kwargs.get("d", "")
                 value = self._measured(value, len(str(between)))
@@ -242,6 +254,14 @@ class _Bound(NodeTransformer):
         """Count the turns of a loop."""
         node = cast(nodes.For, self.generic_visit(node))
         node.iter = _through(_STEP, cast(nodes.Expr, node.iter), node)
+        return node
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
+        """Weigh what is compared, and what is looked through for it."""
+        node = cast(nodes.Compare, self.generic_visit(node))
+        node.expr = _through(_WEIGH, node.expr, node)
+        for operand in node.ops:
+            operand.expr = _through(_WEIGH, operand.expr, node)
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802

@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast, get_type_hints
@@ -41,6 +42,10 @@ _GZIP = b"\x1f\x8b"
 _LEVEL = 1
 """The lowest: a third larger than the default, and many times as fast."""
 _LONGEST_HEADER = 1 << 20
+_LONGEST_LINE = 1 << 24
+"""A text of 1 MB, the most that ProxySQL keeps, may be six times as long in JSON; and a small
+compressed file can hold a line that fills the memory."""
+_LARGEST = (1 << 63) - 1
 _BATCH = 1_000
 
 
@@ -176,6 +181,9 @@ def _read_header(path: Path) -> dict[str, Any]:
         )
     is_sound = all(type(header.get(key)) is kind for key, kind in _KEYS.items())
     is_sound = is_sound and type(header.get("uptime", 0)) is int
+    is_sound = is_sound and all(
+        0 <= header.get(key, 0) <= _LARGEST for key in ("taken_at", "uptime", "count")
+    )
     if not is_sound or not {*_NEEDED} <= {name for name in header["columns"] if name in _COLUMNS}:
         raise ProxyctlError(f"{path}: the first line is damaged", hint=_HINT)
     return header
@@ -198,7 +206,10 @@ class _FileRows:
         with _opened(self.path) as file:
             file.readline()
             number = 1
-            for number, line in enumerate(file, 2):
+            lines = iter(partial(file.readline, _LONGEST_LINE), b"")
+            for number, line in enumerate(lines, 2):
+                if len(line) == _LONGEST_LINE:
+                    raise self._damaged(number)
                 yield self._digest(number, line)
         if number - 1 != self.count:
             raise ProxyctlError(
@@ -232,4 +243,7 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
-        return json.loads(line)  # takes surrogate escapes
+        cells = json.loads(line)  # takes surrogate escapes
+        # Other surrogates stand for nothing. Raises UnicodeEncodeError, which is a ValueError.
+        json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        return cells

@@ -131,7 +131,16 @@ DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}
         ("{% for n in range(10 ** 12) %}{% endfor %}", "a range of more than 100,000 numbers"),
         (
             "{% for n in range(9999) %}{% for m in range(9999) %}{% endfor %}{% endfor %}",
-            "more than 2,000,000 steps; loops in loops multiply",
+            "more than 1,000,000 steps; loops in loops multiply",
+        ),
+        (
+            "{% set a = range(99999)|list %}{% for n in range(99999) %}{{ -1 in a }}{% endfor %}",
+            "more than 1,000,000 steps",
+        ),
+        (
+            "{% set a = range(99999)|list %}{% for n in range(99999) %}{% set b = a|sort %}"
+            "{% endfor %}",
+            "more than 1,000,000 steps",
         ),
         ("{{ ('x' * 100000) * 100000 }}", "a multiplication makes more than 1,000,000 items"),
         ("{{ [1] * 10 ** 9 }}", "a multiplication makes more than 1,000,000 items"),

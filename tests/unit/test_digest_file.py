@@ -17,7 +17,7 @@ from proxyctl.replay.seen import DigestTable, SeenDigest
 ROWS = [
     SeenDigest(10, "shop", "app", "", f"0x{number:016X}", text, 2**63 - 1, 1, 2, 3, 4, 5, 6, 7)
     for number, text in enumerate(
-        ["SELECT ?", "'\"\n\x01\x7f", "é\u2028", "caf\udce9", "\ud83d", ""]
+        ["SELECT ?", "'\"\n\x01\x7f", "é\u2028", "caf\udce9", "\udced\udca0\udcbd", ""]
     )
 ]
 
@@ -131,3 +131,31 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_snapshot(tmp_path / "file")
     with pytest.raises(ProxyctlError, match="directory"):
         read_snapshot(tmp_path)
+
+
+def test_a_small_file_with_a_line_that_fills_the_memory_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_digest_file(snapshot(), path)
+    header = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(gzip.compress(header + b" " * (1 << 25)))
+    with pytest.raises(ProxyctlError, match=":2: not a digest"):
+        list(read_snapshot(path).rows)
+
+
+@pytest.mark.parametrize("key", ["taken_at", "uptime", "count"])
+@pytest.mark.parametrize("number", [-1, 2**63])
+def test_a_time_that_no_clock_shows_is_damage(tmp_path: Path, key: str, number: int) -> None:
+    path = tmp_path / "file"
+    write_digest_file(snapshot(), path)
+    header, rest = path.read_text().split("\n", 1)
+    path.write_text(json.dumps({**json.loads(header), key: number}) + "\n" + rest)
+    with pytest.raises(ProxyctlError, match="the first line is damaged"):
+        read_snapshot(path)
+
+
+def test_half_a_character_in_a_text_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_digest_file(snapshot(), path)
+    path.write_text(path.read_text().replace('"SELECT ?"', '"\\ud800"'))
+    with pytest.raises(ProxyctlError, match=":2: not a digest"):
+        list(read_snapshot(path).rows)
