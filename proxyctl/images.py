@@ -32,8 +32,9 @@ def complete_images(
             plan.images = [{"admin_variables": rows} for rows in loads]
         elif plan.load:
             plan.images = [dict(plan.final)]
-        if plan.name == "MYSQL VARIABLES" and plan.save:
-            _add_restart_only(plan)
+        if plan.name in ("MYSQL VARIABLES", "PGSQL VARIABLES") and plan.save:
+            for name in plan.surveys:
+                _add_restart_only(plan, name)
 
 
 def _server_images(
@@ -58,12 +59,12 @@ def _server_images(
     return [{**image, "mysql_servers": {**leaving, **placed}}, image]
 
 
-def _add_restart_only(plan: ModulePlan) -> None:
+def _add_restart_only(plan: ModulePlan, table: str) -> None:
     """MEMORY gets the file's threads and interfaces, else DISK's, before a SAVE.
 
     A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
     """
-    survey = plan.surveys["mysql_variables"]
+    survey = plan.surveys[table]
     rows = dict(survey.target)
     for key, row in survey.disk_restart_only.items():
         rows[key] = row
@@ -72,4 +73,4 @@ def _add_restart_only(plan: ModulePlan) -> None:
             if key in survey.disk_restart_only:
                 rows[key] = (key[0], value_of(wanted, 1))
     if rows != survey.memory:
-        plan.final["mysql_variables"] = rows
+        plan.final[table] = rows

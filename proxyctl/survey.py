@@ -173,7 +173,7 @@ def _is_servers(layout: Layout) -> bool:
 
 def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:
     """Return the desired rows that count in this layer."""
-    if desired.layout.name == "mysql_variables" and layer is not Layer.DISK:
+    if desired.layout.table.prefix is not None and layer is not Layer.DISK:
         return {key: row for key, row in desired.rows.items() if key[0] not in RESTART_ONLY}
     return desired.rows
 
@@ -259,11 +259,11 @@ def _remove(result: Rows, key: Key, memory: Rows, folded: Rows, *, is_users: boo
 def _against_disk(
     survey: TableSurvey, folded: Rows, disk: Rows, surroundings: Surroundings
 ) -> None:
-    if survey.layout.name == "mysql_variables":
+    if survey.layout.table.prefix is not None:
         survey.disk_restart_only = {k: disk[k] for k in disk if k[0] in RESTART_ONLY}
     if disk is survey.memory or disk == survey.memory:
         survey.changes[Layer.DISK] = list(survey.changes[Layer.MEMORY])
-        if survey.layout.name == "mysql_variables":
+        if survey.layout.table.prefix is not None:
             survey.changes[Layer.DISK] = _compare(survey, folded, Layer.DISK, surroundings)
         return
     rows = _folded(survey.layout, disk)

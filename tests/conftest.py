@@ -13,9 +13,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
+from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
 from tests.reset import Baseline
-from tests.servers import NO_BINARY, Instance, ProxySQL, proxysql_binary
+from tests.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
 
 _REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_process"})
 
@@ -30,6 +31,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _REAL_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("real")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what the real ProxySQL at hand is too old for."""
+    marker = item.get_closest_marker("since")
+    binary = proxysql_binary()
+    if marker is None or binary is None or item.get_closest_marker("real") is None:
+        return
+    version, lacks = marker.args
+    if binary_version(binary) < parse_version(version):
+        pytest.skip(f"this ProxySQL is older than {version}: {lacks}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,12 +14,14 @@ import subprocess
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import pymysql
 
+from proxyctl.catalog import Version, parse_version
 from proxyctl.sandbox import Sandbox
 
 NO_BINARY = "no proxysql binary: set PROXYCTL_TEST_PROXYSQL or put it on PATH"
@@ -119,6 +121,13 @@ def run(connection: pymysql.Connection, sql: str) -> Reply:
 def proxysql_binary() -> str | None:
     """Return the real ProxySQL that tests may start, or None."""
     return os.environ.get("PROXYCTL_TEST_PROXYSQL") or shutil.which("proxysql")
+
+
+@cache
+def binary_version(binary: str) -> Version:
+    """Return the version that a ProxySQL says it is."""
+    done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
+    return parse_version(done.stdout.partition("version ")[2])
 
 
 def free_port() -> int:

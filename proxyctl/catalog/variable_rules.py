@@ -67,8 +67,8 @@ def _signed(number: int) -> int:
 
 def bounds(variable: Variable, version: Version = REFERENCE) -> tuple[int, int]:
     """Return the smallest and the largest number that a file may give an integer variable."""
-    high = variable.maximum_in(version)
-    return variable.minimum or 0, MAX_INT if high is None else high
+    low, high = variable.limits_in(version)
+    return low or 0, MAX_INT if high is None else high
 
 
 def is_out_of_reach(name: str, text: str, version: Version) -> bool:
@@ -78,9 +78,10 @@ def is_out_of_reach(name: str, text: str, version: Version) -> bool:
     for the capabilities on DISK, refuses more than 65535, and works with 569899. Source: run.
     """
     known = VARIABLES.get(name)
-    if known is None or known.maximum_in(version) == known.maximum:
+    if known is None or known.limits_in(version) == known.limits_in(REFERENCE):
         return False
-    return atoi(text) > bounds(known, version)[1]
+    low, high = bounds(known, version)
+    return not low <= atoi(text) <= high
 
 
 _LOGIN_CAPABILITY = 0x8000

@@ -6,26 +6,30 @@ Variables that are not listed are text without a range: a newer ProxySQL may hav
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 
-from proxyctl.catalog.model import Version, parse_version
+from proxyctl.catalog.pgsql_variables import PGSQL_VARIABLES
+from proxyctl.catalog.variable import BOOL, INT, TEXT, Variable, VariableKind
 
+__all__ = [
+    "CHOICES",
+    "NEVER_EMPTY",
+    "READ_ONLY",
+    "READ_ONLY_SWITCH",
+    "RESTART_ONLY",
+    "RESTART_TO_TAKE_EFFECT",
+    "STEPS",
+    "VARIABLES",
+    "Variable",
+    "VariableKind",
+    "is_secret_variable",
+]
 
-class VariableKind(StrEnum):
-    """How a variable's text is read by ProxySQL."""
-
-    BOOL = "boolean"
-    INT = "integer"
-    TEXT = "text"
-
-
-BOOL, INT, TEXT = VariableKind.BOOL, VariableKind.INT, VariableKind.TEXT
-
-RESTART_ONLY = frozenset({"mysql-threads", "mysql-interfaces"})
+RESTART_ONLY = frozenset(
+    {"mysql-threads", "mysql-interfaces", "pgsql-threads", "pgsql-interfaces"}
+)
 """A LOAD puts these back to the running value, in MEMORY too: only DISK can be changed."""
 
-RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize"}
+RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize", "pgsql-stacksize"}
 """These work only after ProxySQL was restarted."""
 
 READ_ONLY = frozenset({"admin-version"})
@@ -48,6 +52,7 @@ NEVER_EMPTY = frozenset(
         "mysql-default_charset",
         "mysql-default_collation_connection",
         "mysql-default_schema",
+        "mysql-default_tx_isolation",
         "mysql-default_session_track_gtids",
         "mysql-keep_multiplexing_variables",
         "mysql-monitor_username",
@@ -71,62 +76,6 @@ STEPS: Mapping[str, tuple[int, ...]] = {
     "admin-stats_system_memory": _STEPS,
 }
 """Integer variables that are rounded up to one of these. Source: ProxySQL 2.7.1, run."""
-
-
-_DEFAULTS_BEFORE_2_6: Mapping[str, str] = {
-    "mysql-have_ssl": "false",
-    "mysql-monitor_history": "600000",
-    "mysql-query_digests_groups_grouping_limit": "0",
-    "mysql-server_capabilities": "569899",
-    "mysql-server_version": "5.5.30",
-    "mysql-set_parser_algorithm": "1",
-    "mysql-tcp_keepalive_time": "0",
-    "mysql-use_tcp_keepalive": "false",
-}
-_MAXIMA_BEFORE_2_6: Mapping[str, int] = {"mysql-server_capabilities": 65535}
-_DEFAULTS_ELSEWHERE: Mapping[str, str] = {
-    "admin-hash_passwords": "true",
-    "admin-pgsql_ifaces": "0.0.0.0:6132",
-    "mysql-client_found_rows": "true",
-    "mysql-client_multi_statements": "true",
-    "mysql-default_sql_mode": "",
-    "mysql-default_time_zone": "SYSTEM",
-    "mysql-default_tx_isolation": "READ-COMMITTED",
-    "mysql-forward_autocommit": "false",
-}
-"""Defaults of variables that 2.7.1 does not have."""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One variable. `default` is what a fresh ProxySQL 2.7.1 has; None where that version lacks it."""
-
-    name: str
-    kind: VariableKind
-    default: str | None
-    minimum: int | None = None
-    maximum: int | None = None
-    since: str = "2.0.1"
-    until: str | None = None
-    secret: bool = False
-
-    def default_in(self, version: Version) -> str | None:
-        """Return what a fresh ProxySQL of this version has; None where that is not known."""
-        if version < parse_version("2.6.0") and self.name in _DEFAULTS_BEFORE_2_6:
-            return _DEFAULTS_BEFORE_2_6[self.name]
-        return _DEFAULTS_ELSEWHERE.get(self.name) if self.default is None else self.default
-
-    def maximum_in(self, version: Version) -> int | None:
-        """Return the largest number that this version takes; None where the catalogue has no limit."""
-        if version < parse_version("2.6.0") and self.name in _MAXIMA_BEFORE_2_6:
-            return _MAXIMA_BEFORE_2_6[self.name]
-        return self.maximum
-
-    def exists_in(self, version: Version) -> bool:
-        """Return whether this ProxySQL version has the variable."""
-        if version < parse_version(self.since):
-            return False
-        return self.until is None or version <= parse_version(self.until)
 
 
 VARIABLES: dict[str, Variable] = {
@@ -160,7 +109,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("admin-cluster_username", TEXT, ""),
         Variable("admin-coredump_generation_interval_ms", INT, "30000", minimum=0, maximum=2147483646, since="2.5.3"),
         Variable("admin-coredump_generation_threshold", INT, "10", minimum=1, maximum=500, since="2.5.3"),
-        Variable("admin-hash_passwords", TEXT, None, until="2.5.5"),
+        Variable("admin-hash_passwords", BOOL, None, until="2.5.5"),
         Variable("admin-mysql_ifaces", TEXT, "0.0.0.0:6032"),
         Variable("admin-pgsql_ifaces", TEXT, None, since="3.0.0-alpha"),
         Variable("admin-prometheus_memory_metrics_interval", INT, "61", minimum=1, maximum=604799, since="2.0.18"),
@@ -193,10 +142,10 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-autocommit_false_not_reusable", BOOL, "false"),
         Variable("mysql-automatic_detect_sqli", BOOL, "false", since="2.0.9"),
         Variable("mysql-binlog_reader_connect_retry_msec", INT, "3000", minimum=200, maximum=120000),
-        Variable("mysql-client_found_rows", TEXT, None, until="2.3.2"),
+        Variable("mysql-client_found_rows", BOOL, None, until="2.3.2"),
         Variable("mysql-client_host_cache_size", INT, "0", minimum=0, maximum=1048576, since="2.3.0"),
         Variable("mysql-client_host_error_counts", INT, "0", minimum=0, maximum=1048576, since="2.3.0"),
-        Variable("mysql-client_multi_statements", TEXT, None, until="2.3.2"),
+        Variable("mysql-client_multi_statements", BOOL, None, until="2.3.2"),
         Variable("mysql-client_session_track_gtid", BOOL, "true", since="2.0.6"),
         Variable("mysql-commands_stats", BOOL, "true"),
         Variable("mysql-connect_retries_delay", INT, "1", minimum=0, maximum=10000),
@@ -240,7 +189,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-eventslog_format", INT, "1", minimum=1, maximum=2, since="2.0.6"),
         Variable("mysql-firewall_whitelist_enabled", BOOL, "false", since="2.0.9"),
         Variable("mysql-firewall_whitelist_errormsg", TEXT, "Firewall blocked this query", since="2.0.9"),
-        Variable("mysql-forward_autocommit", TEXT, None, until="2.1.0"),
+        Variable("mysql-forward_autocommit", BOOL, None, until="2.1.0"),
         Variable("mysql-free_connections_pct", INT, "10", minimum=0, maximum=100),
         Variable("mysql-handle_unknown_charset", INT, "1", minimum=0, maximum=3, since="2.0.8"),
         Variable("mysql-handle_warnings", INT, "1", minimum=0, maximum=1, since="2.6.0"),
@@ -360,6 +309,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("mysql-use_tcp_keepalive", BOOL, "true", since="2.0.7"),
         Variable("mysql-verbose_query_error", BOOL, "false"),
         Variable("mysql-wait_timeout", INT, "28800000", minimum=0, maximum=1728000000),
+        *PGSQL_VARIABLES,
     )
 }
 

@@ -31,7 +31,10 @@ _KEY_FIRST = (*_RULES, "scheduler")
 
 _TIGHT_CHECKS = ("replace_pattern", "cache_ttl", "cache_timeout", "apply")
 _NULL_DEFAULTS = ("destination_hostgroup", "cache_empty_result", "reconnect")
-_KEY_APART = ("mysql_firewall_whitelist_sqli_fingerprints",)
+_KEY_APART = (
+    "mysql_firewall_whitelist_sqli_fingerprints",
+    "pgsql_firewall_whitelist_sqli_fingerprints",
+)
 """Tables that name a key of one column behind the columns all the same."""
 
 

@@ -211,8 +211,20 @@ STATS_TABLES: tuple[PlainTable, ...] = (
     ),
 )
 
+_PGSQL_KEYS = {
+    "errors": "PRIMARY KEY (hostgroup, hostname, port, username, database, sqlstate) ",
+    "query_digest": "PRIMARY KEY(hostgroup, database, username, client_address, digest)",
+}
+
 PGSQL_STATS_TABLES: tuple[PlainTable, ...] = tuple(
-    PlainTable("stats", f"stats_pgsql_{name}", columns, since="3.0.0", suffixes=suffixes)
+    PlainTable(
+        "stats",
+        f"stats_pgsql_{name}",
+        columns,
+        _PGSQL_KEYS.get(name, ""),
+        since="3.0.0",
+        suffixes=suffixes,
+    )
     for name, columns, suffixes in (
         ("client_host_cache", _HOSTS, _RESET),
         ("commands_counters", _COUNTS, ("",)),
@@ -271,6 +283,16 @@ _MONITOR_TABLES = (
             ("read_only", "success_time_us I=0, read_only I=1, error V"),
             ("replication_lag", "success_time_us I=0, repl_lag I=0, error V"),
         )
+    ),
+    *(
+        PlainTable(
+            "monitor",
+            f"pgsql_server_{name}_log",
+            f"{_CHECKED}, {name}_success_time_us I=0, {name}_error V",
+            _CHECK_KEY,
+            since="3.0.0",
+        )
+        for name in ("connect", "ping")
     ),
 )
 

@@ -41,6 +41,7 @@ def test_commands_do_what_the_page_says(
 
 
 @pytest.mark.real
+@pytest.mark.since("2.7.0", "the pages show what 2.7 prints")
 @pytest.mark.parametrize("page", ON_AN_INSTANCE, ids=page_id)
 def test_commands_do_it_on_a_real_proxysql_too(page: Path, tmp_path: Path) -> None:
     binary = proxysql_binary()

@@ -87,6 +87,7 @@ def test_any_announced_version_can_be_managed(
     assert plan().code == 0
 
 
+@pytest.mark.since("2.6.0", "no caching_sha2_password")
 def test_logins_with_caching_sha2_password(project: Project, instance: Instance) -> None:
     plugin = "mysql-default_authentication_plugin"
     project.write(f"variables: {{{plugin}: caching_sha2_password}}\n")
@@ -102,6 +103,7 @@ def test_logins_with_caching_sha2_password(project: Project, instance: Instance)
     applied()
 
 
+@pytest.mark.since("2.6.0", "mysql-have_ssl is off at first")
 def test_tls(fresh_proxysql: ProxySQL, offline: Project) -> None:
     offline.connect(fresh_proxysql.instance)
     offline.write(FILES)

@@ -123,6 +123,7 @@ def test_export_of_a_dead_fast_routing(project: Project, instance: Instance, lay
     assert "+ rule 4  keeps fast routing alive" in plan().out
 
 
+@pytest.mark.since("2.6.0", "RUNTIME holds a hash of the password")
 def test_change_what_runs(project: Project, instance: Instance) -> None:
     project.write(FILES)
     applied()

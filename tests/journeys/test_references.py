@@ -21,6 +21,7 @@ scheduler: [{id: 1, interval_ms: 1000, filename: /x, arg1: {env: APP_PASSWORD}}]
 OLD, NEW = "SET @a='the first'", "SET @a='the second'"
 
 
+@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
 @pytest.mark.parametrize("command", ["plan", "drift", "render", "apply"])
 def test_a_reference_is_not_shown(
     project: Project,

@@ -46,6 +46,7 @@ def differences(server: DigestServer, digester: Digester, queries: list[bytes]) 
     return found
 
 
+@pytest.mark.since("2.6.0", "some digests are others")
 def test_random_queries(server: DigestServer) -> None:
     print(f"PROXYCTL_TEST_SEED={SEED} PROXYCTL_TEST_DIGESTS={QUERIES}")  # noqa: T201
     source = random.Random(SEED)
@@ -72,6 +73,7 @@ def test_long_queries(server: DigestServer) -> None:
         assert differences(server, digester, queries) == []
 
 
+@pytest.mark.since("2.6.0", "it does not end")
 def test_a_limit_that_options_refuse_ends_proxysql(tmp_path) -> None:
     binary = proxysql_binary()
     if binary is None:
@@ -82,6 +84,7 @@ def test_a_limit_that_options_refuse_ends_proxysql(tmp_path) -> None:
             server.digests([b"SELECT f(1,a)"])
 
 
+@pytest.mark.since("2.6.0", "some digests are others")
 def test_recorded_digests_are_still_what_it_says(server: DigestServer) -> None:
     cases = read_cases(CASES)
     for options in dict.fromkeys(map(options_of, cases)):

@@ -106,6 +106,7 @@ def head_of(server: ProxySQL) -> str:
     return f'datadir="{server.folder}"\n'
 
 
+@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
 def test_a_written_cnf_starts_a_proxysql_with_these_rows(started: Start) -> None:
     tables = awkward_tables()
     texts: list[str] = []
@@ -140,6 +141,7 @@ def messy(admin_port: int = 1, traffic_port: int = 2) -> str:
     )
 
 
+@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
 def test_a_messy_cnf_is_read_as_proxysql_reads_it(started: Start) -> None:
     found: list[Imported] = []
 
@@ -226,6 +228,7 @@ def quotes_too(tables: Mapping[str, tuple[Layout, Sequence[Row]]]) -> Tables:
     return found
 
 
+@pytest.mark.since("2.6.0", "no hostgroup_settings")
 @pytest.mark.parametrize("run", [by_statement, by_client])
 def test_a_script_gives_these_rows(
     real_proxysql: Instance, run: Callable[[Instance, str], None]

@@ -124,6 +124,7 @@ FIRST_LOAD: dict[str, tuple[Layout, Rows]] = {
 }
 
 
+@pytest.mark.since("2.6.0", "RUNTIME holds a hash of the password")
 @pytest.mark.parametrize("module", list(FIRST_LOAD))
 def test_what_a_first_load_made_needs_no_parsing(
     instance: Instance, client: AdminClient, module: str

@@ -37,6 +37,7 @@ def passwords(client: AdminClient, layer: Layer) -> dict[Value, Value]:
     return {key[0]: row[USERS.index["password"]] for key, row in found.items()}
 
 
+@pytest.mark.since("2.6.0", "RUNTIME holds a hash of the password")
 @pytest.mark.parametrize("layer", list(Layer))
 def test_a_blob_is_read_as_its_bytes_and_hides_no_other_row(
     instance: Instance, client: AdminClient, layer: Layer
