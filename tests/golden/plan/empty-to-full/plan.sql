@@ -1,6 +1,6 @@
 -- HOST:PORT: what apply would send, in order
-UPDATE global_variables SET variable_value='8.0.36' WHERE variable_name='mysql-server_version';
 UPDATE global_variables SET variable_value='4096' WHERE variable_name='mysql-max_connections';
+UPDATE global_variables SET variable_value='8.0.36' WHERE variable_name='mysql-server_version';
 INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (10,'db1',3306,0,'ONLINE',1,0,500,0,0,0,''),(20,'db2',3306,0,'ONLINE',10,0,1000,0,0,0,'the small one');
 INSERT INTO mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup, check_type, comment) VALUES (10,20,'read_only','main');
 INSERT INTO mysql_hostgroup_attributes (hostgroup_id, max_num_online_servers, autocommit, free_connections_pct, init_connect, multiplex, connection_warming, throttle_connections_per_sec, ignore_session_variables, hostgroup_settings, servers_defaults, comment) VALUES (20,1000000,-1,10,'',0,0,1000000,'','','','');

@@ -1,8 +1,8 @@
 -- HOST:PORT: what apply would send, in order
 -- MYSQL VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
+-- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';
 -- UPDATE global_variables SET variable_value='8.0.36' WHERE variable_name='mysql-server_version';
 -- UPDATE global_variables SET variable_value='2097152' WHERE variable_name='mysql-stacksize';
--- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';
 -- UPDATE global_variables SET variable_value='true' WHERE variable_name='mysql-verbose_query_error';
 UPDATE global_variables SET variable_value='5000' WHERE variable_name='admin-refresh_interval';
 -- LOAD MYSQL VARIABLES TO RUNTIME;
