@@ -16,11 +16,9 @@ from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_order import DiffSort, biggest
 from proxyctl.digests.diff_tally import Bundle, Key, Load, Tally
 from proxyctl.digests.diff_verdict import Verdict, is_moved, verdict
+from proxyctl.digests.resets import JITTER_S, began_after, fell
 from proxyctl.digests.top import Group as By
 from proxyctl.errors import UsageError
-
-_JITTER_S = 1
-"""ProxySQL makes its times out of two clocks whenever they are read."""
 
 
 class Remark(StrEnum):
@@ -229,7 +227,7 @@ def _is_restarted(before: Tally, after: Tally) -> bool:
         return True
     # A clock that was set moves the start as well; a restart has also cleared the counters.
     moved = (after.taken_at - after.uptime) - (before.taken_at - before.uptime)
-    return moved > _JITTER_S and _is_cleared(before, after)
+    return moved > JITTER_S and _is_cleared(before, after)
 
 
 def _is_cleared(before: Tally, after: Tally) -> bool:
@@ -238,7 +236,7 @@ def _is_cleared(before: Tally, after: Tally) -> bool:
         return False
     if (
         after.oldest is None
-        or after.oldest > before.taken_at + _JITTER_S
+        or began_after(after.oldest, before.taken_at)
         or after.count < before.count
     ):
         return True
@@ -251,4 +249,4 @@ def _is_cleared(before: Tally, after: Tally) -> bool:
 
 def _is_less(group: Bundle | None, hostgroup: int, earlier: Load) -> bool:
     later = group.hostgroups.get(hostgroup) if group else None
-    return later is None or later.calls < earlier.calls or later.time < earlier.time
+    return later is None or fell((earlier.calls, earlier.time), (later.calls, later.time))

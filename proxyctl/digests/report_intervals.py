@@ -7,9 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from proxyctl.digests.diff_snapshot import DigestRow
-
-_JITTER = 2
-"""Seconds by which ProxySQL's first_seen may differ between two reads of the same digest."""
+from proxyctl.digests.resets import began_after, fell
 
 
 class Rows(Protocol):
@@ -60,7 +58,7 @@ class Counters:
             calls, time = row.count_star, row.sum_time
             rows = row.sum_rows_affected + row.sum_rows_sent
             if before is not None:
-                if calls < before[0] or time < before[1] or row.first_seen > since + _JITTER:
+                if fell(before[:2], (calls, time)) or began_after(row.first_seen, since):
                     self.were_reset = True
                 else:
                     calls -= before[0]
@@ -68,7 +66,7 @@ class Counters:
                     rows = max(0, rows - before[2])
             if calls:
                 yield Grown(row, calls, time, rows)
-        # Nothing leaves the table but by a reset, a restart or SAVE MYSQL DIGEST TO DISK.
+        # Nothing leaves the table but by a reset.
         self.were_reset = self.were_reset or bool(seen)
 
 

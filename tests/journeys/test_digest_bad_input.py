@@ -1,0 +1,142 @@
+"""What every command about digests says where there is nothing, or nothing sound, to look at."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from proxyctl.formats.digest_file import write_digest_file
+from proxyctl.replay.seen import DigestTable, SeenDigest
+from tests.cli import Outcome, Project, proxyctl
+from tests.servers import Instance
+
+FILES = """\
+version: 1
+hostgroups: {writer: {id: 10}, reader: {id: 20}}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: db1}
+  - {hostgroup_id: reader, hostname: db2}
+mysql_users:
+  - {username: app, default_hostgroup: writer}
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: writer, apply: true}
+"""
+TABLE = "stats_mysql_query_digest"
+SEEN = SeenDigest(
+    10, "shop", "app", "", "0x1C46AE529DD5A40E", "SELECT ?", 5_000, 1, 99, 9_000, 1, 2, 0, 5_000
+)
+AT_INSTANCE = (
+    ("top",),
+    ("snapshot", "-o", "new.jsonl"),
+    ("diff", "sound.jsonl"),
+    ("watch", "--interval", "1", "--count", "1"),
+    ("report", "-o", "report.html"),
+    ("suggest",),
+)
+OF_FILES = (
+    ("diff", "bad.jsonl"),
+    ("diff", "sound.jsonl", "bad.jsonl"),
+    ("report", "-o", "report.html", "bad.jsonl"),
+    ("suggest", "--digests", "bad.jsonl"),
+)
+
+
+def digest(*arguments: str) -> Outcome:
+    return proxyctl("digest", *arguments)
+
+
+def named(arguments: tuple[str, ...]) -> str:
+    return " ".join(arguments)
+
+
+@pytest.fixture
+def shop(sandbox_project: Project) -> Project:
+    """A project with a sound snapshot."""
+    sandbox_project.write(FILES)
+    table = DigestTable("px1", "px1", "2.7.1", 100, [SEEN])
+    write_digest_file(table, sandbox_project.folder / "sound.jsonl")
+    return sandbox_project
+
+
+def fill(instance: Instance, *rows: SeenDigest) -> None:
+    assert instance.sandbox is not None
+    instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
+
+
+@pytest.mark.parametrize("arguments", AT_INSTANCE, ids=named)
+def test_empty_statistics_are_no_error(
+    shop: Project, sandbox_instance: Instance, arguments: tuple[str, ...]
+) -> None:
+    fill(sandbox_instance)
+    found = digest(*arguments)
+    assert found.code == 0, found.text
+    assert "Traceback" not in found.text
+
+
+@pytest.mark.parametrize("rows", [(), (SEEN,)], ids=["nothing counted", "counted before"])
+@pytest.mark.parametrize("arguments", AT_INSTANCE, ids=named)
+def test_digests_that_are_switched_off_are_said_with_the_variable(
+    shop: Project,
+    sandbox_instance: Instance,
+    arguments: tuple[str, ...],
+    rows: tuple[SeenDigest, ...],
+) -> None:
+    fill(sandbox_instance, *rows)
+    sandbox_instance.execute("SET mysql-query_digests='false'")
+    sandbox_instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    found = digest(*arguments)
+    assert found.code == 0, found.text
+    assert "mysql-query_digests is" in found.text
+
+
+def cut(data: bytes) -> bytes:
+    return data[:-20]
+
+
+def without_last(data: bytes) -> bytes:
+    return data[: data.rindex(b"\n[") + 1]
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": cut,
+    "a digest is missing": without_last,
+    "compressed and cut short": lambda data: gzip.compress(data, mtime=0)[:-12],
+    "compressed and changed": lambda data: gzip.compress(data, mtime=0)[:-8] + b"12345678",
+    "nothing in it": lambda _: b"",
+    "something else": lambda _: b"\x7fELF\x00\x01\x02",
+    "a number that is text": lambda data: data.replace(b",5000,1,", b',"many",1,'),
+    "a nested digest": lambda data: data.replace(b"[10,", b"[" * 5_000 + b"10,"),
+    "another format": lambda data: data.replace(b'"format": 1', b'"format": 99'),
+    "no columns": lambda data: data.replace(b'"columns": [', b'"columns": [], "others": ['),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("arguments", OF_FILES, ids=named)
+def test_a_damaged_snapshot_is_an_error_that_names_it(
+    shop: Project, arguments: tuple[str, ...], damage: Callable[[bytes], bytes]
+) -> None:
+    sound = Path("sound.jsonl").read_bytes()
+    damaged = damage(sound)
+    assert damaged != sound
+    Path("bad.jsonl").write_bytes(damaged)
+    found = digest(*arguments)
+    assert found.code == 1, found.text
+    assert found.err.startswith("error: bad.jsonl")
+    assert found.out == ""
+    assert not Path("report.html").exists()
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "markdown"])
+def test_a_text_that_was_cut_gets_no_rule(
+    shop: Project, sandbox_instance: Instance, format_: str
+) -> None:
+    """Its digest is that of its beginning: what stood behind it is not known."""
+    text = ("SELECT code FROM countries WHERE a IN (?,?,...) " * 60)[:2048]
+    fill(sandbox_instance, SEEN._replace(digest_text=text))
+    found = digest("suggest", "--only", "reads", "--only", "cache", "--format", format_)
+    assert found.code == 0, found.text
+    assert "rule_id: " not in found.out
