@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
-from proxyctl.catalog import TABLES, Additions, Column, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog import TABLES, Additions, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog.additions import unlisted_column
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
@@ -58,36 +59,11 @@ def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Vers
     known = layout_of(table, version)
     of_others = {column.name: column for column in table.columns}
     columns = tuple(
-        known.column(name) if name in known.index else of_others.get(name) or _unlisted(row)
+        known.column(name) if name in known.index else of_others.get(name) or unlisted_column(*row)
         for row in found
         for name in (str(row[0]),)
     )
     return known if columns == known.columns else Layout(table, columns, version)
-
-
-def _unlisted(row: tuple[str | None, ...]) -> Column:
-    name, sql_type, notnull, default = row
-    return Column(
-        str(name),
-        sql_type or "VARCHAR",
-        notnull=notnull == "1",
-        default=_default(default),
-        kept=True,
-        is_listed=False,
-        secret=str(name).lower().endswith(("password", "secret", "token")),
-    )
-
-
-def _default(text: str | None) -> int | str | None:
-    """Return the default that SQLite gives as SQL; None also for an expression."""
-    if text is None or text.upper() == "NULL":
-        return None
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1].replace(text[0] * 2, text[0])
-    try:
-        return int(text)
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True)
