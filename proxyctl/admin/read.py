@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
-from proxyctl.catalog import TABLES, Additions, Column, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog import TABLES, Additions, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog.additions import unlisted_column
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
@@ -80,37 +81,15 @@ def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Vers
     known = layout_of(table, version)
     of_others = {column.name: column for column in table.columns}
     columns = tuple(
-        known.column(name) if name in known.index else of_others.get(name) or _unlisted(row)
+        known.column(name) if name in known.index else of_others.get(name) or unlisted_column(*row)
         for row in found
         for name in (str(row[0]),)
     )
     return known if columns == known.columns else Layout(table, columns, version)
 
 
-def _unlisted(row: tuple[str | None, ...]) -> Column:
-    name, sql_type, notnull, default = row
-    return Column(
-        str(name),
-        sql_type or "VARCHAR",
-        notnull=notnull == "1",
-        default=_default(default),
-        kept=True,
-        is_listed=False,
-        secret=str(name).lower().endswith(("password", "secret", "token")),
-    )
-
-
-def _default(text: str | None) -> int | str | None:
-    """Return the default that SQLite gives as SQL; None also for an expression."""
-    if text is None or text.upper() == "NULL":
-        return None
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1].replace(text[0] * 2, text[0])
-    return _integer(text)
-
-
 def _integer(text: str) -> int | None:
-    """Return the number that a text is, None where it is none, as an expression is."""
+    """Return the number that a text is, None where it is none."""
     return int(text) if _INTEGER.fullmatch(text) else None
 
 

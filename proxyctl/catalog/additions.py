@@ -49,3 +49,30 @@ def _name(column: Column) -> str:
 
 
 NO_ADDITIONS = Additions()
+
+
+def unlisted_column(
+    name: str | None, sql_type: str | None, notnull: str | None, default: str | None
+) -> Column:
+    """Return a column that the catalogue does not list, from a row of PRAGMA table_info."""
+    return Column(
+        str(name),
+        sql_type or "VARCHAR",
+        notnull=notnull == "1",
+        default=_default(default),
+        kept=True,
+        is_listed=False,
+        secret=str(name).lower().endswith(("password", "secret", "token")),
+    )
+
+
+def _default(text: str | None) -> int | str | None:
+    """Return the default that SQLite gives as SQL; None also for an expression."""
+    if text is None or text.upper() == "NULL":
+        return None
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace(text[0] * 2, text[0])
+    try:
+        return int(text)
+    except ValueError:
+        return None

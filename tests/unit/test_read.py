@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.admin.client import AdminClient, Login
-from proxyctl.admin.read import TableReader, _default
+from proxyctl.admin.read import TableReader
 from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError
 from proxyctl.state import Layer
@@ -113,22 +113,3 @@ def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
     login = Login(instance.host, instance.port, instance.user, instance.password)
     with _Cut(login) as client, pytest.raises(InstanceError, match="a part of the rows only"):
         TableReader(client).read(USERS, Layer.MEMORY)
-
-
-@pytest.mark.parametrize(
-    ("text", "default"),
-    [
-        (None, None),
-        ("NULL", None),
-        ("-1", -1),
-        ("'it''s'", "it's"),
-        ('"x"', "x"),
-        ("''", ""),
-        ("1.5", None),
-        ("CURRENT_TIMESTAMP", None),
-    ],
-)
-def test_the_default_of_a_column_that_is_not_listed(
-    text: str | None, default: int | str | None
-) -> None:
-    assert _default(text) == default

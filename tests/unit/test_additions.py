@@ -1,0 +1,51 @@
+"""What an instance has beyond the catalogue, as files for it may use it."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.catalog import NO_ADDITIONS, REFERENCE, TABLES, Additions, Kind, Layout, layout_of
+from proxyctl.catalog.additions import unlisted_column
+
+SERVERS = TABLES["mysql_servers"]
+ZONE = unlisted_column("zone", "VARCHAR", "1", "''")
+
+
+@pytest.mark.parametrize(
+    ("text", "default"),
+    [
+        (None, None),
+        ("NULL", None),
+        ("-1", -1),
+        ("'it''s'", "it's"),
+        ('"x"', "x"),
+        ("''", ""),
+        ("1.5", None),
+        ("CURRENT_TIMESTAMP", None),
+    ],
+)
+def test_the_default_of_a_column(text: str | None, default: int | str | None) -> None:
+    assert unlisted_column("a", "VARCHAR", "0", text).default == default
+
+
+def test_a_column_that_holds_whole_numbers() -> None:
+    assert unlisted_column("a", "BIGINT", "1", "0").kind is Kind.INT
+    assert unlisted_column("a", "", "1", None).kind is Kind.TEXT
+
+
+@pytest.mark.parametrize("name", ["password2_password", "api_token", "Secret"])
+def test_what_may_be_a_secret_is_one(name: str) -> None:
+    assert unlisted_column(name, "VARCHAR", "0", None).secret
+
+
+def test_only_what_the_catalogue_lacks_is_an_addition() -> None:
+    listed = layout_of(SERVERS, REFERENCE)
+    wider = Layout(SERVERS, (*listed.columns, ZONE))
+    found = Additions.of(
+        {"mysql_servers": wider}, ["mysql-threads", "mysql-time_travel"], REFERENCE
+    )
+    assert found == Additions(
+        frozenset({("mysql_servers", ZONE)}), frozenset({"mysql-time_travel"})
+    )
+    assert found.layout_of(SERVERS, REFERENCE).names == wider.names
+    assert NO_ADDITIONS.layout_of(SERVERS, REFERENCE) is listed
