@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
-from proxyctl.catalog import TABLES, Additions, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog import (
+    TABLES,
+    Additions,
+    Layout,
+    Table,
+    Value,
+    Version,
+    layout_of,
+)
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused
