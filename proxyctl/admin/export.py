@@ -12,7 +12,7 @@ from proxyctl.admin.read import (
     read_facts,
     read_layouts,
 )
-from proxyctl.catalog import TABLES, Layout
+from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.compare import fold_users
 from proxyctl.errors import counted
 from proxyctl.export import (
@@ -25,6 +25,7 @@ from proxyctl.export import (
     with_secrets,
 )
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.sql import quoted_name
 from proxyctl.state import Layer, Row, Rows
 from proxyctl.survey import Surroundings, survey_table
 
@@ -43,6 +44,10 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
         if name in layouts:
             _export_table(exported, reader, layouts[name], families, layer=layer, secrets=secrets)
     _leave_out_admins(exported, facts)
+    exported.warnings += [
+        f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
+        for name in _unknown_tables(client)
+    ]
     return exported
 
 
@@ -85,6 +90,17 @@ def _export_table(
         exported.warnings.append(
             f"{layout.name}: MEMORY and DISK differ in {counted(len(found.unsaved), 'row')}"
         )
+
+
+def _unknown_tables(client: AdminClient) -> list[str]:
+    """Return the tables with rows and a twin at RUNTIME that the catalogue does not know."""
+    rows = client.query(
+        "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
+        " WHERE m.type='table' ORDER BY m.name"
+    )
+    known = {*(table.sql_name for table in TABLES.values()), *NOT_MANAGED}
+    names = [str(name) for (name,) in rows if name not in known]
+    return [name for name in names if client.query(f"SELECT 1 FROM {quoted_name(name)} LIMIT 1")]
 
 
 def _leave_out_admins(exported: Exported, facts: RuntimeFacts) -> None:

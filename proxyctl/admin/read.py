@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
-from proxyctl.catalog import TABLES, Additions, Column, Layout, Table, Value, Version, layout_of
+from proxyctl.catalog import (
+    TABLES,
+    Additions,
+    Column,
+    Layout,
+    Table,
+    Value,
+    Version,
+    layout_of,
+)
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused

@@ -48,6 +48,15 @@ TABLES: dict[str, Table] = {
     table.name: table for table in (*MYSQL_TABLES, *PGSQL_TABLES, *OTHER_TABLES, *VARIABLE_TABLES)
 }
 
+NOT_MANAGED: dict[str, str] = {
+    "coredump_filters": "it is never saved",
+    "mysql_ldap_mapping": "it belongs to the LDAP plugin",
+    "pgsql_ldap_mapping": "it belongs to the LDAP plugin",
+    "clickhouse_users": "it belongs to the ClickHouse build",
+    "global_variables": "write `variables:`, a mapping of names to values",
+}
+"""Tables that no file manages, and why not."""
+
 _LOAD_ORDER = (
     "MYSQL VARIABLES",
     "PGSQL VARIABLES",
@@ -73,6 +82,7 @@ ADMIN_MODULES: dict[str, AdminModule] = {
 __all__ = [
     "ADMIN_MODULES",
     "MAX_INT",
+    "NOT_MANAGED",
     "NO_ADDITIONS",
     "REFERENCE",
     "TABLES",

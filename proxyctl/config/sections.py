@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proxyctl.catalog import TABLES, Column, Table, Version, parse_version
+from proxyctl.catalog import NOT_MANAGED, TABLES, Column, Table, Version, parse_version
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, described, did_you_mean, key_text
 from proxyctl.config.yaml_reader import Document, Unusable, YamlList, YamlMap
@@ -32,14 +32,6 @@ TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is
 _LISTS = frozenset({"instances", "pxc_clusters", "sharding", "routing_tests", *TABLE_SECTIONS})
 
 _SCALARS = frozenset({"version", "keep_fast_routing_alive"})
-
-_NOT_MANAGED = {
-    "coredump_filters": "it is never saved",
-    "mysql_ldap_mapping": "it belongs to the LDAP plugin",
-    "pgsql_ldap_mapping": "it belongs to the LDAP plugin",
-    "clickhouse_users": "it belongs to the ClickHouse build",
-    "global_variables": "write `variables:`, a mapping of names to values",
-}
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     """Return whether the section exists and has the right shape. Changes: mistakes."""
     name, value = part.name, part.value
     if name not in SPECIAL and name not in TABLE_SECTIONS:
-        reason = _NOT_MANAGED.get(name)
+        reason = NOT_MANAGED.get(name)
         message = f"proxyctl does not manage it: {reason}" if reason else "no such section"
         hint = None if reason else did_you_mean(name, (*SPECIAL, *TABLE_SECTIONS))
         mistakes.add(part.where(of_key=True), name, message, hint)

@@ -127,3 +127,18 @@ def test_a_misspelt_column_is_still_a_mistake(project: Project, instance: Instan
     said(plan(), 1, "mysql_servers[1].zonne: no such key", "did you mean 'zone'?")
     project.write(FILES.replace("variables:", "variables:\n  mysql-time_travell: x"))
     said(plan(), 1, "variables.mysql-time_travell: ProxySQL has no such variable")
+
+
+def test_a_table_of_tomorrow_is_left_alone_and_said(project: Project, instance: Instance) -> None:
+    for name in ("mysql_shards", "runtime_mysql_shards", "disk.mysql_shards"):
+        instance.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY)")
+    instance.execute("INSERT INTO mysql_shards VALUES (7)")
+    project.write(FILES)
+    applied()
+    assert instance.query("SELECT * FROM mysql_shards") == [("7",)]
+    exported = proxyctl("export")
+    assert "mysql_shards: left out: proxyctl does not know this table" in exported.err
+    project.write(exported.out)
+    assert plan().code == 0
+    project.write(FILES + "mysql_shards: []\n")
+    said(plan(), 1, "mysql_shards: no such section")
