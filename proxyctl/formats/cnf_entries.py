@@ -6,6 +6,7 @@ as ProxySQL does it, so that what a CHECK refuses there is refused here.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -147,11 +148,21 @@ def _negative(values: Values) -> str | None:
     return None
 
 
-_FIRST_STAND_IN = 0x10FF00
-"""SQLite takes no surrogate escapes: private characters stand for them while a row is inside."""
+_MARK = "\U0010fffd"
+"""SQLite takes no surrogate escapes: while a row is inside, this character and the byte stand for
+one, and this one twice for itself."""
 
-_IN = {0xDC00 + byte: _FIRST_STAND_IN + byte for byte in range(0x80, 0x100)}
-_OUT = {stand_in: escape for escape, stand_in in _IN.items()}
+_IN = {0xDC00 + byte: f"{_MARK}{chr(byte)}" for byte in range(0x80, 0x100)} | {
+    ord(_MARK): _MARK * 2
+}
+_STAND_IN = re.compile(f"{_MARK}(.)", re.DOTALL)
+
+
+def _out(text: str) -> str:
+    """Return a text of SQLite with the surrogate escapes that it had."""
+    return _STAND_IN.sub(
+        lambda found: _MARK if found[1] == _MARK else chr(0xDC00 + ord(found[1])), text
+    )
 
 
 class _Table:
@@ -197,8 +208,6 @@ class _Table:
         """Return the rows by the place of their entry, oldest first."""
         cursor = self._db.execute("SELECT rowid, * FROM t ORDER BY rowid")
         return {
-            self._entries[number]: tuple(
-                v.translate(_OUT) if isinstance(v, str) else v for v in row
-            )
+            self._entries[number]: tuple(_out(v) if isinstance(v, str) else v for v in row)
             for number, *row in cursor
         }
