@@ -8,7 +8,6 @@ and a table that is too large is not named at all.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import DigestSize, read_digest_variables
@@ -61,14 +60,12 @@ class Looker:
     def look(self, interval_s: float) -> Look:
         """Return what there is; the digests only when it is their turn. Raises: InstanceError."""
         self._read_size()
-        counters = _named(
-            self.client.query(
-                "SELECT Variable_Name, Variable_Value FROM stats_mysql_global"
-                f" WHERE Variable_Name IN ({', '.join(map(repr, _COUNTERS))})"
-            )
+        counters = self._named(
+            "SELECT Variable_Name, Variable_Value FROM stats_mysql_global"
+            f" WHERE Variable_Name IN ({', '.join(map(repr, _COUNTERS))})"
         )
         taken_at = time.monotonic()
-        servers = tuple(map(_server, self.client.query(_SERVERS)))
+        servers = tuple(map(self._server, self.client.query(_SERVERS, width=12)))
         rules = read_rule_hits(self.client, self._last.rules if self._last else None)
         state = self._state(interval_s)
         look = Look(
@@ -87,9 +84,7 @@ class Looker:
         start = time.monotonic()
         if start < self._size_due:
             return
-        self._memory = _named(
-            self.client.query("SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
-        )
+        self._memory = self._named("SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
         self._variables = read_digest_variables(self.client)
         now = time.monotonic()
         self._size_due = now + seconds_between_sizes(now - start)
@@ -117,7 +112,7 @@ class Looker:
         since = max(self._clock - _JITTER_S, 0)
         self._digests_at = taken_at = time.monotonic()
         try:
-            rows = self.client.query(digest_statement(since))
+            rows = self.client.query(digest_statement(since), width=len(DigestEntry._fields))
         finally:
             # Also where no answer came in time: ProxySQL is busy with it all the same.
             self._digests_took_s = time.monotonic() - taken_at
@@ -125,16 +120,45 @@ class Looker:
             raise InstanceError(
                 f"{self.client.address}: {_DIGESTS}: ProxySQL answered with a part of the rows only"
             )
+        number = self.client.number
         busy, _, _, _, _, count, calls, clock, total = rows.pop()
-        self._clock = int(clock or 0)
-        entries = tuple(map(_entry, rows))
-        return DigestLook(
+        entries = tuple(map(self._entry, rows))
+        look = DigestLook(
             taken_at=taken_at,
-            clock=self._clock,
+            clock=number(clock),
             entries=entries,
-            busy=int(busy or 0),
+            busy=number(busy),
             is_cut=len(entries) >= MOST_ENTRIES,
-            whole=Load(int(count or 0), int(calls or 0), int(total or 0)),
+            whole=Load(number(count), number(calls), number(total)),
+        )
+        self._clock = look.clock
+        return look
+
+    def _named(self, sql: str) -> dict[str, int]:
+        """Return numbers by name, but for what is NULL."""
+        rows = self.client.query(sql, width=2)
+        return {str(name): self.client.number(value) for name, value in rows if value is not None}
+
+    def _server(self, row: tuple[str | None, ...]) -> ServerCounters:
+        hostgroup, hostname, port, status, *counters = row
+        number = self.client.number
+        return ServerCounters(
+            number(hostgroup), hostname or "", number(port), status or "", *map(number, counters)
+        )
+
+    def _entry(self, row: tuple[str | None, ...]) -> DigestEntry:
+        hostgroup, schema, user, client, digest, text, count, first_seen, time_us = row
+        number = self.client.number
+        return DigestEntry(
+            number(hostgroup),
+            schema or "",
+            user or "",
+            client or "",
+            digest or "",
+            text or "",
+            number(count),
+            number(first_seen),
+            number(time_us),
         )
 
 
@@ -153,37 +177,4 @@ def digest_statement(since: int) -> str:
         f" ORDER BY sum_time DESC LIMIT {MOST_ENTRIES})"
         f" UNION ALL SELECT ifnull(sum(last_seen >= {since}), 0), NULL, NULL, NULL, NULL, count(*),"
         f" sum(count_star), strftime('%s','now'), sum(sum_time) FROM {_DIGESTS}"
-    )
-
-
-def _named(rows: Iterable[tuple[str | None, ...]]) -> dict[str, int]:
-    """Return what ProxySQL tells by name, but for what is no number."""
-    return {
-        str(name): int(value) for name, value in rows if value is not None and value.isdecimal()
-    }
-
-
-def _server(row: tuple[str | None, ...]) -> ServerCounters:
-    hostgroup, hostname, port, status, *counters = row
-    return ServerCounters(
-        int(hostgroup or 0),
-        hostname or "",
-        int(port or 0),
-        status or "",
-        *(int(counter or 0) for counter in counters),
-    )
-
-
-def _entry(row: tuple[str | None, ...]) -> DigestEntry:
-    hostgroup, schema, user, client, digest, text, count, first_seen, time_us = row
-    return DigestEntry(
-        int(hostgroup or 0),
-        schema or "",
-        user or "",
-        client or "",
-        digest or "",
-        text or "",
-        int(count or 0),
-        int(first_seen or 0),
-        int(time_us or 0),
     )

@@ -7,21 +7,28 @@ text is measured before it is made.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, cast
 
-from jinja2 import Environment, StrictUndefined, Undefined, nodes
+from jinja2 import Environment, StrictUndefined, Template, Undefined, nodes
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import LoopContext, Macro
+from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from proxyctl.config.files import MAX_FILE
 
 MAX_STEPS = 1_000_000
-"""Most turns of loops, and calls of functions and filters, in one file. Long texts count more."""
+"""Most turns of loops, and calls of functions and filters, in one file.
+
+Long texts count more, and so does a long body of a loop, a macro or an included file.
+"""
+
+MAX_NESTED = 20
+"""Most templates in each other: the file, what it includes, what that includes."""
 
 MAX_ITEMS = 1_000_000
 """Longest text or list that one multiplication may make."""
@@ -34,6 +41,21 @@ _MAX_BITS = 4096
 
 _TEXT_PER_STEP = 1000
 _ITEMS_PER_STEP = 10
+_BITS_PER_STEP = 100
+_PIECES_PER_STEP = 5
+_SIZED_PER_STEP = 2
+_STEPS_PER_TAG = 50
+"""Of a file that is included: what it takes to compile a `{{` or `{%`."""
+_STEPS_PER_CALL = 3
+
+_NODES_PER_STEP = 3
+_NODES: dict[type[nodes.Node], int] = {
+    nodes.AssignBlock: 10,
+    nodes.Getattr: 4,
+    nodes.Block: 20,
+    **dict.fromkeys((nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include), 60),
+}
+"""What takes as long as so many of the other nodes of a template."""
 
 _WITH_WIDTH = frozenset(
     (
@@ -48,13 +70,21 @@ _WHOLE_TEXT = frozenset(
 )
 """Filters that write out a list or a mapping with all that is in it."""
 
-_EACH_ITEM = frozenset(("dictsort", "groupby", "max", "min", "sort", "sum", "unique"))
-"""Filters that call Python for every item: each of them is a step."""
+_LOOK_UP = frozenset(
+    (
+        *("groupby", "map", "max", "min", "reject", "rejectattr"),
+        *("select", "selectattr", "sort", "sum", "unique"),
+    )
+)
+"""Filters that may look up an attribute such as `a.b.c` of every item: each of them is a step."""
+
+_LETTER_BY_LETTER = frozenset(("striptags", "title", "urlize", "wordcount", "wordwrap"))
+"""Filters of text that take a hundred times as long as the others."""
 
 _NOT_NEEDED = frozenset({"encode", "to_bytes", "translate"})
 """Methods that make much out of little, and that no configuration needs."""
 
-_STEP, _JOIN, _KEEP, _WEIGH = "(step)", "(join)", "(keep)", "(weigh)"
+_STEP, _JOIN, _KEEP, _WEIGH, _SPEND = "(step)", "(join)", "(keep)", "(weigh)", "(spend)"
 """Filters of our own. No template can name them."""
 
 _LONG_WIDTH = re.compile(r"%[^A-Za-z%]*(?:[0-9]{5}|\*)")
@@ -65,6 +95,17 @@ class TemplateLimitError(SecurityError):
     """A template asks for more than any configuration needs."""
 
 
+class _CountedTemplate(Template):
+    """A template whose pieces are counted as they are made, wherever it was included."""
+
+    @classmethod
+    def from_code(cls, environment: Environment, *args: Any, **kwargs: Any) -> Template:  # noqa: ANN401
+        """Return the template of compiled code."""
+        made = super().from_code(environment, *args, **kwargs)
+        made.root_render_func = cast(BoundedEnvironment, environment).nested(made.root_render_func)
+        return made
+
+
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
     """The sandbox for one file and what it includes.
 
@@ -72,10 +113,10 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     """
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
+    template_class = _CountedTemplate
 
-    def __init__(self, loader: Any) -> None:  # noqa: ANN401 - a loader of Jinja2
+    def __init__(self) -> None:
         super().__init__(
-            loader=loader,
             undefined=StrictUndefined,
             autoescape=False,  # the output is YAML, not HTML
             keep_trailing_newline=True,
@@ -84,12 +125,19 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             finalize=self._shown,
         )
         self._steps = 0
+        self._nested = 0
         self.globals["range"] = self._range
         del self.globals["lipsum"]
         for name, function in self.filters.items():
             self.filters[name] = self._bounded(name, function)
+        for name, test in self.tests.items():
+            self.tests[name] = self._weighing(cast(Callable[..., Any], test))
         self.filters |= {_STEP: self._counted, _JOIN: self._joined, _KEEP: self._kept}
-        self.filters[_WEIGH] = self._weighed
+        self.filters |= {_WEIGH: self._weighed, _SPEND: self._spend}
+
+    def join_path(self, template: str, parent: str) -> str:  # noqa: ARG002 - Jinja2's
+        """Return one name for a file, in whatever way it was written: it is read once."""
+        return os.path.normpath(template)
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> str:  # noqa: ANN401
         return super()._generate(_Bound().visit(source), *args, **kwargs)
@@ -103,8 +151,43 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             self._steps += len(value) // _TEXT_PER_STEP
         elif isinstance(value, Sequence | Mapping):
             self._steps += len(value) // _ITEMS_PER_STEP
+        elif isinstance(value, int):
+            self._steps += value.bit_length() // _BITS_PER_STEP
+        self._spend(None, 0)
+
+    def _spend(self, value: object, steps: int) -> object:
+        """Count so many steps, and return the value. Raises: TemplateLimitError."""
+        self._steps += steps
         if self._steps > MAX_STEPS:
             raise TemplateLimitError(f"more than {MAX_STEPS:,} steps; loops in loops multiply")
+        return value
+
+    def included(self, source: str) -> None:
+        """Count what it takes to read a file that is included. Raises: TemplateLimitError."""
+        self._spend(None, _STEPS_PER_TAG * (source.count("{{") + source.count("{%")))
+
+    def nested(
+        self, render: Callable[[Context], Iterator[str]]
+    ) -> Callable[[Context], Iterator[str]]:
+        """Return what makes the pieces of a template, in which it may not be too deep.
+
+        Raises: TemplateLimitError, as pieces are taken.
+        """
+
+        def counted(context: Context) -> Iterator[str]:
+            if self._nested == MAX_NESTED:
+                raise TemplateLimitError(
+                    f"more than {MAX_NESTED} templates in each other; one includes itself?"
+                )
+            self._nested += 1
+            self.step(context.parent)
+            for number, piece in enumerate(render(context)):
+                if number % _PIECES_PER_STEP == 0:
+                    self.step()
+                yield piece
+            self._nested -= 1
+
+        return counted
 
     def _counted(self, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:
@@ -141,8 +224,10 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
     def _shown(self, value: Any) -> Any:  # noqa: ANN401 - any value
         """Return a value that may be written out. Raises: TemplateLimitError."""
-        if not isinstance(value, str):
-            _size(value)
+        if isinstance(value, str):
+            self._spend(None, len(value) // _TEXT_PER_STEP)
+        else:
+            self._size(value)
         return value
 
     def _joined(self, parts: list[Any]) -> str:
@@ -152,11 +237,39 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         """Yield the items as long as the text that they make is not too long."""
         total = 0
         for item in items:
-            total += between + _size(item)
+            total += between + self._size(item)
             if total > MAX_FILE:
                 raise _too_long()
             self.step()
             yield item
+
+    def _size(self, value: object) -> int:
+        """Return about how long a value is as text. Raises: TemplateLimitError."""
+        total = 0
+        waiting: list[Iterator[object]] = [iter((value,))]
+        while waiting:
+            for count, item in enumerate(waiting[-1], 1):
+                total += len(item) if isinstance(item, str | bytes) else 4
+                if total > MAX_FILE:
+                    raise _too_long()
+                if count % _SIZED_PER_STEP == 0:
+                    self.step()
+                if isinstance(item, int):
+                    self._spend(None, item.bit_length() // _BITS_PER_STEP)
+                    continue
+                if isinstance(item, str):
+                    continue
+                if isinstance(item, list | tuple | set | frozenset):
+                    waiting.append(iter(item))
+                elif isinstance(item, Mapping):
+                    waiting.append(iter((*item.keys(), *item.values())))
+                else:
+                    continue
+                self.step()
+                break
+            else:
+                waiting.pop()
+        return total
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
         """Refuse what would make too much, such as `"x" * 10**12`. Raises: TemplateLimitError."""
@@ -173,6 +286,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         """Call a function of a template, a macro or a method. Raises: TemplateLimitError."""
         owner = getattr(__obj, "__self__", None)
         __self.step(owner)
+        __self._spend(None, _STEPS_PER_CALL + len(args) // _ITEMS_PER_STEP)
         if isinstance(__obj, LoopContext):
             args = (__self._counted(args[0]), *args[1:])
         elif isinstance(owner, str | bytes):
@@ -206,17 +320,43 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         def bounded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             value = args[position]
             self.step(value)
-            if name in _EACH_ITEM and isinstance(value, Sized):
-                self._steps += len(value)
+            if name in _LETTER_BY_LETTER:
+                self._spend(None, 20 + len(str(value)) // 3)
+            if name == "dictsort":
+                self._spend(None, len(value))
             if name == "join":
                 between = args[position + 1] if len(args) > position + 1 else kwargs.get("d", "")
                 value = self._measured(value, len(str(between)))
             if name in _WHOLE_TEXT:
-                _size(value)
+                self._spend(None, _STEPS_PER_CALL)
+                self._size(value)
+            if name in _LOOK_UP:
+                value = self._looked_up(value, args[position + 1 :], kwargs)
             rest = self._checked(name, value, args[position + 1 :], kwargs)
             return self._kept(function(*args[:position], value, *rest, **kwargs))
 
         return bounded
+
+    def _weighing(self, test: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a test, such as `is in`, that counts what it may look through."""
+
+        @wraps(test)
+        def weighing(*args: Any) -> Any:  # noqa: ANN401
+            for value in args:
+                self._weighed(value)
+            return test(*args)
+
+        return weighing
+
+    def _looked_up(
+        self, value: Iterable[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Iterator[Any]:
+        """Yield the items, and count for each what a filter does with it."""
+        names = (one for one in (*args, *kwargs.values()) if isinstance(one, str))
+        steps = 1 + max(map(len, names), default=0) // 2
+        for item in value:
+            self._spend(None, steps)
+            yield item
 
     def _checked(
         self,
@@ -248,12 +388,31 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
 
 class _Bound(NodeTransformer):
-    """Leads what grows without a call through our own filters."""
+    """Leads what grows without a call through our own filters, and lets a body tell its length."""
 
-    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - the name is Jinja2's
-        """Count the turns of a loop."""
-        node = cast(nodes.For, self.generic_visit(node))
-        node.iter = _through(_STEP, cast(nodes.Expr, node.iter), node)
+    def visit_Template(self, node: nodes.Template) -> nodes.Node:  # noqa: N802 - Jinja2's name
+        """Count what a file does when it is included."""
+        return self._with_price(node)
+
+    def visit_Block(self, node: nodes.Block) -> nodes.Node:  # noqa: N802
+        """Count what a block does."""
+        return self._with_price(node)
+
+    def visit_Macro(self, node: nodes.Macro) -> nodes.Node:  # noqa: N802
+        """Count what a macro does."""
+        return self._with_price(node)
+
+    def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
+        """Count what `caller()` does."""
+        return self._with_price(node)
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802
+        """Count the turns of a loop, and what each of them does."""
+        price = _price(() if node.test is None else (node.test,))
+        node = cast(nodes.For, self._with_price(node))
+        node.iter = _through(_STEP, node.iter, node)
+        if node.test is not None and price:
+            node.test = nodes.And(_spending(price, node), node.test, lineno=node.lineno)
         return node
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
@@ -263,6 +422,12 @@ class _Bound(NodeTransformer):
         for operand in node.ops:
             operand.expr = _through(_WEIGH, operand.expr, node)
         return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
+        """Weigh what a slice copies."""
+        is_slice = isinstance(node.arg, nodes.Slice)
+        node = cast(nodes.Getitem, self.generic_visit(node))
+        return _through(_WEIGH, node, node) if is_slice else node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         """Measure `~`."""
@@ -275,10 +440,42 @@ class _Bound(NodeTransformer):
         node.filter = _through(_KEEP, node.filter, node)
         return node
 
+    def _with_price(self, node: Any) -> nodes.Node:  # noqa: ANN401 - whatever has a body
+        """Let the body begin with counting the steps that it takes without a loop or a call."""
+        price = _price(node.body)
+        node = self.generic_visit(node)
+        if price:
+            spend = nodes.ExprStmt(_spending(price, node), lineno=node.lineno)
+            node.body = [spend, *node.body]
+        return cast(nodes.Node, node)
 
-def _through(name: str, value: nodes.Expr | None, at: nodes.Node) -> nodes.Filter:
+
+_HAVE_PRICE = (nodes.Block, nodes.CallBlock, nodes.For, nodes.Macro)
+
+
+def _price(found: Iterable[nodes.Node]) -> int:
+    """Return how many steps it takes to go through the nodes once."""
+    return sum(map(_weight, found)) // _NODES_PER_STEP
+
+
+def _spending(steps: int, at: nodes.Node) -> nodes.Filter:
+    """Return the node that counts so many steps, and is true."""
+    spend = _through(_SPEND, nodes.Const(True, lineno=at.lineno), at)
+    spend.args = [nodes.Const(steps, lineno=at.lineno)]
+    return spend
+
+
+def _weight(node: nodes.Node) -> int:
+    """Return how many nodes there are, but for those that have a price of their own."""
+    own = _NODES.get(type(node), 1)
+    if isinstance(node, _HAVE_PRICE):
+        return own
+    return own + sum(map(_weight, node.iter_child_nodes()))
+
+
+def _through(name: str, value: nodes.Node | None, at: nodes.Node) -> nodes.Filter:
     """Return the node that gives the value to a filter, in the place of another node."""
-    made = nodes.Filter(value, name, [], [], None, None, lineno=at.lineno)
+    made = nodes.Filter(cast(nodes.Expr, value), name, [], [], None, None, lineno=at.lineno)
     made.set_environment(cast(Environment, at.environment))
     return made
 
@@ -310,24 +507,3 @@ def _check_product(left: Any, right: Any) -> None:  # noqa: ANN401 - any operand
         is_sized = isinstance(one, str | bytes | list | tuple)
         if is_sized and isinstance(other, int) and len(one) * other > MAX_ITEMS:
             raise TemplateLimitError(f"a multiplication makes more than {MAX_ITEMS:,} items")
-
-
-def _size(value: object) -> int:
-    """Return about how long a value is as text. Raises: TemplateLimitError beyond MAX_FILE."""
-    total = 0
-    waiting: list[Iterator[object]] = [iter((value,))]
-    while waiting:
-        for item in waiting[-1]:
-            total += len(item) if isinstance(item, str | bytes) else 4
-            if total > MAX_FILE:
-                raise _too_long()
-            if isinstance(item, Mapping):
-                waiting.append(iter((*item.keys(), *item.values())))
-            elif isinstance(item, list | tuple | set | frozenset):
-                waiting.append(iter(item))
-            else:
-                continue
-            break
-        else:
-            waiting.pop()
-    return total

@@ -48,7 +48,9 @@ def render(
 ) -> str | None:
     """Return what the template renders to; None after a mistake. Changes: mistakes, used."""
     loaded: dict[str, str] = {}
-    environment = BoundedEnvironment(FunctionLoader(_loader(source, path, fence, loaded)))
+    environment = BoundedEnvironment()
+    load = _loader(source, path, fence, loaded, environment.included)
+    environment.loader = FunctionLoader(load)
     environment.globals["fail"] = _fail
     pieces: list[str] = []
     size = 0
@@ -92,15 +94,15 @@ def _collect(environment: BoundedEnvironment, name: str, used: NamesUsed, seen: 
         if included is None:
             used.are_all_known = False
         else:
-            _collect(environment, included, used, seen)
+            _collect(environment, environment.join_path(included, name), used, seen)
 
 
 def _loader(
-    source: str, path: str, fence: Fence, loaded: dict[str, str]
+    source: str, path: str, fence: Fence, loaded: dict[str, str], count: Callable[[str], None]
 ) -> Callable[[str], tuple[str, str, None] | None]:
     """Return what finds templates by name: the file itself, and includes beside or below it.
 
-    Changes: loaded, from path to name, as templates are found.
+    `count` is told what is included. Changes: loaded, from path to name, as templates are found.
     """
     folder = os.path.dirname(path)
 
@@ -113,6 +115,7 @@ def _loader(
             text = read_text(found, fence=fence)
         except UnreadableError as error:
             raise TemplateNotFound(name, f"{name}: {error.message}") from None
+        count(text)
         loaded[found] = name
         return text, found, None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import Any, Self, cast
 
 from hypothesis import strategies as st
 from pymysql.err import MySQLError
@@ -17,11 +17,17 @@ from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests, streamed_digests
 from proxyctl.admin.export import export_layer
+from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.digests.top import TopOptions
-from proxyctl.errors import StatementError
+from proxyctl.errors import InstanceError, StatementError
+from proxyctl.live.notes import notes_of
+from proxyctl.live.view import Meter
+from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
+from proxyctl.render.live_table import Arrangement, LiveTable, arranged
+from proxyctl.render.live_tables import DIGESTS, RULES, SERVERS
 from proxyctl.sandbox import Sandbox
 from proxyctl.state import Layer
 from proxyctl.workflow import plan_files
@@ -153,6 +159,7 @@ _ROWS = (
 )
 """What the instance holds beside its defaults: a bit of everything, different from the file."""
 
+_DIGEST = (1, "shop", "app", "", "0xAB", "SELECT ?", 5, 1, 2_000_000_000, 500, 90, 110, 0, 5)
 
 _Told = tuple[list[bytes], list[list[bytes | None]]]
 """The names of columns, and rows."""
@@ -167,6 +174,7 @@ class _Truth:
         self._instance = Instance(self._sandbox.host, self._sandbox.port)
         for statement in _ROWS:
             self._instance.run(statement)
+        self._sandbox.stats["stats_mysql_query_digest"] = [_DIGEST]
         self._known: dict[bytes, _Told | bytes] = {}
         self._asking = Lock()
 
@@ -204,6 +212,24 @@ def _plan(client: AdminClient, files: ParsedFiles) -> None:
     _ = plan.fingerprint
 
 
+def _watch(client: AdminClient) -> None:
+    """Look three times as `top` does, which shows an InstanceError and looks again."""
+    looker, meter = Looker(client), Meter("px1", client.address)
+    for _ in range(3):
+        try:
+            view = meter.advance(looker.look(0.0), client.version_text)
+        except InstanceError:
+            client.connect()
+            continue
+        list(notes_of(view))
+        for parts in (instance_parts(view), load_parts(view), size_parts(view)):
+            fitting(parts, 80)
+        for shown in (SERVERS, DIGESTS, RULES):
+            table = cast(LiveTable[Any], shown)
+            for column in table.columns:
+                arranged(table, table.lines(view), Arrangement(column.title, filter="1"))
+
+
 _Action = Callable[[AdminClient, ParsedFiles], object]
 _ACTIONS: tuple[_Action, ...] = (
     _plan,
@@ -215,6 +241,7 @@ _ACTIONS: tuple[_Action, ...] = (
     lambda client, _files: read_rule_hits(client),
     lambda client, _files: read_holder(client),
     lambda client, _files: read_digest_size(client),
+    lambda client, _files: _watch(client),
 )
 
 

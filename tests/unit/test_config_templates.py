@@ -119,6 +119,14 @@ def test_nothing_of_python_is_in_reach(tmp_path, text):
         assert word not in found
 
 
+LOOPS = (
+    "{% set x = {'y': {'z': 0}} %}{% set big = 'x' * 1000000 %}{% set items = range(9999)|list %}"
+    "{% macro m(a) %}" + "{{ a }}" * 500 + "{% endmacro %}"
+    "{% block z %}" + "{{ 0 if self }}" * 500 + "{% endblock %}"
+    "{% for a in range(9999) %}{% for b in range(90) %}%s{% endfor %}{% endfor %}"
+)
+"""No turn makes a call, or but one: what takes the time is what is in it."""
+
 DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}"
 
 
@@ -141,6 +149,25 @@ DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}
             "{% set a = range(99999)|list %}{% for n in range(99999) %}{% set b = a|sort %}"
             "{% endfor %}",
             "more than 1,000,000 steps",
+        ),
+        *(
+            (LOOPS.replace("%s", turn), "more than 1,000,000 steps; loops in loops multiply")
+            for turn in (
+                "{{ x }}" * 2000,
+                "{% if x.y.z %}{% endif %}" * 2000,
+                "{% set y %}{{ a }}{% endset %}",
+                "{{ m(b) }}",
+                "{% set y = self.z() %}",
+                "{% set y = big[1:] %}",
+                "{% set y %}{{ big }}{% endset %}",
+                "{% set y %}{{ items }}{% endset %}",
+                "{% set y %}{{ 10 ** 1000 }}{% endset %}",
+                "{{ ('a.example.com ' * 80)|urlize }}",
+                "{% set y = items|map(attribute='real.real')|list %}",
+                "{% set y = items|select('in', items)|list %}",
+                "{% if -1 is in items %}{% endif %}",
+                "{% set y = [big]|sort(attribute='" + "0." * 5000 + "0')|list %}",
+            )
         ),
         ("{{ ('x' * 100000) * 100000 }}", "a multiplication makes more than 1,000,000 items"),
         ("{{ [1] * 10 ** 9 }}", "a multiplication makes more than 1,000,000 items"),
@@ -251,6 +278,60 @@ def test_an_include_stands_beside_the_template(tmp_path):
     write(tmp_path, "# included {{ a }}", "part.inc")
     assert render(tmp_path, "{% include 'part.inc' %}", a=1) == "# included 1"
     assert "no such file" in said(tmp_path, "{% include 'other.inc' %}")[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% include 'a.yaml.j2' %}",
+        "{% include 'a.yaml.j2' %}" * 2,
+        "{{ 1 }}" * 2000 + "{% include './a.yaml.j2' %}",
+        "{% extends 'a.yaml.j2' %}",
+        "{% import 'a.yaml.j2' as again with context %}",
+    ],
+)
+def test_a_template_that_includes_itself_is_a_mistake(tmp_path, text):
+    assert said(tmp_path, "a: 1\n" + text) == [
+        f"{tmp_path}/a.yaml.j2:2:1: template: more than 20 templates in each other;"
+        " one includes itself?"
+    ]
+
+
+@pytest.mark.parametrize(
+    "include",
+    [
+        "{% include 'part.inc' %}",
+        "{% include 'part.inc' without context %}",
+        "{% include a ~ '/../part.inc' %}",
+        "{% import 'part.inc' as part with context %}",
+    ],
+)
+def test_what_is_included_counts_however_often(tmp_path, include):
+    write(tmp_path, "{% set x = '' %}" + "{{ x }}" * 2000, "part.inc")
+    text = "{% for a in range(99999) %}" + include + "{% endfor %}"
+    assert "more than 1,000,000 steps" in said(tmp_path, text)[0]
+
+
+def test_a_file_is_read_once_however_it_is_named(tmp_path):
+    """Compiling takes long: a link to the folder makes any number of names for one file."""
+    write(tmp_path, "{{ 1 }}" * 1000, "part.inc")
+    (tmp_path / "l").symlink_to(".")
+    text = "{% for a in range(999) %}{% include 'l/' * a ~ 'part.inc' %}{% endfor %}"
+    assert "more than 1,000,000 steps" in said(tmp_path, text)[0]
+    never = "{% if false %}%s{% endif %}"
+    names = "".join("{% include '" + f"{n}/../a.yaml.j2" + "' %}" for n in range(500))
+    assert render(tmp_path, never.replace("%s", names)) == ""
+
+
+def test_ten_thousand_rules_are_far_from_the_limit(tmp_path):
+    text = (
+        "mysql_query_rules:\n{%- for n in range(10000) %}\n"
+        "  - {rule_id: {{ 1000 + n }}, match_digest: '{{ '^SELECT .* t_%04d '|format(n) }}',"
+        " destination_hostgroup: {{ 10 + n % 4 }}, comment: {{ ['t', n]|join('/')|tojson }}}"
+        "{%- if not loop.last %}{% include 'end.inc' %}{% endif %}{% endfor %}\n"
+    )
+    write(tmp_path, " # {{ n }}", "end.inc")
+    assert render(tmp_path, text).count("rule_id") == 10_000
 
 
 def test_a_mistake_in_an_include_names_the_include(tmp_path):

@@ -13,6 +13,7 @@ from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.digest_size import read_digest_size, read_digest_variables
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests
+from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.read import parse_rows, read_facts, read_layouts, used_connections
 from proxyctl.admin.rule_hits import read_rule_hits
@@ -93,6 +94,7 @@ READERS = [
     read_rule_hits,
     used_connections,
     lambda client: read_top(client, TopOptions()),
+    lambda client: Looker(client).look(1.0),
 ]
 
 
@@ -104,6 +106,8 @@ READERS = [
         [[b"x", b"y"]],
         [[b"mysql_users"] * 5, [b"mysql_servers", b"port", b"INT", b"1", b"(1+1)"]],
         [[b"1", b"[[1]]"], [b"1", b"x"]],
+        [[b"query_digest_memory", b"9" * 5000]],
+        [[b"x"] * 12],
         [[b"x"] * 8],
         [],
     ],
