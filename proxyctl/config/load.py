@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
+from proxyctl.catalog import NO_ADDITIONS, REFERENCE, TABLES, Additions, Version
 from proxyctl.collector import collector_paused
 from proxyctl.compare import fold_users
 from proxyctl.config import drops
@@ -23,10 +23,10 @@ from proxyctl.config.pxc import Clusters, check_nodes, compile_clusters
 from proxyctl.config.routing_tests import compile_routing_tests
 from proxyctl.config.rows import Batch
 from proxyctl.config.scopes import apply_manage, compile_manage
-from proxyctl.config.sections import TABLE_SECTIONS, Part, check, split
+from proxyctl.config.sections import TABLE_SECTIONS, Part, check, missing_table, split
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
 from proxyctl.config.shared_hostgroups import shared_hostgroups
-from proxyctl.config.tables import compile_part, join, missing_table, rest
+from proxyctl.config.tables import compile_part, join, rest
 from proxyctl.config.variables import compile_variables
 from proxyctl.config.yaml_reader import read_yaml
 from proxyctl.errors import Mistake
@@ -269,7 +269,7 @@ class _Compiler:
         batches: dict[str, list[Batch]] = {}
         for name in TABLE_SECTIONS:
             for part in self._of(name):
-                missing = missing_table(name, self._context.version)
+                missing = missing_table(TABLES[name], self._context.version)
                 if missing:
                     self._mistakes.add(part.where(of_key=True), name, missing)
                     continue

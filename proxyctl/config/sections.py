@@ -153,6 +153,15 @@ def check_items(part: Part, context: Context) -> dict[int, Any]:
     }
 
 
+def missing_table(table: Table, version: Version) -> str | None:
+    """Return what to say when a version does not have the table; None if it has it."""
+    if table.exists_in(version):
+        return None
+    if version < parse_version(table.since):
+        return f"ProxySQL {version} has no table {table.name}; it came with {table.since}"
+    return f"ProxySQL {version} has no table {table.name}; it was last in {table.until}"
+
+
 def other_versions(
     table: Table, version: Version, instead: Mapping[str, str] | None = None
 ) -> Callable[[str], str | None]:
@@ -167,9 +176,10 @@ def other_versions(
         found = [column for column in table.columns if column.name == name]
         if not found:
             return None
-        since = max(parse_version(found[0].since), parse_version(table.since))
-        if version < since:
-            return f"ProxySQL {version} has no such column; it came with {since}"
+        if missing := missing_table(table, version):
+            return missing
+        if version < parse_version(found[0].since):
+            return f"ProxySQL {version} has no such column; it came with {found[0].since}"
         return f"ProxySQL {version} has no such column; it was last in {found[-1].until}"
 
     return explain

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proxyctl.catalog import TABLES, Layout, Version, parse_version
+from proxyctl.catalog import Layout
 from proxyctl.config.context import Context
 from proxyctl.config.exposure import is_clear
 from proxyctl.config.files import UnreadableError
@@ -105,16 +105,6 @@ def _holds_password(layout: Layout, batch: Batch) -> bool:
     secret = [position for position, column in enumerate(layout.columns) if column.secret]
     cells = (row[position] for row in batch.rows for position in secret)
     return any(is_clear(cell) and not isinstance(cell, Secret) for cell in cells)
-
-
-def missing_table(name: str, version: Version) -> str | None:
-    """Return what to say when a version does not have the table; None if it has it."""
-    table = TABLES[name]
-    if table.exists_in(version):
-        return None
-    if version < parse_version(table.since):
-        return f"ProxySQL {version} has no table {name}; it came with {table.since}"
-    return f"ProxySQL {version} has no table {name}; it was last in {table.until}"
 
 
 def join(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> DesiredTable:

@@ -27,8 +27,7 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import described, did_you_mean
-from proxyctl.config.sections import Part
-from proxyctl.config.tables import missing_table
+from proxyctl.config.sections import Part, missing_table
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.sql import NUL
 from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Secret, Where
@@ -59,7 +58,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
             if table not in TABLES or "-" not in name:
                 _add_unknown(part, name, context)
                 continue
-            missing = missing_table(table, context.version)
+            missing = missing_table(TABLES[table], context.version)
             if missing:
                 context.mistakes.add(part.where(name, of_key=True), _label(name), missing)
                 continue

@@ -233,7 +233,7 @@ def test_another_version_is_refused(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
     applied()
     assert proxyctl("snapshot", "-o", "one.json").code == 0
-    with Sandbox(version="2.5.5", variables={"mysql-monitor_enabled": "false"}) as older:
+    with Sandbox(version="2.6.0", variables={"mysql-monitor_enabled": "false"}) as older:
         where = ("--auto-approve", "--port", str(older.port), "--other-instance")
         said(proxyctl("rollback", "one.json", *where), 3, "ProxySQL 2.7.1", "--other-version")
         found = proxyctl("rollback", "one.json", *where, "--other-version", "--force")
@@ -265,7 +265,7 @@ def test_guards_hold(sandbox_project: Project) -> None:
     said(
         proxyctl("rollback", "--auto-approve"),
         3,
-        "mysql_servers: all rows would be deleted (4)   allow with --force",
+        "mysql_servers: nothing would be left; 4 rows would be deleted (guards.table_emptied)",
     )
 
 

@@ -27,10 +27,10 @@ class Traced:
         self.looker = Looker(self.client)
 
     def look(self, interval_s: float = 0) -> list[str]:
-        """Look, and return what was sent for it."""
+        """Look, and return what was sent for it, without what is told of the answers."""
         self.sent.clear()
         self.looker.look(interval_s)
-        return list(self.sent)
+        return [told for told in self.sent if not told.startswith(" ")]
 
 
 @pytest.fixture

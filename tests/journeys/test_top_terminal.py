@@ -133,7 +133,8 @@ def test_a_bug_ends_it_cleanly_and_shows_no_variables() -> None:
     with terminal([sys.executable, "-c", BUG]) as shown:
         assert shown.wait() == 1
         assert shown.is_clean()
-        assert b"internal error, a bug in proxyctl: ValueError: this is no good" in shown.written
+        assert b"internal error, a bug in proxyctl: ValueError" in shown.written
+        assert b"this is no good" not in shown.written
         assert b"a local variable" not in shown.written
 
 

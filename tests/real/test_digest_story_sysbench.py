@@ -83,8 +83,8 @@ def send(proxysql: ProxySQL, events: int) -> None:
 
 def snapshot(proxysql: ProxySQL, name: str) -> tuple[int, int]:
     """Take one, in a second of its own; return the sums that the admin interface has itself."""
-    [(before,)] = proxysql.instance.query("SELECT strftime('%s','now')")
     done("digest", "snapshot", "-o", name)
+    [(before,)] = proxysql.instance.query("SELECT strftime('%s','now')")
     [row] = proxysql.instance.query(
         "SELECT sum(count_star), sum(sum_time) FROM stats_mysql_query_digest"
     )
