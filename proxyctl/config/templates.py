@@ -25,6 +25,7 @@ _RUNTIME_ERRORS = (
     AttributeError,
     LookupError,
     MemoryError,
+    NameError,  # an infinite number such as 1e999 becomes a name in the compiled code
     RecursionError,
     TypeError,
     ValueError,

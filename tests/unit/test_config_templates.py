@@ -52,7 +52,14 @@ def test_an_undefined_name_is_a_mistake_at_its_line(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["{% if %}", "{{ 1 / 0 }}", "{{ 'a' + 1 }}", "{{ [][5] }}", "{{ x.y.z }}"],
+    [
+        "{% if %}",
+        "{{ 1 / 0 }}",
+        "{{ 'a' + 1 }}",
+        "{{ [][5] }}",
+        "{{ x.y.z }}",
+        "{{ range(1e999) }}",
+    ],
 )
 def test_what_goes_wrong_in_a_template_is_a_mistake(tmp_path, text):
     (found,) = said(tmp_path, "a: 1\n" + text, x={})

@@ -154,3 +154,9 @@ def test_any_bytes_compile_or_are_refused(pattern, engine):
         return
     compiled.search(b"ab(1)")
     compiled.replace(rb"\1\2", b"ab(1)", every=True)
+
+
+def test_a_class_of_many_ranges_is_refused_at_once():
+    """`a-z` was read in two ways, and so a long class that ends wrong in 2 ** 300 of them."""
+    with pytest.raises(BadPattern):
+        compile_pattern(b"[" + b"a-z" * 300 + b"z-a]", Engine.PCRE, caseless=False)
