@@ -16,7 +16,7 @@ from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_order import DiffSort, biggest
 from proxyctl.digests.diff_tally import Bundle, Key, Load, Tally
 from proxyctl.digests.diff_verdict import Verdict, is_moved, verdict
-from proxyctl.digests.resets import JITTER_S, began_after, fell
+from proxyctl.digests.resets import JITTER_S, Began, began_again, fell
 from proxyctl.digests.top import Group as By
 from proxyctl.errors import UsageError
 
@@ -234,11 +234,9 @@ def _is_cleared(before: Tally, after: Tally) -> bool:
     """Return whether somebody cleared the counters: ProxySQL does it for all digests at once."""
     if not before.groups:
         return False
-    if (
-        after.oldest is None
-        or began_after(after.oldest, before.taken_at)
-        or after.count < before.count
-    ):
+    if after.oldest is None or before.oldest is None or after.count < before.count:
+        return True
+    if began_again(Began(before.oldest, before.started_at), Began(after.oldest, after.started_at)):
         return True
     return any(
         _is_less(after.groups.get(key), number, load)

@@ -211,10 +211,10 @@ def _all_grown(ordered: Sequence[Moment], intervals: list[Interval]) -> Iterator
         yield from totals(ordered[0].rows)
         return
     for earlier, later in pairwise(ordered):
-        counters = Counters(earlier.rows)
+        counters = Counters(earlier)
         calls = time = 0
         by_hostgroup: dict[int, int] = defaultdict(int)
-        for grown in counters.grown(later, earlier.taken_at):
+        for grown in counters.grown(later):
             calls += grown.calls
             time += grown.time
             by_hostgroup[grown.row.hostgroup] += grown.time

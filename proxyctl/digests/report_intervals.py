@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from proxyctl.digests.diff_snapshot import DigestRow
-from proxyctl.digests.resets import began_after, fell
+from proxyctl.digests.resets import Began, began_again, fell
 
 
 class Rows(Protocol):
@@ -18,10 +18,12 @@ class Rows(Protocol):
 
 
 class Moment(Protocol):
-    """The digest table at one moment. Units: `taken_at` in unix seconds."""
+    """The digest table at one moment. Units: `taken_at` in unix seconds, `uptime` in seconds."""
 
     @property
     def taken_at(self) -> int: ...  # noqa: D102
+    @property
+    def uptime(self) -> int | None: ...  # noqa: D102
     @property
     def rows(self) -> Rows: ...  # noqa: D102
 
@@ -38,27 +40,34 @@ class Grown(NamedTuple):
 class Counters:
     """The counters of one moment by row, to tell what the next one has gained."""
 
-    def __init__(self, rows: Collection[DigestRow] | Rows = ()) -> None:
+    def __init__(self, moment: Moment) -> None:
+        self._started_at = _started_at(moment)
         self._seen = {
-            _key(row): (row.count_star, row.sum_time, row.sum_rows_affected + row.sum_rows_sent)
-            for row in rows
+            _key(row): (
+                row.count_star,
+                row.sum_time,
+                row.sum_rows_affected + row.sum_rows_sent,
+                row.first_seen,
+            )
+            for row in moment.rows
         }
         self.were_reset = False
         """Whether counters fell or rows went: known when `grown` was gone through."""
 
-    def grown(self, later: Moment, since: int) -> Iterator[Grown]:
-        """Yield what each row of a later moment has gained since `since`, those at rest left out.
+    def grown(self, later: Moment) -> Iterator[Grown]:
+        """Yield what each row of a later moment has gained, those at rest left out.
 
         Where the counters were reset in between, what they show since then is what is known.
         Changes: self, which serves one later moment only.
         """
-        seen = self._seen
+        seen, started_at = self._seen, _started_at(later)
         for row in later.rows:
             before = seen.pop(_key(row), None)
             calls, time = row.count_star, row.sum_time
             rows = row.sum_rows_affected + row.sum_rows_sent
             if before is not None:
-                if fell(before[:2], (calls, time)) or began_after(row.first_seen, since):
+                began = Began(before[3], self._started_at), Began(row.first_seen, started_at)
+                if fell(before[:2], (calls, time)) or began_again(*began):
                     self.were_reset = True
                 else:
                     calls -= before[0]
@@ -68,6 +77,10 @@ class Counters:
                 yield Grown(row, calls, time, rows)
         # Nothing leaves the table but by a reset.
         self.were_reset = self.were_reset or bool(seen)
+
+
+def _started_at(moment: Moment) -> int | None:
+    return None if moment.uptime is None else moment.taken_at - moment.uptime
 
 
 def _key(row: DigestRow) -> tuple[int, str, str, str, str]:

@@ -6,14 +6,34 @@ behind its name or truncates it, and with SAVE MYSQL DIGEST TO DISK.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 JITTER_S = 1
 """By so much first_seen and the start may differ between two looks: ProxySQL makes its times out of
 two clocks whenever they are read."""
 
 
-def began_after(first_seen: int, moment: int) -> bool:
-    """Return whether counting began after a moment. Units: unix seconds."""
-    return first_seen > moment + JITTER_S
+class Began(NamedTuple):
+    """When counting began, as one look tells it.
+
+    Units: unix seconds of the instance's clock; `started_at`, the start of ProxySQL, is None where
+    it is not known.
+    """
+
+    first_seen: int
+    started_at: int | None = None
+
+
+def began_again(before: Began, after: Began) -> bool:
+    """Return whether counting began anew between two looks.
+
+    From the start to first_seen it stays as long, also when the clock is set: both are made of the
+    clock of now.
+    """
+    moved = after.first_seen - before.first_seen
+    if before.started_at is not None and after.started_at is not None:
+        moved -= after.started_at - before.started_at
+    return abs(moved) > 2 * JITTER_S
 
 
 def fell(before: tuple[int, int], after: tuple[int, int]) -> bool:

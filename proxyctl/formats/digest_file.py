@@ -116,6 +116,7 @@ def read_digest_file(path: Path) -> DigestTable:
         taken_at=header["taken_at"],
         rows=_FileRows(path, header["columns"], header["count"]),
         variables=_variables(header),
+        uptime=header.get("uptime"),
     )
 
 

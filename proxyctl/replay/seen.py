@@ -52,7 +52,8 @@ class DigestTable:
     """stats_mysql_query_digest at one moment, and where it comes from.
 
     Shape: `variables` are those of mysql-query_digests, by full name, as they were at RUNTIME.
-    Units: `taken_at` in unix seconds of the instance's clock.
+    Units: `taken_at` in unix seconds of the instance's clock, `uptime` in seconds, None where it
+    is not known.
     """
 
     name: str
@@ -61,3 +62,4 @@ class DigestTable:
     taken_at: int
     rows: SeenRows
     variables: Mapping[str, str] = field(default_factory=dict)
+    uptime: int | None = None

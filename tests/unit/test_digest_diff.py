@@ -87,7 +87,7 @@ def test_after_a_restart_the_time_begins_with_it() -> None:
 
 def test_a_clock_that_was_set_is_no_restart() -> None:
     before = at(1100, row(2000, 10**6), uptime=1000)
-    found = compare(before, at(9000, row(2040, 10**6 + 40, first_seen=800), uptime=1100))
+    found = compare(before, at(9000, row(2040, 10**6 + 40, first_seen=7900), uptime=1100))
     assert (found.remarks, found.after.total.calls) == ({}, 40)
 
 
@@ -97,9 +97,14 @@ def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_ne
     assert (list(found.remarks), found.after.seconds) == ([Remark.RESTARTED], 20)
 
 
-def test_a_digest_first_seen_in_the_second_of_the_snapshot_was_not_cleared() -> None:
-    found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=1101)))
+def test_times_that_are_read_a_second_off_are_no_clearing() -> None:
+    found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=102)))
     assert (found.remarks, found.after.total.calls) == ({}, 4)
+
+
+def test_counters_cleared_in_the_second_of_the_snapshot_that_have_grown_past_it() -> None:
+    found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=1101)))
+    assert (list(found.remarks), found.after.total.calls) == ([Remark.CLEARED], 9)
 
 
 def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:

@@ -27,6 +27,7 @@ ORIGIN = Origin("px1", "127.0.0.1:6032", "2.7.1", snapshots=2)
 class Moment:
     taken_at: int
     rows: Sequence[SeenDigest]
+    uptime: int | None = None
 
 
 def row(digest: str = "0x1", calls: int = 1, time: int = 1, **other: object) -> SeenDigest:
