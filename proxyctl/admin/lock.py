@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from proxyctl.admin.client import AdminClient
@@ -50,10 +51,10 @@ class Holder:
     modules: tuple[str, ...]
 
     def is_dead(self) -> bool:
-        """Return whether it expired, or was taken on this machine by a process that is gone."""
+        """Return whether it expired, or was taken beside us by a process that is gone."""
         if self.left_s <= 0:
             return True
-        if self.host != socket.gethostname():
+        if self.host != socket.gethostname() or not self.owner.endswith(f"@{process_space()}"):
             return False
         try:
             os.kill(self.pid, 0)
@@ -68,6 +69,19 @@ class Holder:
     def text(self) -> str:
         """Return who it is, for people."""
         return f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
+
+
+@cache
+def process_space() -> str:
+    """Return a name for all processes whose numbers mean the same here: a boot, and a namespace.
+
+    Containers may share a host name and not their processes. Empty where the system does not tell.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        return f"{boot.partition('-')[0]}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return ""
 
 
 def _has_ended(pid: int) -> bool:
@@ -89,7 +103,7 @@ class Lock:
 
     client: AdminClient
     purpose: str
-    owner: str = field(default_factory=lambda: uuid.uuid4().hex)
+    owner: str = field(default_factory=lambda: f"{uuid.uuid4().hex}@{process_space()}")
     leftovers: frozenset[str] = frozenset()
     _renewed: float = 0.0
     _is_held: bool = False

@@ -13,13 +13,13 @@ import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient, Login
-from proxyctl.admin.lock import LEASE_S, Lock
+from proxyctl.admin.lock import LEASE_S, Lock, process_space
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError
 from proxyctl.workflow import plan_files
 from tests.cli import Project, proxyctl
 from tests.journeys.layers import dump, everywhere, in_layers, of_layer
-from tests.journeys.story import FILES, MANY, applied, apply, plan
+from tests.journeys.story import FILES, MANY, applied, apply, plan, said
 from tests.servers import Instance
 
 
@@ -39,12 +39,21 @@ LOCK = (
 )
 
 
-def hold_lock(instance: Instance, *, host: str, pid: int, modules: str = "[]", for_s: int) -> None:
+def hold_lock(
+    instance: Instance,
+    *,
+    host: str,
+    pid: int,
+    modules: str = "[]",
+    for_s: int,
+    space: str | None = None,
+) -> None:
+    owner = f"them@{process_space() if space is None else space}"
     instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
     instance.execute(LOCK)
     instance.execute(
-        f"INSERT INTO proxyctl_lock VALUES (1, 'them', '{host}', {pid}, 'apply', 'staging MEMORY',"
-        f" '{modules}', CAST(strftime('%s','now') AS INT)+{for_s})"
+        f"INSERT INTO proxyctl_lock VALUES (1, '{owner}', '{host}', {pid}, 'apply',"
+        f" 'staging MEMORY', '{modules}', CAST(strftime('%s','now') AS INT)+{for_s})"
     )
 
 
@@ -67,6 +76,17 @@ def test_the_lock_of_another_apply_is_respected(project: Project, instance: Inst
     assert proxyctl("unlock").err == "there is no lock\n"
     applied("--lock-timeout", "0")
     assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    drop_lock(instance)
+
+
+def test_a_process_number_of_another_container_tells_nothing(
+    project: Project, instance: Instance
+) -> None:
+    """Two containers may have one host name; what is no process here lives there."""
+    project.write(FILES)
+    host = os.uname().nodename
+    hold_lock(instance, host=host, pid=_dead_pid(), for_s=60, space="2f1c8a9e-4026532177")
+    said(apply("--lock-timeout", "0"), 3, "is locked")
     drop_lock(instance)
 
 
