@@ -111,7 +111,7 @@ class SnapshotWriter:
             path.replace(final)
         self._path = None
         if self.out is None:
-            prune(final.parent, self.rules.kept)
+            prune(final, self.rules.kept)
         return final
 
     def _add_waiting(self, secrets: frozenset[Cell]) -> None:

@@ -69,9 +69,13 @@ def no_place(folder: Path, error: OSError) -> ProxyctlError:
     )
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Remove the oldest snapshots beyond `keep`, and what is known of their applies."""
-    for stale in _paths(folder)[keep:]:
+def prune(newest: Path, keep: int) -> None:
+    """Remove the oldest snapshots beyond `keep`, and what is known of their applies.
+
+    The newest one stays: after a clock was set back its name may be an old one.
+    """
+    others = [path for path in _paths(newest.parent) if path != newest]
+    for stale in others[keep - 1 :]:
         stale.unlink(missing_ok=True)
         stale.with_suffix(".outcome").unlink(missing_ok=True)
 

@@ -24,6 +24,7 @@ def rules(
         float | None,
         typer.Option(
             min=0.1,
+            max=86_400,
             metavar="SECONDS",
             help="Look twice, so far apart, and add hits a second; the share is that in between.",
         ),

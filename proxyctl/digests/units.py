@@ -13,7 +13,7 @@ _SIZES_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]+)")
+_DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([a-z]+)")
 _LARGEST_FIRST = ("d", "h", "min", "s", "ms")
 
 

@@ -37,6 +37,14 @@ def test_snapshots_make_a_page_with_the_load_over_time(offline: Project) -> None
     assert mode == 0o600  # queries tell what an application does
 
 
+def test_a_report_does_not_overwrite_what_it_is_made_of(offline: Project) -> None:
+    files = shop_snapshots(offline.folder)
+    before = files[0].read_bytes()
+    done = proxyctl("digest", "report", str(files[1]), "-o", files[0].name, str(files[0]))
+    assert (done.code, files[0].read_bytes()) == (1, before)
+    assert "the report is made of it" in done.err
+
+
 def test_one_snapshot_has_no_load_over_time(offline: Project) -> None:
     file = shop_snapshots(offline.folder, 1)[0]
     assert report(str(file)).code == 0

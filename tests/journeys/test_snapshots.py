@@ -160,6 +160,17 @@ def test_only_the_newest_are_kept(sandbox_project: Project) -> None:
     said(apply("--snapshots-kept", "0"), 64)
 
 
+def test_the_one_just_taken_is_kept_after_a_clock_was_set_back(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    (first,) = sandbox_project.snapshots()
+    first.rename(first.with_name("29990101T000000.000000Z.json"))
+    sandbox_project.write(FILES.replace("weight: 1}", "weight: 2}"))
+    applied("--snapshots-kept", "1")
+    (kept,) = sandbox_project.snapshots()
+    assert not kept.name.startswith("2999")
+
+
 # -- files that cannot be used --------------------------------------------------------------------
 
 

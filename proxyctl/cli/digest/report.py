@@ -59,7 +59,7 @@ def report(
 
     path = Path(out)
     need_library()
-    _check_target(path)
+    _check_target(path, snapshots or [])
     if snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
     else:
@@ -76,10 +76,12 @@ def report(
     return ExitCode.DONE
 
 
-def _check_target(path: Path) -> None:
-    """Refuse before digests are read for nothing."""
+def _check_target(path: Path, snapshots: Sequence[str]) -> None:
+    """Refuse before digests are read for nothing, or are overwritten."""
     if path.is_dir():
         raise ProxyctlError(f"{path}: cannot be written: it is a folder")
+    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in snapshots):
+        raise ProxyctlError(f"{path}: cannot be written: the report is made of it")
     if not path.parent.is_dir():
         raise ProxyctlError(f"{path}: cannot be written: no such folder")
 

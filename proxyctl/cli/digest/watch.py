@@ -39,7 +39,10 @@ def watch(
     files: FileOptions,
     connection: ConnectionOptions,
     interval: Annotated[
-        int, typer.Option("--interval", min=1, metavar="S", help="Seconds between two looks.")
+        int,
+        typer.Option(
+            "--interval", min=1, max=86_400, metavar="S", help="Seconds between two looks."
+        ),
     ] = 10,
     count: Annotated[
         int | None,
