@@ -83,6 +83,8 @@ def what_is_said_is_there(case: Case) -> Iterator[str]:
         for layer in (MEMORY, RUNTIME, DISK):
             words = said.get((module, layer), "as in the files" if code == 0 else "as before")
             expected = {"as before": case.before, "as in the files": case.after}.get(words)
+            if expected is None and words != "not known":
+                yield f"{module}: {layer} is said to be {words!r}, which says nothing"
             if expected and case.state[module, layer] != expected[module, layer]:
                 yield f"{module}: {layer} is said to be {words}, and is not (exit code {code})"
 
