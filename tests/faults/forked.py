@@ -14,6 +14,7 @@ from pathlib import Path
 
 from proxyctl.cli.main import run
 from tests.cli import Outcome
+from tests.faults.settings import without_settings
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.faults.preloaded"])
@@ -67,6 +68,7 @@ def _run(
     arguments: Sequence[str], folder: Path, environment: dict[str, str], out: str, err: str
 ) -> None:
     os.chdir(folder)
+    without_settings()
     os.environ.update(environment)
     for name, number in ((out, 1), (err, 2)):
         handle = os.open(name, os.O_WRONLY)

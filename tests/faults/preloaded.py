@@ -11,12 +11,14 @@ from pathlib import Path
 from proxyctl.sandbox import Sandbox
 from tests.cli import SECRETS, proxyctl
 from tests.faults.change import AFTER, BEFORE
+from tests.faults.settings import without_settings
 
 
 def _warm_up() -> None:
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder, Sandbox() as sandbox:
         os.chdir(folder)
+        without_settings()
         os.environ.update(
             SECRETS,
             PROXYCTL_STATE_DIR=folder,

@@ -89,6 +89,18 @@ def what_is_said_is_there(case: Case) -> Iterator[str]:
                 yield f"{module}: {layer} is said to be {words}, and is not (exit code {code})"
 
 
+def it_knows(case: Case) -> Iterator[str]:
+    """`not known` is said of a layer only where ProxySQL went on not to answer.
+
+    One fault, with an instance behind it that answers again, leaves nothing unknown.
+    """
+    if case.outcome.code == KILLED or case.kind in FREEZES:
+        return
+    for (module, layer), words in _layers_said(case.outcome).items():
+        if words == "not known":
+            yield f"{module}: {layer} is said to be not known:\n{case.outcome.text}"
+
+
 _LAYERS = re.compile(
     r"([A-Z ]+): MEMORY ([a-z ]+), RUNTIME ([a-z ]+), DISK ([a-z ]+)", re.MULTILINE
 )
@@ -146,6 +158,7 @@ PROMISES: tuple[Callable[[Case], Iterator[str]], ...] = (
     disk_is_whole,
     disk_is_not_ahead,
     what_is_said_is_there,
+    it_knows,
     a_second_run_finishes,
     the_lock_is_free,
 )
