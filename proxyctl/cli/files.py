@@ -228,7 +228,9 @@ def import_(
 
 
 def _text_of(path: Path) -> str:
+    from proxyctl.config.files import MAX_FILE, UnreadableError, read_bytes
+
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise ProxyctlError(f"{path}: {error.strerror}") from error
+        return read_bytes(str(path), limit=MAX_FILE).decode("utf-8", "surrogateescape")
+    except UnreadableError as error:
+        raise ProxyctlError(f"{path}: {error}", hint=error.hint) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,15 +128,19 @@ class Fence:
 
 
 ANYWHERE = Fence()
+_PIPES = "give a file, or a pipe of the shell such as <(command)"
 _OUTSIDE = "the path leads out of the folders of the -f paths"
 
 
 def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
     """Return the content of a file.
 
-    Raises: UnreadableError, also for a file larger than `limit` bytes, or outside the fence.
+    Raises: UnreadableError, also for a file larger than `limit` bytes, outside the fence, or a
+    named pipe: whoever names one can let proxyctl wait for ever. That of `<(command)` has an end.
     """
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode) and os.path.exists(os.path.realpath(path)):
+            raise UnreadableError("a named pipe, which may never have an end", _PIPES)
         with open(path, "rb") as file:
             fence.check(file.fileno(), path)
             content = file.read(limit + 1)

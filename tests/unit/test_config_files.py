@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from proxyctl.cli.main import run
@@ -113,6 +115,25 @@ def test_restricted_paths_hold_for_the_files_themselves(tmp_path):
         assert found
         assert all("leads out of the folders" in text for text in found)
         assert "daemon" not in "".join(found)
+
+
+def test_nobody_waits_for_a_named_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "a.yaml").write_text(
+        "mysql_users:\n  - {username: a, password: {file: pipe}}\n"
+        "mysql_servers: {csv: pipe}\nscheduler: {jsonl: pipe}\n"
+    )
+    found = said(Sources((str(tmp_path / "a.yaml"), str(tmp_path / "pipe"))))
+    assert len(found) == 4
+    assert all("a named pipe, which may never have an end" in text for text in found)
+
+
+def test_a_pipe_of_the_shell_is_read():
+    read, write = os.pipe()
+    with os.fdopen(write, "w") as file:
+        file.write("version: 1\n")
+    load_project(Sources((f"/dev/fd/{read}",)))
+    os.close(read)
 
 
 def test_a_link_inside_the_folder_is_fine(tmp_path):
