@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.admin.client import Login
 from proxyctl.catalog import Layout
+from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.guards import danger
 from proxyctl.guards.admin_access import Access, lockouts
@@ -16,16 +17,14 @@ from proxyctl.guards.danger import BLOCKS_EVERYTHING, Danger
 from proxyctl.guards.deletions import deletions
 from proxyctl.guards.hostgroups import (
     SERVERS,
-    USERS,
     HostgroupNeeds,
-    default_changes,
     emptied_hostgroups,
     loaded_servers,
     serving,
-    stray_users,
     with_families,
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.guards.stray import redirected, strays
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
 from proxyctl.lint.answers_for_all import new_answer_for_all, rows_that_answer
 from proxyctl.plan import Plan
@@ -63,9 +62,13 @@ def _hostgroups(
     managed = servers and servers.surveys[SERVERS].desired
     if servers and managed:
         yield from emptied_hostgroups(servers, families, needs, limits)
-    users = survey.done.get(USERS)
-    changes = users.changes[Layer.RUNTIME] if users else []
-    if users is None or not any(default_changes(users.layout, changes)):
+    turned = [
+        (found.layout, changes)
+        for found in map(survey.done.get, DESTINATIONS)
+        if found is not None
+        and any(redirected(found.layout, changes := found.changes[Layer.RUNTIME]))
+    ]
+    if not turned:
         return
     layout = survey.layouts[SERVERS]
     if servers and managed:
@@ -73,13 +76,10 @@ def _hostgroups(
     else:
         before = after = survey.reader.read(layout, Layer.RUNTIME)
         families = tuple(_families_at_runtime(survey))
-    yield from stray_users(
-        users.layout,
-        changes,
-        with_families(serving(layout, before), families),
-        with_families(serving(layout, after), families),
-        needs,
-    )
+    served = with_families(serving(layout, before), families)
+    will_serve = with_families(serving(layout, after), families)
+    for found, changes in turned:
+        yield from strays(found, changes, served, will_serve, needs)
 
 
 def _families_afterwards(survey: InstanceSurvey) -> list[Family]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import read_leftovers
 from proxyctl.admin.read import (
-    DESTINATIONS,
     RuntimeFacts,
     TableReader,
     read_additions,
@@ -17,6 +16,7 @@ from proxyctl.admin.read import (
     used_hostgroups,
 )
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
+from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row

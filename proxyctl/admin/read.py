@@ -26,6 +26,7 @@ from proxyctl.catalog import (
     layout_of,
 )
 from proxyctl.catalog.additions import unlisted_column
+from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
@@ -430,14 +431,6 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
         is_cluster_member=peers != [("0",)],
         is_read_only=values.get(READ_ONLY_SWITCH) == "true",
     )
-
-
-DESTINATIONS = {
-    "mysql_query_rules": "destination_hostgroup",
-    "mysql_query_rules_fast_routing": "destination_hostgroup",
-    "mysql_users": "default_hostgroup",
-}
-"""Tables that send traffic to a hostgroup, and the column that names it."""
 
 
 def used_hostgroups(

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.compare import Difference
-from proxyctl.errors import counted
 from proxyctl.families import Family
 from proxyctl.guards.danger import Danger
 from proxyctl.plan import ModulePlan
@@ -63,7 +61,7 @@ def emptied_hostgroups(
         guard = min(guards, key=lambda name: _SEVERITY[limits.action(name)])
         message = (
             f"hostgroup {needs.shown(hostgroup)} is {_listed([*guards.values()])}"
-            " and would have no ONLINE server"
+            f" and would have {_nothing_left(layout, loaded, hostgroup)}"
         )
         family = waiting.get(hostgroup)
         if family is not None:
@@ -72,6 +70,15 @@ def emptied_hostgroups(
             )
             message += "; add them in one apply and remove the old ones in the next"
         yield Danger(guard, message)
+
+
+def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value) -> str:
+    """Return what a hostgroup is left with that serves nobody."""
+    position, status = layout.index["hostgroup_id"], layout.index["status"]
+    for row in loaded.values():
+        if row[position] == hostgroup and str(row[status]).upper() == "ONLINE":
+            return "only servers of weight 0 or max_connections 0"
+    return "no ONLINE server"
 
 
 def loaded_servers(module: ModulePlan) -> Rows:
@@ -95,54 +102,19 @@ def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-MOST_NAMES = 3
-
-
-def stray_users(
-    layout: Layout,
-    changes: Iterable[Difference],
-    before: frozenset[Value],
-    after: frozenset[Value],
-    needs: HostgroupNeeds,
-) -> Iterator[Danger]:
-    """Yield the hostgroups without a server that users get as default, who had a better one.
-
-    `changes`: of mysql_users at RUNTIME. `before` and `after`: the hostgroups that serve.
-    """
-    username, position = layout.index["username"], layout.index["default_hostgroup"]
-    stray: dict[Value, list[str]] = {}
-    for current, hostgroup in default_changes(layout, changes):
-        # What serves now and would not afterwards is said of the hostgroup.
-        if hostgroup not in before | after and current[position] in before:
-            stray.setdefault(hostgroup, []).append(str(current[username]))
-    for hostgroup, users in sorted(stray.items(), key=repr):
-        names = ", ".join(users[:MOST_NAMES]) + (" ..." if len(users) > MOST_NAMES else "")
-        yield Danger(
-            DEFAULT_HOSTGROUP,
-            f"hostgroup {needs.shown(hostgroup)} would be the default hostgroup of"
-            f" {counted(len(users), 'user')} ({names}) and has no ONLINE server",
-        )
-
-
-def default_changes(
-    layout: Layout, changes: Iterable[Difference]
-) -> Iterator[tuple[tuple[Value, ...], Value]]:
-    """Yield the users at RUNTIME who get another default hostgroup, and that hostgroup."""
-    position = layout.index["default_hostgroup"]
-    for change in changes:
-        if change.current is not None and change.desired is not None:
-            hostgroup = change.desired[position]
-            if isinstance(hostgroup, int) and hostgroup != change.current[position]:
-                yield change.current, hostgroup
-
-
 def serving(layout: Layout, rows: Rows) -> frozenset[Value]:
-    """Return the hostgroups with a server that is ONLINE, or SHUNNED for the time being."""
+    """Return the hostgroups with a server that gets queries: ONLINE, or SHUNNED for the time being.
+
+    One of weight 0 is never chosen, and one that may have no connection gets none.
+    """
     hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
+    weight, connections = layout.index["weight"], layout.index["max_connections"]
     return frozenset(
         row[hostgroup]
         for row in rows.values()
         if str(row[status]).upper().startswith(("ONLINE", "SHUNNED"))
+        and row[weight] != 0
+        and row[connections] != 0
     )
 
 

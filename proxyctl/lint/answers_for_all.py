@@ -16,17 +16,24 @@ from proxyctl.routing.rule import Rule
 from proxyctl.state import Rows
 
 ANSWERS = ("error_msg", "OK_msg")
+EVERY_QUERY = "every query"
 
 
 class AnswerForAll(NamedTuple):
     """The rule that answers every query which meets no other one, and the column that does it.
 
-    `exempt` are rules in front of it that may take queries elsewhere.
+    `queries`: which ones, in words. `exempt` are rules in front of it that may take queries
+    elsewhere.
     """
 
     rule_id: int
     column: str
+    queries: str
     exempt: tuple[int, ...]
+
+    def leaves(self) -> int:
+        """Return how much is left through: 0 nothing, 1 what begins with no letter, 2 more."""
+        return 2 if self.exempt else int(self.queries != EVERY_QUERY)
 
 
 def new_answer_for_all(before: Configuration, after: Configuration) -> str | None:
@@ -34,14 +41,16 @@ def new_answer_for_all(before: Configuration, after: Configuration) -> str | Non
     if not _may_block(after):
         return None
     found, known = answer_for_all(Subject(after)), answer_for_all(Subject(before))
-    if found is None or (known is not None and bool(known.exempt) <= bool(found.exempt)):
+    if found is None or (known is not None and known.leaves() <= found.leaves()):
         return None
     left = (
         f"only queries that an earlier rule takes ({_listed(found.exempt)}) would reach a server"
         if found.exempt
-        else "no query would reach a server"
+        else f"no{'' if found.queries == EVERY_QUERY else ' such'} query would reach a server"
     )
-    return f"rule {found.rule_id} matches every query and answers it with {found.column}: {left}"
+    return (
+        f"rule {found.rule_id} matches {found.queries} and answers it with {found.column}: {left}"
+    )
 
 
 def rows_that_answer(layout: Layout, rows: Rows) -> Rows:
@@ -66,8 +75,8 @@ def _may_block(configuration: Configuration) -> bool:
     if not rows:
         return False
     subject = Subject(replace(configuration, tables={RULES: replace(held, rows=rows)}))
-    judge, any_query = Covers(subject), _any_query(subject)
-    return any(_matches_all(rule, subject, judge, any_query) for rule in subject.rules)
+    judge, queries = Covers(subject), _all_queries(subject)
+    return any(_matched(rule, subject, judge, queries) for rule in subject.rules)
 
 
 _MOST_LISTED = 5
@@ -83,41 +92,69 @@ def answer_for_all(subject: Subject) -> AnswerForAll | None:
 
     The way of such a query is followed from flagIN 0 through the rules that match everything.
     """
-    judge, any_query = Covers(subject), _any_query(subject)
-    flag, exempt = 0, []
+    judge, queries = Covers(subject), _all_queries(subject)
+    flag, exempt, left = 0, [], EVERY_QUERY
     for rule in subject.rules:
         if rule.flag_in != flag:
             continue
-        if not _matches_all(rule, subject, judge, any_query):
+        matched = _matched(rule, subject, judge, queries)
+        if matched is None:
             if rule.apply or rule.flag_out is not None or rule.ways:
                 exempt.append(rule.rule_id)
             continue
         answers = [name for name, _ in rule.sets if name in ANSWERS]
         if answers:
             # Whatever matches behind it: the answer stays.
-            return AnswerForAll(rule.rule_id, answers[0], tuple(exempt))
+            words = matched if matched != EVERY_QUERY else left
+            return AnswerForAll(rule.rule_id, answers[0], words, tuple(exempt))
         if rule.apply or rule.ways:
             return None
         if rule.flag_out is not None:
             flag = rule.flag_out
+        if matched != EVERY_QUERY:
+            left = matched
     return None
 
 
-def _any_query(subject: Subject) -> Rule:
-    """Return a rule that matches every query: none is empty, and a digest begins with no blank."""
-    cells: dict[str, Value] = {"match_digest": r"^\S", "match_pattern": r"\S"}
-    return Rule(cells, 0, subject.router.patterns)
+class _Queries(NamedTuple):
+    """Some queries in words, and a rule that matches each of them and nothing else."""
+
+    words: str
+    rule: Rule
 
 
-def _matches_all(rule: Rule, subject: Subject, judge: Covers, any_query: Rule) -> bool:
-    if subject.variables.query_digests:
-        return _matches_probes(rule) and judge.covers(rule, any_query)
-    # Without digests ProxySQL does not ask match_digest.
-    asks = rule.digest is not None or rule.match_pattern is not None
-    return not (asks or rule.is_for_some_sessions)
+def _all_queries(subject: Subject) -> tuple[_Queries, ...]:
+    """Return what has to be matched to block everything; each by itself is enough.
+
+    No query is empty, no digest begins with a blank, and there is none without a letter. Those that
+    do not begin with one begin with a bracket: what leaves only them leaves nothing that matters.
+    """
+
+    def queries(words: str, digest: str, text: str) -> _Queries:
+        cells: dict[str, Value] = {"match_digest": digest, "match_pattern": text}
+        return _Queries(words, Rule(cells, 0, subject.router.patterns))
+
+    return (
+        queries(EVERY_QUERY, r"^\S", r"\S"),
+        queries(EVERY_QUERY, "[A-Za-z]", "[A-Za-z]"),
+        queries(f"{EVERY_QUERY} that begins with a letter", "^[A-Za-z]", "^[A-Za-z]"),
+    )
 
 
-_PROBES = (b"q", b"(")
+def _matched(
+    rule: Rule, subject: Subject, judge: Covers, queries: tuple[_Queries, ...]
+) -> str | None:
+    """Return in words all the queries that a rule matches; None if some are left that matter."""
+    if not subject.variables.query_digests:
+        # Without digests ProxySQL does not ask match_digest.
+        asks = rule.digest is not None or rule.match_pattern is not None
+        return None if asks or rule.is_for_some_sessions else EVERY_QUERY
+    if not _matches_probes(rule):
+        return None
+    return next((some.words for some in queries if judge.covers(rule, some.rule)), None)
+
+
+_PROBES = (b"q", b"Q")
 """Texts that a pattern for everything matches. Asking is quicker than a proof."""
 
 

@@ -89,6 +89,18 @@ REFUSED: dict[str, tuple[str, Edit]] = {
         "default_hostgroup",
         replaced((APP, APP.replace("writer", "99"))),
     ),
+    "the last writer without connections": (
+        "last_writer",
+        replaced(("max_connections: 500", "max_connections: 0")),
+    ),
+    "the last writer without weight": (
+        "last_writer",
+        replaced((WRITER, WRITER.replace("}", ", weight: 0}"))),
+    ),
+    "a rule sent to a hostgroup without servers": (
+        "empty_hostgroup",
+        replaced(("destination_hostgroup: 40", "destination_hostgroup: 99")),
+    ),
     "the monitor's password": ("monitor_credentials", variable('mysql-monitor_password: ""')),
     "a rule that answers everything": (
         "blocks_everything",

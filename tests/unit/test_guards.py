@@ -10,8 +10,9 @@ from proxyctl.families import Family
 from proxyctl.guards.admin_access import Access, lockouts
 from proxyctl.guards.danger import Danger, refusals, warnings
 from proxyctl.guards.deletions import deletions
-from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups, stray_users
+from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.guards.stray import strays
 from proxyctl.lint.answers_for_all import new_answer_for_all
 from proxyctl.state import GuardAction, GuardLimits, Layer
 from tests.build import desired, module_plan, rows, survey
@@ -172,7 +173,7 @@ class TestHostgroups:
         assert self.said([self.A], rules=[20, 99], users=[99], writers=[99])[1:] == []
 
 
-class TestStrayUsers:
+class TestStrays:
     NEEDS = HostgroupNeeds(frozenset(), {}, {})
 
     def said(self, before, after, serving=frozenset({10})):
@@ -182,7 +183,7 @@ class TestStrayUsers:
         )
         found = survey(wanted, users)
         changes = found.changes[Layer.RUNTIME]
-        dangers = stray_users(found.layout, changes, serving, serving, self.NEEDS)
+        dangers = strays(found.layout, changes, serving, serving, self.NEEDS)
         return [f"{danger.guard}: {danger.message}" for danger in dangers]
 
     def test_a_user_is_not_sent_from_servers_to_none(self):
@@ -195,6 +196,32 @@ class TestStrayUsers:
         assert self.said({"app": 98}, {"app": 99}) == []
         assert self.said({"app": 10}, {"app": 10, "new": 99}) == []
         assert self.said({"app": 99}, {"app": 10}) == []
+
+    def test_neither_are_rules_and_fast_routing(self):
+        def said(table, before, after):
+            found = survey(desired(table, *after), rows(table, *before))
+            changes = found.changes[Layer.RUNTIME]
+            serving = frozenset({10})
+            return [d.message for d in strays(found.layout, changes, serving, serving, self.NEEDS)]
+
+        def rules(*destinations):
+            return [
+                {"rule_id": number, "active": 1, "match_digest": "x", "destination_hostgroup": h}
+                for number, h in enumerate(destinations, 1)
+            ]
+
+        assert said(RULES, rules(10, 10, None, 98), rules(11, 10, 11, 99)) == [
+            "hostgroup 11 would be the destination of 1 rule (1) and has no ONLINE server"
+        ]
+
+        def routes(hostgroup):
+            names = {"username": "app", "schemaname": "shop", "flagIN": 0, "comment": ""}
+            return [{**names, "destination_hostgroup": hostgroup}]
+
+        assert said("mysql_query_rules_fast_routing", routes(10), routes(11)) == [
+            "hostgroup 11 would be the destination of fast routing in 1 row (app/shop) and has no"
+            " ONLINE server"
+        ]
 
 
 class TestAdminAccess:
@@ -305,6 +332,9 @@ class TestCatchAll:
             {"match_digest": r"^\S.*"},
             {"match_pattern": "^"},
             {"match_pattern": ".+"},
+            {"match_digest": "[a-z]"},
+            {"match_digest": r"\w"},
+            {"match_pattern": r"[a-z_]+"},
             {"client_addr": "%"},
         ],
     )
@@ -314,6 +344,16 @@ class TestCatchAll:
             f"rule 5 matches every query and answers it with {column}: no query would reach a"
             " server"
         )
+
+    @pytest.mark.parametrize("pattern", ["^[a-z]", r"^\w", r"^\w+"])
+    def test_a_rule_that_leaves_only_brackets(self, pattern):
+        rule = {"rule_id": 5, "error_msg": "closed", "match_digest": pattern}
+        assert self.said([rule, *self.SPLIT]) == (
+            "rule 5 matches every query that begins with a letter and answers it with error_msg:"
+            " no such query would reach a server"
+        )
+        assert self.said([{**rule, "match_digest": "."}, *self.SPLIT], before=[rule]) is not None
+        assert self.said([rule, *self.SPLIT], before=[{**rule, "match_digest": "."}]) is None
 
     def test_queries_that_an_earlier_rule_takes_are_said(self):
         assert self.said([*self.SPLIT, {"rule_id": 99, "error_msg": "closed"}]) == (
