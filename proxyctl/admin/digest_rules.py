@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import replace
 
 from proxyctl.admin.client import AdminClient
@@ -12,6 +11,7 @@ from proxyctl.admin.digest_top import Members
 from proxyctl.digests.top import Caught, Fate, Load, Top
 from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.outcome import Outcome
+from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
 from proxyctl.routing import Source
 from proxyctl.routing.of_configuration import ROUTING_TABLES
@@ -36,7 +36,7 @@ def with_rules(client: AdminClient, top: Top, members: Members) -> Top:
     comparison = Comparison(Sides(now, now), top.variables)
     loads: dict[tuple[str | int, ...], dict[tuple[Fate, ...], Load]] = defaultdict(dict)
     for key, seen in members:
-        fates = _fates(comparison.verdict(seen).before)
+        fates = _fates(comparison, seen)
         found = loads[key].get(fates, Load())
         loads[key][fates] = Load(
             found.entries + 1,
@@ -51,8 +51,16 @@ def with_rules(client: AdminClient, top: Top, members: Members) -> Top:
     return replace(top, rows=tuple(rows))
 
 
-def _fates(outcomes: Iterable[Outcome]) -> tuple[Fate, ...]:
-    return tuple(dict.fromkeys(map(_fate, outcomes)))
+def _fates(comparison: Comparison, seen: SeenDigest) -> tuple[Fate, ...]:
+    found = list(dict.fromkeys(map(_fate, comparison.verdict(seen).before)))
+    special = comparison.facts(seen).special
+    if special is not None and special.goes_with and _OWN in found and seen.hostgroup >= 0:
+        # The statistics name a hostgroup for what ProxySQL answers as well: both may be so.
+        found.insert(0, Fate(seen.hostgroup, special.goes_with, None))
+    return tuple(found)
+
+
+_OWN = Fate(None, _SOURCES[Source.NOTHING], None, "ProxySQL")
 
 
 def _fate(outcome: Outcome) -> Fate:

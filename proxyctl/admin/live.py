@@ -12,7 +12,8 @@ import time
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import DigestSize, read_digest_variables
 from proxyctl.admin.rule_hits import read_rule_hits
-from proxyctl.digests.top import Load, is_on
+from proxyctl.digests.counting import is_counting
+from proxyctl.digests.top import Load
 from proxyctl.errors import InstanceError
 from proxyctl.live.look import DigestEntry, DigestLook, DigestState, Look, ServerCounters
 from proxyctl.live.pace import seconds_between, seconds_between_sizes
@@ -98,7 +99,7 @@ class Looker:
             look_s=look_s,
             every_s=None if size.is_large else every_s,
             is_rare=every_s > interval_s,
-            is_on=is_on(self._variables, "mysql-query_digests"),
+            is_on=is_counting(self._variables),
         )
 
     def _is_turn_of_digests(self, state: DigestState) -> bool:

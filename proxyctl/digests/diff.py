@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 
+from proxyctl.digests.counting import (
+    NOT_COUNTING,
+    SWITCH,
+    TRACKS_CLIENTS,
+    is_counting,
+)
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_order import DiffSort, biggest
 from proxyctl.digests.diff_tally import Bundle, Key, Load, Tally
@@ -31,6 +37,7 @@ class Remark(StrEnum):
     OTHER_OPTIONS = "other_options"
     EMPTY = "empty"
     SWITCHED_OFF = "switched_off"
+    SWITCHED_ON = "switched_on"
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,8 @@ class Diff:
     """What two snapshots say.
 
     Shape: `remarks` with a sentence each; `entries` are those that were asked for, `count` is how
-    many there are with any call, `counts` how many have which verdict, `moved` how many moved.
+    many there are with any call, `active` with a call after, `counts` how many have which verdict,
+    `moved` how many moved.
     """
 
     by: tuple[By, ...]
@@ -64,6 +72,7 @@ class Diff:
     remarks: dict[Remark, str]
     entries: list[Entry]
     count: int
+    active: int
     counts: dict[Verdict, int]
     moved: int
 
@@ -81,14 +90,9 @@ def compare(
 ) -> Diff:
     """Return what changed between two snapshots, with the first `limit` entries in an order.
 
-    The others are counted and forgotten: there may be a million.
-
-    Raises: UsageError when the second one is the older one.
+    The others are counted and forgotten: there may be a million. Where a clock was set back, or
+    both are of one second, a second counts as the time between: `check_order` refuses those.
     """
-    if after.taken_at < before.taken_at:
-        raise UsageError(
-            "the snapshot AFTER is older than the snapshot BEFORE", hint="name them the other way"
-        )
     remarks = _remarks(before, after)
     seconds = (
         max(before.taken_at - _oldest(before), 1),
@@ -96,12 +100,13 @@ def compare(
     )
     counts = dict.fromkeys(Verdict, 0)
     totals = Load(), Load()
-    moved = 0
+    moved = active = 0
 
     def counted() -> Iterator[Entry]:
-        nonlocal moved
+        nonlocal moved, active
         is_reset = Remark.CLEARED in remarks or Remark.RESTARTED in remarks
-        for entry in _entries(before, after, is_reset=is_reset):
+        for entry in _entries(before, after, seconds, is_reset=is_reset):
+            active += entry.after.calls > 0
             counts[entry.verdict] += 1
             moved += entry.is_moved
             totals[0].add(entry.before)
@@ -116,16 +121,41 @@ def compare(
         remarks=remarks,
         entries=entries,
         count=sum(counts.values()),
+        active=active,
         counts=counts,
         moved=moved,
     )
 
 
-def _entries(before: Tally, after: Tally, *, is_reset: bool) -> Iterator[Entry]:
+def check_order(before: Tally, after: Tally, *, is_live: bool = False) -> None:
+    """Refuse two sides with no time between them. `is_live`: AFTER is the instance, read just now.
+
+    Raises: UsageError.
+    """
+    if after.taken_at > before.taken_at:
+        return
+    if is_live:
+        raise UsageError(
+            "the snapshot BEFORE is not older than the instance's clock: no time is between them",
+            hint="where it was just taken, try again in a second",
+        )
+    if after.taken_at == before.taken_at:
+        raise UsageError(
+            "both snapshots are of the same second: no time is between them",
+            hint="name two that were taken at different times",
+        )
+    raise UsageError(
+        "the snapshot AFTER is older than the snapshot BEFORE", hint="name them the other way"
+    )
+
+
+def _entries(
+    before: Tally, after: Tally, seconds: tuple[int, int], *, is_reset: bool
+) -> Iterator[Entry]:
     nothing = Bundle("")
     for key in chain(before.groups, after.groups.keys() - before.groups.keys()):
         one, other = before.groups.get(key, nothing), after.groups.get(key, nothing)
-        entry = _entry(key, one, other, is_reset=is_reset)
+        entry = _entry(key, (one, other), seconds, is_reset=is_reset)
         if entry.before.calls or entry.after.calls:
             yield entry
 
@@ -156,7 +186,10 @@ def _began(before: Tally, after: Tally, remarks: Mapping[Remark, str]) -> int:
     return before.taken_at
 
 
-def _entry(key: Key, before: Bundle, after: Bundle, *, is_reset: bool) -> Entry:
+def _entry(
+    key: Key, sides: tuple[Bundle, Bundle], seconds: tuple[int, int], *, is_reset: bool
+) -> Entry:
+    before, after = sides
     one, other = before.total(), after.total()
     calls_before = {number: load.calls for number, load in sorted(before.hostgroups.items())}
     calls_after = {number: load.calls for number, load in sorted(after.hostgroups.items())}
@@ -175,7 +208,7 @@ def _entry(key: Key, before: Bundle, after: Bundle, *, is_reset: bool) -> Entry:
         after=other,
         hostgroups_before=calls_before,
         hostgroups_after=calls_after,
-        verdict=verdict(one, other, slowest_after=slowest),
+        verdict=verdict(one, other, seconds=seconds, slowest_after=slowest),
         is_moved=is_moved(calls_before, calls_after),
         is_reset=is_reset and one.calls > 0,
     )
@@ -202,22 +235,41 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
             f"ProxySQL was {before.version} and is {after.version}: the same query may have"
             " another digest"
         )
-    names = sorted(
+    if others := "; ".join(_other_options(before, after)):
+        found[Remark.OTHER_OPTIONS] = others
+    if not before.groups and not after.groups:
+        found[Remark.EMPTY] = "the instance has seen no digests"
+    if not is_counting(after.variables):
+        found[Remark.SWITCHED_OFF] = NOT_COUNTING + (
+            "; what ran since it was switched off, after BEFORE, may seem to have vanished"
+            if is_counting(before.variables)
+            else "; the statistics stand still"
+        )
+    elif not is_counting(before.variables):
+        found[Remark.SWITCHED_ON] = (
+            f"{SWITCH} was false at BEFORE: what ran from then until it was switched on is not"
+            " counted"
+        )
+    return found
+
+
+_MAKE_NO_DIGEST = frozenset({SWITCH, TRACKS_CLIENTS, f"{SWITCH}_normalize_digest_text"})
+"""They decide whether, for whom and how compactly is counted; the digest of a query stays."""
+
+
+def _other_options(before: Tally, after: Tally) -> Iterator[str]:
+    """Yield what follows from variables that are known on both sides, and changed."""
+    if not before.variables or not after.variables:
+        return
+    names = {
         name
         for name in before.variables.keys() | after.variables.keys()
         if before.variables.get(name) != after.variables.get(name)
-    )
-    if names and before.variables and after.variables:
-        found[Remark.OTHER_OPTIONS] = (
-            f"{', '.join(names)} changed in between: the same query may have another digest"
-        )
-    if not before.groups and not after.groups:
-        found[Remark.EMPTY] = "the instance has seen no digests"
-    if after.variables.get("mysql-query_digests", "true") not in ("true", "1"):
-        found[Remark.SWITCHED_OFF] = (
-            "mysql-query_digests is false: ProxySQL counts no digests; the statistics stand still"
-        )
-    return found
+    }
+    if makers := ", ".join(sorted(names - _MAKE_NO_DIGEST)):
+        yield f"{makers} changed in between: the same query may have another digest"
+    if TRACKS_CLIENTS in names and By.CLIENT_ADDRESS in after.by:
+        yield f"{TRACKS_CLIENTS} changed in between: clients are told apart on one side only"
 
 
 def _is_restarted(before: Tally, after: Tally) -> bool:

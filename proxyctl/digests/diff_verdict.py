@@ -2,7 +2,7 @@
 
 ProxySQL keeps a count, a sum and a maximum of each digest, and no spread: so no test of statistics
 can be made. The rule asks for enough calls, a difference that matters, and one that a single slow
-call has not made.
+call has not made; and of a digest that one side lacks, that it was to be expected there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from proxyctl.digests.diff_tally import Load
 
 LEAST_CALLS = 30
 """So many calls on either side, or nothing is said about the average."""
+LEAST_EXPECTED = 10
+"""So many calls had to be expected on a side without any, at the rate of the other side."""
 LEAST_CHANGE = 0.2
 """The slower average is at least this much above the faster one."""
 LEAST_MOVE = 0.1
@@ -31,15 +33,20 @@ class Verdict(StrEnum):
     FEW_CALLS = "few_calls"
 
 
-def verdict(before: Load, after: Load, *, slowest_after: int | None) -> Verdict:
+def verdict(
+    before: Load, after: Load, *, seconds: tuple[int, int], slowest_after: int | None
+) -> Verdict:
     """Return what became of a digest.
 
-    Units: `slowest_after` in microseconds; None where the slowest call after is not known.
+    Units: `seconds` over which either side was counted; `slowest_after` in microseconds, None where
+    the slowest call after is not known.
     """
     if not before.calls:
-        return Verdict.NEW
+        expected = after.calls * seconds[0] / seconds[1]
+        return Verdict.NEW if expected >= LEAST_EXPECTED else Verdict.FEW_CALLS
     if not after.calls:
-        return Verdict.VANISHED
+        expected = before.calls * seconds[1] / seconds[0]
+        return Verdict.VANISHED if expected >= LEAST_EXPECTED else Verdict.FEW_CALLS
     if min(before.calls, after.calls) < LEAST_CALLS:
         return Verdict.FEW_CALLS
     if _is_above(after, slowest_after, before):

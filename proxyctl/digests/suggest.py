@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from proxyctl.configuration import Configuration
+from proxyctl.digests.counting import NOT_COUNTING, is_counting
 from proxyctl.digests.suggest_caching import cacheable
 from proxyctl.digests.suggest_chains import Bulk, Chain, bulk_of, chain_of
 from proxyctl.digests.suggest_context import Context
@@ -47,8 +48,8 @@ def suggest(
     thresholds = thresholds or Thresholds()
     load = load_of(table, thresholds.most_rows)
     context = Context(load, configuration, thresholds, limit, may_use, progress=progress)
-    if table.variables.get("mysql-query_digests", "true") != "true":
-        context.note("mysql-query_digests is not true: ProxySQL keeps no statistics of new queries")
+    if not is_counting(table.variables):
+        context.note(NOT_COUNTING)
     if not load.digests:
         context.note("the statistics hold no digest")
     if not load.is_whole:

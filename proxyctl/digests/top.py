@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from proxyctl.digests.counting import NOT_COUNTING, TRACKS_CLIENTS, is_counting, tracks_clients
+
 
 class Group(StrEnum):
     """A column by which rows are put together, by ProxySQL's name."""
@@ -193,19 +195,10 @@ class Top:
     def notes(self) -> list[str]:
         """Return what one has to know to read the list."""
         found = []
-        if not is_on(self.variables, "mysql-query_digests"):
-            found.append(
-                "mysql-query_digests is false: ProxySQL counts no digests; what is listed is from"
-                " before it was switched off"
-                if self.total.entries
-                else "mysql-query_digests is false: ProxySQL counts no digests"
-            )
+        if not is_counting(self.variables):
+            earlier = "; what is listed is from before it was switched off"
+            found.append(NOT_COUNTING + (earlier if self.total.entries else ""))
         asks_client = Group.CLIENT_ADDRESS in self.options.groups or self.options.client_addresses
-        if asks_client and not is_on(self.variables, "mysql-query_digests_track_hostname"):
-            found.append("mysql-query_digests_track_hostname is false: clients are not told apart")
+        if asks_client and not tracks_clients(self.variables):
+            found.append(f"{TRACKS_CLIENTS} is false: clients are not told apart")
         return found
-
-
-def is_on(variables: Mapping[str, str], name: str) -> bool:
-    """Return whether a variable of mysql-query_digests is on; the first of them is by default."""
-    return variables.get(name, str(name == "mysql-query_digests")).lower() in ("true", "1")

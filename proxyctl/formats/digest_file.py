@@ -95,6 +95,9 @@ def _chunks(table: DigestTable | Snapshot) -> Iterator[bytes]:
 
 
 def _line(row: SeenDigest) -> bytes:
+    if odd := row.oddity:
+        # Nobody could read the file: that is better said now than when it is needed.
+        raise ProxyctlError(f"digest {row.digest} cannot be saved: {odd}")
     try:
         return orjson.dumps(tuple(row), option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
@@ -230,10 +233,12 @@ class _FileRows:
             raise self._damaged(number) from error
         if list(map(type, found)) != _KINDS:
             raise self._damaged(number)
+        if odd := found.oddity:
+            raise self._damaged(number, f": {odd}")
         return found
 
-    def _damaged(self, number: int) -> ProxyctlError:
-        return ProxyctlError(f"{self.path}:{number}: not a digest", hint=_HINT)
+    def _damaged(self, number: int, why: str = "") -> ProxyctlError:
+        return ProxyctlError(f"{self.path}:{number}: not a digest{why}", hint=_HINT)
 
 
 _WRITTEN = list(_COLUMNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.digests.counting import NOT_COUNTING
 from proxyctl.digests.units import size_text, time_text
 from proxyctl.live.view import View
 
@@ -17,7 +18,7 @@ def notes_of(view: View) -> Iterator[str]:
     digests, state = view.digests, view.digest_state
     copy = f"one look takes ProxySQL about {time_text(state.look_s * 1_000_000)}"
     if not state.is_on:
-        yield "mysql-query_digests is false: ProxySQL counts no digests"
+        yield NOT_COUNTING
     if state.every_s is None:
         yield f"digests are not read: {size_text(state.memory)}, {copy}; see digest top"
     elif state.is_rare:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from proxyctl.digests.diff import Diff, Side
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_tally import Load
-from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_MOVE
+from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, LEAST_MOVE
 
 FORMAT = 1
 
@@ -23,6 +23,7 @@ def digest_diff_json(diff: Diff, *, is_one_line: bool = False) -> str:
         "rule": {
             "least_calls": LEAST_CALLS,
             "least_change": LEAST_CHANGE,
+            "least_expected": LEAST_EXPECTED,
             "least_move": LEAST_MOVE,
         },
         "counts": {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
-from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, Verdict
+from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Verdict
 from proxyctl.digests.units import time_text
 from proxyctl.render.digest_diff_figures import (
     change_text,
@@ -23,7 +23,9 @@ WIDEST_TEXT = 110
 """Characters of a digest text that are shown."""
 RULE = (
     f"slower, faster: at least {LEAST_CALLS} calls on both sides, and averages {LEAST_CHANGE:.0%}"
-    " apart, also without the slowest call"
+    " apart,",
+    f"also without the slowest call; new, vanished: at least {LEAST_EXPECTED} calls were to be",
+    "expected, at the rate of the other side; few calls: too few to tell",
 )
 _COLOURS = {
     Verdict.SLOWER: "delete",
@@ -52,7 +54,7 @@ def digest_diff_text(
         lines.append("")
     if not diff.count:
         return "\n".join([*lines, "No digest has any calls."]) + "\n"
-    lines += [style("bold", counts_text(diff)), style("dim", RULE), ""]
+    lines += [style("bold", counts_text(diff)), *(style("dim", text) for text in RULE), ""]
     for entry in diff.entries:
         lines += _entry_lines(diff, entry, style, limit)
     left = diff.count - len(diff.entries)

@@ -23,13 +23,12 @@ _WIDE = 130
 def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> str:
     """Return the table of one interval; its lines are cut to `width`."""
     side = diff.after
-    active = diff.count - diff.counts[Verdict.VANISHED]
     moment = datetime.fromtimestamp(side.taken_at, UTC)
     busy = side.total.time / side.seconds
     lines = [
         style("bold", f"{head_text(diff)}  {moment:%H:%M:%S} UTC"[:width]),
         f"{side.seconds} s: {rate_text(side.total.calls / side.seconds)}, query time"
-        f" {time_text(busy)}/s, {counted(active, 'digest')}"[:width],
+        f" {time_text(busy)}/s, {counted(diff.active, 'digest')}"[:width],
         *(style("refuse", "note: ") + printable(text) for text in diff.remarks.values()),
         "",
     ]

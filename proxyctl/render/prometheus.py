@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from proxyctl.digests.top import Top, TopRow, is_on
+from proxyctl.digests.counting import is_counting
+from proxyctl.digests.top import Top, TopRow
 from proxyctl.drift import Drift
 from proxyctl.render.style import printable
 
@@ -114,7 +115,7 @@ def digest_top_prometheus(top: Top) -> str:
             "proxyctl_digests_enabled",
             "gauge",
             "Whether mysql-query_digests is true.",
-            ((base, int(is_on(top.variables, "mysql-query_digests"))),),
+            ((base, int(is_counting(top.variables))),),
         ),
     ]
     return exposition(families)

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+_LARGEST = (1 << 63) - 1
+"""Of a counter: ProxySQL shows them by way of SQLite."""
+_LARGEST_HOSTGROUP = (1 << 31) - 1
+
 
 class SeenDigest(NamedTuple):
     """A row of stats_mysql_query_digest, by its own column names.
@@ -35,6 +39,33 @@ class SeenDigest(NamedTuple):
     def text(self) -> bytes:
         """The digest text as bytes."""
         return self.digest_text.encode("utf-8", "surrogateescape")
+
+    @property
+    def oddity(self) -> str | None:
+        """What no ProxySQL counts, such as `count_star is -1`; None where all numbers can be."""
+        if (
+            # A million rows are asked: at once first, one by one only where something is odd.
+            0 <= self.min_time <= self.max_time <= _LARGEST
+            and 0 <= self.first_seen <= self.last_seen <= _LARGEST
+            and 0 <= self.count_star <= _LARGEST
+            and 0 <= self.sum_time <= _LARGEST
+            and 0 <= self.sum_rows_affected <= _LARGEST
+            and 0 <= self.sum_rows_sent <= _LARGEST
+            and -_LARGEST_HOSTGROUP <= self.hostgroup <= _LARGEST_HOSTGROUP
+        ):
+            return None
+        return next(self._oddities())
+
+    def _oddities(self) -> Iterator[str]:
+        if abs(self.hostgroup) > _LARGEST_HOSTGROUP:
+            yield f"hostgroup is {self.hostgroup}"
+        for name in self._fields[self._fields.index("count_star") :]:
+            number = getattr(self, name)
+            if not 0 <= number <= _LARGEST:
+                yield f"{name} is {number}"
+        if self.first_seen > self.last_seen:
+            yield f"first_seen, {self.first_seen}, is after last_seen, {self.last_seen}"
+        yield f"min_time, {self.min_time}, is above max_time, {self.max_time}"
 
 
 class SeenRows(Protocol):

@@ -12,9 +12,14 @@ import pytest
 from proxyctl.replay.seen import SeenDigest
 from tests.cli import Outcome, Project, proxyctl
 from tests.servers import Instance
+from tests.snapshot_files import change_header
 
-READ = SeenDigest(10, "shop", "app", "", "0x00000000000000AA", "SELECT ?", 100, 1, 2, 10**6, 1, 50)
-WRITE = SeenDigest(10, "shop", "app", "", "0x00000000000000BB", "UPDATE t", 50, 1, 2, 500, 1, 20)
+READ = SeenDigest(
+    10, "shop", "app", "", "0x00000000000000AA", "SELECT ?", 100, 1000, 1090, 10**6, 1, 50
+)
+WRITE = READ._replace(
+    digest="0x00000000000000BB", digest_text="UPDATE t", count_star=50, sum_time=500, max_time=20
+)
 
 
 class Shop:
@@ -24,6 +29,7 @@ class Shop:
         assert instance.sandbox is not None
         self._sandbox = instance.sandbox
         self.folder = project.folder
+        self._clock = 1000
 
     def has_seen(self, *rows: SeenDigest, uptime: int | None = None) -> None:
         self._sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in rows]
@@ -32,6 +38,8 @@ class Shop:
         self.has_seen(*rows)
         found = proxyctl("digest", "snapshot", "-o", name)
         assert found.code == 0, found.text
+        self._clock += 100  # as if time had gone by
+        change_header(self.folder / name, taken_at=self._clock)
 
 
 @pytest.fixture
@@ -92,10 +100,10 @@ def test_a_place_that_takes_no_file_is_said_before_the_statistics_are_read(
 
 
 def test_one_statement_names_the_digests(shop: Shop) -> None:
-    shop.has_seen(READ)
+    shop.snapshot("old.gz", READ)
     looks = {
         ("snapshot", "-o", "s.gz"): 1,
-        ("diff", "s.gz"): 1,
+        ("diff", "old.gz"): 1,
         ("watch", "--interval", "1", "--count", "1"): 2,
     }
     for arguments, count in looks.items():
@@ -176,13 +184,6 @@ def test_counters_that_somebody_cleared_are_marked(shop: Shop, after: Sequence[S
     assert "the counters were cleared in between" in diff("before.gz", "after.gz").out
 
 
-def edited(shop: Shop, name: str, **header: object) -> None:
-    """Change what a snapshot says of itself."""
-    path = shop.folder / name
-    first, rest = gzip.decompress(path.read_bytes()).split(b"\n", 1)
-    path.write_bytes(json.dumps({**json.loads(first), **header}).encode() + b"\n" + rest)
-
-
 @pytest.mark.parametrize(
     ("before", "after", "code"),
     [
@@ -190,6 +191,7 @@ def edited(shop: Shop, name: str, **header: object) -> None:
         ({"version": "2.6.0"}, {}, "other_version"),
         ({"address": "px9:6032"}, {}, "other_instance"),
         ({"variables": {"mysql-query_digests_lowercase": "true"}}, {}, "other_options"),
+        ({"variables": {"mysql-query_digests": "false"}}, {}, "switched_on"),
         ({}, {"variables": {"mysql-query_digests": "false"}}, "switched_off"),
     ],
 )
@@ -198,8 +200,8 @@ def test_snapshots_that_are_hard_to_compare_say_why(
 ) -> None:
     shop.snapshot("before.gz", READ)
     shop.snapshot("after.gz", grown(READ, 10, 10))
-    edited(shop, "before.gz", **before)
-    edited(shop, "after.gz", **after)
+    change_header(shop.folder / "before.gz", **before)
+    change_header(shop.folder / "after.gz", **after)
     found = diff("before.gz", "after.gz", "--format", "json")
     assert code in [one["code"] for one in found.json["remarks"]], found.text
     assert "note: " in diff("before.gz", "after.gz").out
@@ -208,9 +210,25 @@ def test_snapshots_that_are_hard_to_compare_say_why(
 def test_the_older_one_comes_first(shop: Shop) -> None:
     shop.snapshot("before.gz", READ)
     shop.snapshot("after.gz", READ)
-    edited(shop, "after.gz", taken_at=5)
+    change_header(shop.folder / "after.gz", taken_at=5)
     found = diff("before.gz", "after.gz")
     assert (found.code, "older than the snapshot BEFORE" in found.err) == (64, True)
+
+
+def test_a_snapshot_and_itself(shop: Shop) -> None:
+    shop.snapshot("before.gz", READ)
+    found = diff("before.gz", "before.gz")
+    assert (found.code, found.out) == (64, "")
+    assert "both snapshots are of the same second" in found.err
+    assert "hint: " in found.err
+
+
+def test_the_instance_at_the_second_of_the_snapshot(shop: Shop) -> None:
+    shop.snapshot("before.gz", READ)
+    change_header(shop.folder / "before.gz", taken_at=2**40)
+    found = diff("before.gz")
+    assert (found.code, found.out) == (64, "")
+    assert "hint: where it was just taken, try again in a second" in found.err
 
 
 @pytest.mark.parametrize(

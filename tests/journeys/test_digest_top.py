@@ -199,6 +199,29 @@ def test_the_rule_that_catches_a_digest(
     assert refused.code == 64
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("COMMIT", "hostgroup 20 by its transaction or answered by ProxySQL"),
+        ("ROLLBACK", "hostgroup 20 by its transaction or answered by ProxySQL"),
+        ("SET autocommit=?", "hostgroup 20 by its transaction or answered by ProxySQL"),
+        ("SHOW WARNINGS", "hostgroup 20 by the query that had warnings or answered by ProxySQL"),
+        (
+            "SELECT LAST_INSERT_ID()",
+            "hostgroup 20 by the last write of its session or answered by ProxySQL",
+        ),
+        # Nothing that a session has sends these to a server.
+        ("SET NAMES utf8", "answered by ProxySQL"),
+        ("SELECT CONNECTION_ID()", "answered by ProxySQL"),
+    ],
+)
+def test_statements_that_go_where_their_session_is(
+    sandbox_project: Project, sandbox_instance: Instance, text: str, says: str
+) -> None:
+    fill(sandbox_instance, digest(1, digest_text=text, hostgroup=20))
+    assert f"    -> {says}\n" in top("--rule").out
+
+
 def test_texts_cannot_move_the_cursor_or_break_a_format(
     sandbox_project: Project, sandbox_instance: Instance
 ) -> None:

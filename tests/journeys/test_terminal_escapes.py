@@ -18,6 +18,7 @@ from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 from proxyctl.sandbox.replies import AdminError
 from tests.cli import Outcome, Project, proxyctl
 from tests.servers import Instance
+from tests.snapshot_files import change_header
 
 HOSTILE = (
     "\x1b[31;1mred\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil/\x1b\\"  # CSI, OSC, a link
@@ -109,6 +110,7 @@ def command_lines() -> Iterator[tuple[str, ...]]:
 def test_what_an_instance_holds(hostile: Project, arguments: tuple[str, ...]) -> None:
     if "diff" in arguments:
         proxyctl("digest", "snapshot", "-o", "seen.gz")
+        change_header(hostile.folder / "seen.gz", taken_at=1_700_000_001)
     check(proxyctl(*arguments, "--debug"), *arguments)
 
 

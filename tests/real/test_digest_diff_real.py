@@ -165,6 +165,14 @@ def sums(proxysql: ProxySQL) -> tuple[int, int]:
     return int(row[0] or 0), int(row[1] or 0)
 
 
+def keep(proxysql: ProxySQL, name: str) -> None:
+    """Take a snapshot, and wait for the next second of the clock: what is compared needs one."""
+    done(proxyctl("digest", "snapshot", "-o", name))
+    [(second,)] = proxysql.instance.query("SELECT strftime('%s','now')")
+    while proxysql.instance.query("SELECT strftime('%s','now')") == [(second,)]:
+        select.select([], [], [], 0.05)
+
+
 def wait_for_uptime(proxysql: ProxySQL, seconds: int) -> None:
     """A ProxySQL that says 0 may be one that does not say."""
     while not proxysql.instance.query(
@@ -176,7 +184,7 @@ def wait_for_uptime(proxysql: ProxySQL, seconds: int) -> None:
 
 def test_a_rewrite_that_helps(shop: Project, proxysql: ProxySQL, mariadb: MariaDB) -> None:
     send(proxysql)
-    done(proxyctl("digest", "snapshot", "-o", "before.gz"))
+    keep(proxysql, "before.gz")
     before = sums(proxysql)
     shop.write(FILES % mariadb.port + RULE)
     done(proxyctl("apply", "--auto-approve"))
@@ -198,7 +206,7 @@ def test_a_rewrite_that_helps(shop: Project, proxysql: ProxySQL, mariadb: MariaD
 
 def test_counters_that_somebody_cleared(shop: Project, proxysql: ProxySQL) -> None:
     send(proxysql, 40)
-    done(proxyctl("digest", "snapshot", "-o", "before.gz"))
+    keep(proxysql, "before.gz")
     proxysql.instance.query("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1")
     send(proxysql, 10)
     found = done(proxyctl("digest", "diff", "before.gz", "--format", "json")).json
@@ -209,7 +217,7 @@ def test_counters_that_somebody_cleared(shop: Project, proxysql: ProxySQL) -> No
 def test_a_restart_in_between(shop: Project, proxysql: ProxySQL) -> None:
     send(proxysql, 5)
     wait_for_uptime(proxysql, 4)
-    done(proxyctl("digest", "snapshot", "-o", "before.gz"))
+    keep(proxysql, "before.gz")
     proxysql.restart()
     wait_for_uptime(proxysql, 1)
     send(proxysql, 50)

@@ -64,6 +64,16 @@ def test_numbers_are_those_of_the_admin_interface(proxysql: ProxySQL, project: P
         assert [(one["digest"],) for one in listed("--sort", sort)["digests"][:3]] == by_hand
 
 
+def test_a_commit_is_said_to_go_where_its_transaction_is(
+    proxysql: ProxySQL, project: Project
+) -> None:
+    sysbench(proxysql.traffic_port, "--time=60", "--events=10", "run")
+    [commit] = listed("--rule", "--text", "COMMIT")["digests"]
+    [row] = proxysql.instance.query(f"SELECT hostgroup FROM {TABLE} WHERE digest_text='COMMIT'")
+    first = commit["rules"][0]["fates"][0]
+    assert (str(first["hostgroup"]), first["source"]) == (row[0], "its transaction")
+
+
 def test_rows_and_cut_texts_are_seen(proxysql: ProxySQL, project: Project) -> None:
     sysbench(proxysql.traffic_port, "--time=60", "--events=20", "run")
     [point] = listed("--text", "SELECT c FROM sbtest1 WHERE id=?")["digests"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from proxyctl.digests.diff import Remark, compare
+from proxyctl.digests.diff import Remark, check_order, compare
 from proxyctl.digests.diff_order import DiffSort
 from proxyctl.digests.diff_snapshot import Snapshot
 from proxyctl.digests.diff_tally import Load, Tally, tally
 from proxyctl.digests.diff_verdict import Verdict, is_moved, verdict
 from proxyctl.digests.top import Group
+from proxyctl.errors import UsageError
 from proxyctl.render.digest_diff_figures import change_text, rate_text
 from proxyctl.replay.seen import SeenDigest
 
@@ -17,8 +20,11 @@ from proxyctl.replay.seen import SeenDigest
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (Load(0, 0), Load(5, 5), Verdict.NEW),
-        (Load(5, 5), Load(0, 0), Verdict.VANISHED),
+        (Load(0, 0), Load(10, 5), Verdict.NEW),
+        (Load(10, 5), Load(0, 0), Verdict.VANISHED),
+        # Too few were to be expected on the other side, to miss them there.
+        (Load(0, 0), Load(9, 5), Verdict.FEW_CALLS),
+        (Load(9, 5), Load(0, 0), Verdict.FEW_CALLS),
         (Load(29, 29), Load(1000, 10**9), Verdict.FEW_CALLS),
         (Load(1000, 10**9), Load(29, 29), Verdict.FEW_CALLS),
         (Load(100, 1000), Load(100, 1190), Verdict.SAME),
@@ -34,13 +40,33 @@ from proxyctl.replay.seen import SeenDigest
     ],
 )
 def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
-    assert verdict(before, after, slowest_after=None) is expected
+    assert verdict(before, after, seconds=(60, 60), slowest_after=None) is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "seconds", "expected"),
+    [
+        # A call a minute for an hour, and none in nine minutes; nor in ten.
+        (60, 0, (3600, 540), Verdict.FEW_CALLS),
+        (60, 0, (3600, 600), Verdict.VANISHED),
+        # The same digest, that begins after some minutes.
+        (0, 60, (540, 3600), Verdict.FEW_CALLS),
+        (0, 60, (600, 3600), Verdict.NEW),
+        # What ran once in a week has not vanished in the next hour.
+        (1, 0, (604_800, 3600), Verdict.FEW_CALLS),
+    ],
+)
+def test_a_digest_is_missed_where_calls_were_to_be_expected(
+    before: int, after: int, seconds: tuple[int, int], expected: Verdict
+) -> None:
+    found = verdict(Load(before, before), Load(after, after), seconds=seconds, slowest_after=None)
+    assert found is expected
 
 
 def test_one_slow_call_after_is_left_out_where_it_is_known() -> None:
     before, after = Load(100, 1000, max_time=20), Load(100, 2000, max_time=1000)
-    assert verdict(before, after, slowest_after=1000) is Verdict.SAME
-    assert verdict(before, after, slowest_after=30) is Verdict.SLOWER
+    assert verdict(before, after, seconds=(1, 1), slowest_after=1000) is Verdict.SAME
+    assert verdict(before, after, seconds=(1, 1), slowest_after=30) is Verdict.SLOWER
 
 
 @pytest.mark.parametrize(
@@ -63,9 +89,16 @@ def row(calls: int, time: int, **other: object) -> SeenDigest:
     return made._replace(**other)  # type: ignore[arg-type]
 
 
-def at(moment: int, *rows: SeenDigest, uptime: int | None = None) -> Tally:
-    made = Snapshot("px1", "px1:6032", "2.7.1", moment, uptime, len(rows), rows)
-    return tally(made, (Group.DIGEST,))
+def at(
+    moment: int,
+    *rows: SeenDigest,
+    uptime: int | None = None,
+    variables: Mapping[str, str] | None = None,
+    by: Group = Group.DIGEST,
+) -> Tally:
+    known = variables or {}
+    made = Snapshot("px1", "px1:6032", "2.7.1", moment, uptime, len(rows), rows, known)
+    return tally(made, (by,))
 
 
 def test_rates_are_those_of_the_time_that_was_counted() -> None:
@@ -113,9 +146,64 @@ def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
     assert (found.after.seconds, found.after.total.calls) == (40, 40)
 
 
-def test_the_same_moment_twice() -> None:
-    found = compare(at(1100, row(5, 5)), at(1100, row(5, 5)))
-    assert (found.after.seconds, found.after.total.calls, found.remarks) == (1, 0, {})
+@pytest.mark.parametrize(
+    ("after", "is_live", "says"),
+    [
+        (1100, False, "both snapshots are of the same second"),
+        (1099, False, "AFTER is older than the snapshot BEFORE"),
+        (1100, True, "is not older than the instance's clock"),
+    ],
+)
+def test_without_time_in_between_nothing_is_compared(after: int, is_live: bool, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as refused:
+        check_order(at(1100, row(5, 5)), at(after, row(5, 5)), is_live=is_live)
+    assert refused.value.hint
+    check_order(at(1100, row(5, 5)), at(1101, row(5, 5)), is_live=is_live)
+
+
+def test_a_clock_that_was_set_back_while_somebody_watches() -> None:
+    found = compare(at(1100, row(5, 5)), at(900, row(9, 9)))
+    assert (found.after.seconds, found.after.total.calls) == (1, 4)
+
+
+SWITCHED = {"mysql-query_digests": "false"}
+"""The variables of an instance that counts no digests."""
+COUNTS = {"mysql-query_digests": "true", "mysql-query_digests_track_hostname": "false"}
+BY_CLIENT = {**COUNTS, "mysql-query_digests_track_hostname": "true"}
+LOWER = {**COUNTS, "mysql-query_digests_lowercase": "true"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "by", "remark", "says"),
+    [
+        (COUNTS, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "may seem to have vanished"),
+        (SWITCHED, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "the statistics stand still"),
+        (SWITCHED, COUNTS, Group.DIGEST, Remark.SWITCHED_ON, "until it was switched on"),
+        (COUNTS, LOWER, Group.DIGEST, Remark.OTHER_OPTIONS, "may have another digest"),
+        (COUNTS, BY_CLIENT, Group.CLIENT_ADDRESS, Remark.OTHER_OPTIONS, "on one side only"),
+    ],
+)
+def test_variables_that_changed(
+    before: dict[str, str], after: dict[str, str], by: Group, remark: Remark, says: str
+) -> None:
+    sides = (
+        at(1100, row(5, 5), variables=before, by=by),
+        at(1200, row(9, 9), variables=after, by=by),
+    )
+    [(found, text)] = compare(*sides).remarks.items()
+    assert found is remark
+    assert says in text
+
+
+def test_variables_that_leave_digests_as_they_are() -> None:
+    assert (
+        compare(at(1100, variables=COUNTS), at(1200, row(9, 9), variables=BY_CLIENT)).remarks == {}
+    )
+
+
+def test_counters_that_were_cleared_and_switched_off() -> None:
+    sides = at(1100, row(5, 5), variables=COUNTS), at(1200, variables=SWITCHED)
+    assert list(compare(*sides).remarks) == [Remark.CLEARED, Remark.SWITCHED_OFF]
 
 
 def test_digests_of_many_users_are_one() -> None:

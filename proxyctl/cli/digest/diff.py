@@ -60,7 +60,7 @@ def diff(
     format: Annotated[DiffFormat, typer.Option("--format", help="How to write.")] = DiffFormat.TEXT,
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
-    from proxyctl.digests.diff import compare
+    from proxyctl.digests.diff import check_order, compare
     from proxyctl.digests.diff_tally import tally
     from proxyctl.formats.digest_file import read_snapshot
 
@@ -71,6 +71,7 @@ def diff(
         second = tally(read_snapshot(Path(other)), by, earlier=first)
     else:
         second = _live(files, connection, first, is_approved=auto_approve)
+    check_order(first, second, is_live=other is None)
     found = compare(first, second, sort=sort, limit=limit)
     write(_output(found, sort, format, has_whole_texts=full_text))
     return ExitCode.DONE

@@ -10,6 +10,7 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say, write_file
+from proxyctl.digests.counting import NOT_COUNTING, is_counting
 from proxyctl.errors import ExitCode, ProxyctlError, counted
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def _origin(tables: Sequence[DigestTable], snapshots: int) -> Origin:
 
 
 def _notes(tables: Sequence[DigestTable], last: DigestTable) -> Iterator[str]:
-    if last.variables.get("mysql-query_digests") == "false":
-        yield "mysql-query_digests is false: ProxySQL counts no queries by their digest."
+    if not is_counting(last.variables):
+        yield f"{NOT_COUNTING}."
     addresses = sorted({table.address for table in tables})
     if len(addresses) > 1:
         yield (

@@ -49,7 +49,7 @@ def snapshot(
     from proxyctl.cli.connection import connected
     from proxyctl.cli.digest.top import warn_of_size
     from proxyctl.cli.progress import progress
-    from proxyctl.digests.top import is_on
+    from proxyctl.digests.counting import NOT_COUNTING, is_counting
     from proxyctl.formats.digest_file import write_digest_file
 
     with connected(files, connection) as client:
@@ -62,8 +62,8 @@ def snapshot(
                 size = write_digest_file(told, path, is_compressed=path.suffix not in _PLAIN)
             except OSError as error:
                 raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
-    if not is_on(found.variables, "mysql-query_digests"):
-        say("note: mysql-query_digests is false: ProxySQL counts no digests")
+    if not is_counting(found.variables):
+        say(f"note: {NOT_COUNTING}")
     say(f"{counted(found.count, 'digest')} saved to {path} ({size:,} bytes)")
     return ExitCode.DONE
 
