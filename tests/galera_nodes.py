@@ -35,6 +35,20 @@ class GaleraNode:
     def answer(self, sql: str) -> tuple[list[tuple[Any, ...]], list[str]]:
         """Return rows and column names for a query of the monitor, or of a client."""
         lowered = sql.lower()
+        if lowered.startswith("show global status"):
+            state = {4: "Synced", 2: "Donor/Desynced"}.get(self.wsrep_local_state, "Joining")
+            return [
+                ("wsrep_local_state_comment", state),
+                ("wsrep_cluster_status", self.wsrep_cluster_status),
+            ], ["Variable_name", "Value"]
+        if lowered.startswith("show global variables"):
+            return [
+                ("version", "8.0.36"),
+                ("read_only", self.read_only),
+                ("wsrep_desync", self.wsrep_desync),
+                ("pxc_maint_mode", self.pxc_maint_mode),
+                ("wsrep_provider_options", "base_dir = /data; gmcast.segment = 1; "),
+            ], ["Variable_name", "Value"]
         if "wsrep_local_state" in lowered:
             row = (
                 self.wsrep_local_state,

@@ -1,4 +1,4 @@
-"""The connection to an admin interface. The only place that imports pymysql.
+"""The connection to an admin interface.
 
 One statement a call, over the text protocol, without arguments: literals are made in `sql`. There
 is no transaction: ProxySQL swallows BEGIN, and an open SQLite transaction wedges the interface for

@@ -22,6 +22,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
         export,
         files,
         lint,
+        nodes,
         plan,
         replay,
         rollback,
@@ -62,6 +63,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     digest.register(app)
     rules.register(app)
     top.register(app)
+    nodes.register(app)
     sandbox.register(app)
     built: Any = typer.main.get_command(app)
     groups = [one for one in built.commands.values() if hasattr(one, "commands")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -110,6 +110,13 @@ class ParsedFiles:
         found = compile_lint(self._parts.get("lint", []), context)
         context.mistakes.raise_if_any()
         return found
+
+    def hostgroup_names(self) -> Mapping[int, str]:
+        """Return the names of hostgroups by number, for commands that only show them.
+
+        Nothing else of the files is looked at, and a mistake leaves a name out.
+        """
+        return compile_hostgroups(self._parts.get("hostgroups", []), Context(REFERENCE)).names
 
     def project(
         self,

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from proxyctl import errors
@@ -25,6 +26,7 @@ from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint
 from proxyctl.lint.subject import Subject
+from proxyctl.nodes.model import Check, NodeGroup, NodeReport, NodeView, Place, Said
 from proxyctl.plan import Plan, Refusal, ShardMove
 from proxyctl.render.apply_text import apply_json
 from proxyctl.render.digest_diff_machine import digest_diff_json
@@ -34,6 +36,7 @@ from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.explain_machine import explain_json
 from proxyctl.render.history_text import history_json, taken_json
 from proxyctl.render.lint_machine import lint_json
+from proxyctl.render.nodes_machine import nodes_json
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
 from proxyctl.render.routing_tests_machine import routing_tests_json
@@ -50,11 +53,12 @@ from proxyctl.state import Where
 from tests.build import desired, layout, module_plan, rows, survey
 from tests.docs.pages import ROOT
 
-PAGES = ("json.md", "json-routing.md", "json-digests.md")
+PAGES = ("json.md", "json-routing.md", "json-digests.md", "json-nodes.md")
 PAGE = "\n".join((ROOT / "docs" / "reference" / name).read_text("utf-8") for name in PAGES)
 FREE = (
     *("fields", "tables", "settings", "hints", "sets", "broken", "texts"),
     *("hostgroups", "evidence", "left_out", "thresholds", "rule"),
+    *("wsrep", "variables"),
 )
 """Below these the keys are columns, tables, remarks, and names that stand elsewhere."""
 
@@ -89,6 +93,14 @@ def documents() -> Iterator[object]:
     yield json.loads(taken_json("h:6032", Path("s.json"), 1, 1))
     yield from routing_documents()
     yield from digest_documents()
+    yield from node_documents()
+
+
+def node_documents() -> Iterator[object]:
+    place = Place(10, "ONLINE", 1, 1000)
+    view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said())
+    group = NodeGroup((10,), None, (view,))
+    yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
 
 
 def routing_documents() -> Iterator[object]:

@@ -1,0 +1,116 @@
+"""Reads what ProxySQL knows of the servers behind it: their rows, connections and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.catalog import Layout
+from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
+from proxyctl.nodes.grouping import node_groups
+from proxyctl.nodes.model import Check, Connections, NodeReport
+from proxyctl.state import Key, Layer
+
+_LAST_CHECKS = {
+    # the columns that a version may lack come with the rest of the row
+    "mysql_server_galera_log": "*",
+    "mysql_server_ping_log": "hostname, port, time_start_us, ping_error AS error",
+    "mysql_server_read_only_log": "hostname, port, time_start_us, read_only, error",
+    "mysql_server_replication_lag_log": "hostname, port, time_start_us, repl_lag, error",
+}
+"""Logs of the monitor, and what is read of the last line of each server."""
+
+
+def read_nodes(client: AdminClient) -> NodeReport:
+    """Return the nodes as the configuration, RUNTIME and the monitor have them.
+
+    Sends SELECTs only. Raises: InstanceError.
+    """
+    layouts = read_layouts(client)
+    reader = TableReader(client)
+    servers = layouts["mysql_servers"]
+    groups = node_groups(
+        servers,
+        reader.read(servers, Layer.MEMORY),
+        reader.read(servers, Layer.RUNTIME),
+        _families(client, reader, layouts),
+        _connections(client),
+        _checks(client),
+    )
+    return NodeReport(
+        client.login.name or client.address, client.address, client.version_text, groups
+    )
+
+
+def _families(client: AdminClient, reader: TableReader, layouts: dict[str, Layout]) -> list[Family]:
+    """Return the families whose nodes the monitor places now."""
+    facts = read_facts(client)
+    if not facts.monitor_enabled:
+        return []
+    tables = {
+        name: reader.read(layouts[name], Layer.RUNTIME).values()
+        for name in FAMILY_TABLES
+        if name in layouts
+    }
+    return families_in(layouts, tables, rds_discovery=facts.rds_discovery)
+
+
+def _connections(client: AdminClient) -> dict[Key, Connections]:
+    rows = client.query(
+        "SELECT hostgroup, srv_host, srv_port, ConnUsed, ConnFree, ConnERR, Queries, Latency_us"
+        " FROM stats_mysql_connection_pool"
+    )
+    return {
+        (int(hostgroup or 0), host, int(port or 0)): Connections(
+            *(int(cell or 0) for cell in counters)
+        )
+        for hostgroup, host, port, *counters in rows
+    }
+
+
+def _checks(client: AdminClient) -> dict[Node, Check]:
+    found: dict[Node, Check] = {}
+    for table, columns in _LAST_CHECKS.items():
+        for row in _last(client, table, columns):
+            node = (row.pop("hostname"), int(row.pop("port") or 0))
+            found[node] = _with(found.get(node, Check()), table, row)
+    return found
+
+
+def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, str | None]]:
+    """Yield the last line of each server, by column name."""
+    names = [
+        str(row[0])
+        for row in client.query(f"SELECT name FROM monitor.pragma_table_info('{table}')")
+    ]
+    if not names:
+        return
+    # SQLite gives the other columns of the row that has the maximum.
+    for row in client.query(
+        f"SELECT {columns}, max(time_start_us) FROM monitor.{table} GROUP BY hostname, port"
+    ):
+        wanted = names if columns == "*" else [c.split(" AS ")[-1] for c in columns.split(", ")]
+        yield dict(zip(wanted, row, strict=False))
+
+
+def _with(check: Check, table: str, row: dict[str, str | None]) -> Check:
+    """Return the check with what one more log says."""
+    began = int(row.pop("time_start_us") or 0)
+    at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
+    if check.at is not None and (at is None or at < check.at):
+        at = check.at
+    error = check.error or row.pop("error", None)
+    found = replace(check, at=at, error=error)
+    match table:
+        case "mysql_server_galera_log":
+            said = {name: cell for name, cell in row.items() if cell is not None}
+            return replace(found, wsrep=said, read_only=said.get("read_only") == "YES")
+        case "mysql_server_read_only_log":
+            return replace(found, read_only=row["read_only"] == "1")
+        case "mysql_server_replication_lag_log":
+            lag = row["repl_lag"]
+            return replace(found, lag_s=None if lag is None else int(lag))
+    return found

@@ -1,0 +1,57 @@
+"""The command nodes list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
+from proxyctl.cli.output import style, write
+from proxyctl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.nodes.model import NodeReport
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    command(app, "list")(list_nodes)
+
+
+def list_nodes(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    no_ask: Annotated[
+        bool,
+        typer.Option(
+            "--no-ask",
+            help="Do not connect to the nodes: only what ProxySQL knows of them.",
+        ),
+    ] = False,
+    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
+) -> int:
+    """Show each server: configured, at RUNTIME, and what it says of itself."""
+    from proxyctl.admin.nodes import read_nodes
+    from proxyctl.cli.nodes.names import connected_with_names
+    from proxyctl.render.nodes_machine import nodes_json
+    from proxyctl.render.nodes_text import nodes_text
+
+    with connected_with_names(files, connection) as (client, names):
+        report = replace(read_nodes(client), hostgroup_names=names)
+        if not no_ask:
+            report = _asked(client, report)
+    write(nodes_json(report) if format is TextFormat.JSON else nodes_text(report, style()))
+    return ExitCode.DONE
+
+
+def _asked(client: AdminClient, report: NodeReport) -> NodeReport:
+    from proxyctl.admin.backends import ask_nodes, monitor_account
+    from proxyctl.nodes.grouping import with_answers
+
+    nodes = {view.node for group in report.groups for view in group.nodes}
+    return replace(
+        report, groups=with_answers(report.groups, ask_nodes(nodes, monitor_account(client)))
+    )

@@ -1,0 +1,1 @@
+"""The servers behind ProxySQL as nodes: configured, at RUNTIME, and in their own words. Pure."""

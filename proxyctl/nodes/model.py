@@ -1,0 +1,127 @@
+"""A node, seen from three sides: the configuration, ProxySQL at RUNTIME, and the node itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+
+from proxyctl.catalog import Value
+from proxyctl.families import Family, Node
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Connections:
+    """The connections of one server in one hostgroup. Counters run since ProxySQL started.
+
+    Units: `latency_us` is the round trip of the monitor's last ping; 0 when there was none.
+    """
+
+    used: int = 0
+    free: int = 0
+    errors: int = 0
+    queries: int = 0
+    latency_us: int = 0
+
+    def __add__(self, other: Connections) -> Connections:
+        return Connections(
+            self.used + other.used,
+            self.free + other.free,
+            self.errors + other.errors,
+            self.queries + other.queries,
+            max(self.latency_us, other.latency_us),
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """One row of a server. In MEMORY it has no connections."""
+
+    hostgroup: Value
+    status: str
+    weight: Value
+    max_connections: Value
+    connections: Connections = Connections()
+
+    @property
+    def serves(self) -> bool:
+        """Whether new queries come here."""
+        return self.status == "ONLINE" and self.max_connections != 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """What ProxySQL's monitor saw last of a node.
+
+    `error` is that of the check or of the ping, None when all is well. `wsrep` has the columns of
+    monitor.mysql_server_galera_log by name. Units: `lag_s` seconds of replication.
+    """
+
+    at: datetime | None = None
+    error: str | None = None
+    wsrep: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    read_only: bool | None = None
+    lag_s: int | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a node says when it is asked directly; `unreachable` is why it could not be.
+
+    `status` and `variables` hold wsrep_* and a few others, by lower-case name.
+    """
+
+    unreachable: str | None = None
+    version: str = ""
+    status: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """One node of a family or hostgroup with everything that is known of it.
+
+    `said` is None when it was not asked.
+    """
+
+    node: Node
+    configured: tuple[Place, ...] = ()
+    runtime: tuple[Place, ...] = ()
+    check: Check = Check()
+    said: Said | None = None
+
+    @property
+    def connections(self) -> Connections:
+        """The connections of all its places."""
+        return sum((place.connections for place in self.runtime), Connections())
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether it takes no new connection at RUNTIME, though the configuration gives it some."""
+        limits = {place.max_connections for place in self.runtime}
+        if limits == {0}:
+            return {place.max_connections for place in self.configured} != {0}
+        return bool(self.runtime) and all(place.status == "OFFLINE_SOFT" for place in self.runtime)
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """The nodes among which a monitor moves, or those of one hostgroup without a family."""
+
+    hostgroups: tuple[Value, ...]
+    family: Family | None
+    nodes: tuple[NodeView, ...]
+
+
+@dataclass(frozen=True)
+class NodeReport:
+    """The nodes behind one ProxySQL."""
+
+    name: str
+    address: str
+    version: str
+    groups: tuple[NodeGroup, ...]
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)

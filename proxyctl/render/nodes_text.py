@@ -1,0 +1,135 @@
+"""The nodes behind a ProxySQL, for a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place
+from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
+
+_HEADS = ("node", "RUNTIME", "weight", "limit", "used", "free", "says")
+_NUMBERS = frozenset({"weight", "limit", "used", "free"})
+_SEGMENT = re.compile(r"gmcast\.segment\s*=\s*(\d+)")
+
+
+def nodes_text(report: NodeReport, style: Style = PLAIN) -> str:
+    """Return the nodes, a block a family or hostgroup."""
+    name = f"{printable(report.name)}  " if report.name != report.address else ""
+    head = f"{name}{printable(report.address)}  ProxySQL {printable(report.version)}"
+    lines = [style("bold", head)]
+    if not report.groups:
+        lines.append("No servers, neither in MEMORY nor at RUNTIME.")
+    for group in report.groups:
+        lines += ["", style("bold", _title(group, report.hostgroup_names))]
+        lines += _table(group, style)
+    return "\n".join(lines) + "\n"
+
+
+def _title(group: NodeGroup, names: Mapping[int, str]) -> str:
+    listed = ", ".join(hostgroup(one, names) for one in group.hostgroups)
+    if group.family is None:
+        return f"hostgroup {listed}"
+    kind = group.family.kind.replace("_", " ")
+    return f"{kind}: hostgroups {listed}"
+
+
+def _table(group: NodeGroup, style: Style) -> Iterator[str]:
+    rows = [(view, _cells(view)) for view in group.nodes]
+    widths = [
+        max(len(head), *(len(cells[position]) for _, cells in rows))
+        for position, head in enumerate(_HEADS)
+    ]
+    yield style("dim", _aligned(_HEADS, widths))
+    for view, cells in rows:
+        line = _aligned(cells, widths)
+        yield line if any(place.serves for place in view.runtime) else style("change", line)
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    parts = [
+        cell.rjust(width) if head in _NUMBERS else cell.ljust(width)
+        for head, cell, width in zip(_HEADS, cells, widths, strict=True)
+    ]
+    return f"  {'  '.join(parts)}".rstrip()
+
+
+def _cells(view: NodeView) -> tuple[str, ...]:
+    host, port = view.node
+    places = view.runtime or view.configured
+    return (
+        f"{shown(host)}:{port}",
+        places_text(view.runtime) if view.runtime else "not there",
+        _each(place.weight for place in places),
+        _each(place.max_connections for place in places),
+        str(view.connections.used),
+        str(view.connections.free),
+        ", ".join(_says(view)),
+    )
+
+
+def _each(values: Iterator[object]) -> str:
+    """Return one number where all are equal, else all that differ."""
+    return "/".join(dict.fromkeys(map(str, values)))
+
+
+def places_text(places: Sequence[Place]) -> str:
+    """Return where a node stands: `ONLINE 20 30, SHUNNED 10`."""
+    by_status: dict[str, list[str]] = {}
+    for place in places:
+        by_status.setdefault(place.status, []).append(str(place.hostgroup))
+    statuses = sorted(by_status, key=lambda status: status != "ONLINE")
+    return ", ".join(f"{printable(status)} {' '.join(by_status[status])}" for status in statuses)
+
+
+def _says(view: NodeView) -> Iterator[str]:
+    """Yield what stands out of a node, the worst first."""
+    if not view.configured:
+        yield "in no configuration"
+    if view.is_drained:
+        yield "drained"
+    said, check = view.said, view.check
+    if said is not None and said.unreachable is None:
+        yield from _of_itself(said.variables, said.status)
+        if said.version:
+            yield printable(said.version)
+    elif said is not None:
+        yield f"not reached from here: {printable(said.unreachable or '')}"
+    if check.error:
+        yield f"monitor: {printable(check.error)}"
+    elif (said is None or said.unreachable) and check.wsrep:
+        yield from _seen_by_monitor(check.wsrep)
+    if check.lag_s:
+        yield f"lag {check.lag_s} s"
+
+
+def _of_itself(variables: Mapping[str, str], status: Mapping[str, str]) -> Iterator[str]:
+    if state := status.get("wsrep_local_state_comment"):
+        yield printable(state)
+    cluster = status.get("wsrep_cluster_status", "Primary")
+    if cluster != "Primary":
+        yield printable(cluster)
+    if variables.get("pxc_maint_mode", "DISABLED") != "DISABLED":
+        yield f"pxc_maint_mode {printable(variables['pxc_maint_mode'])}"
+    if variables.get("wsrep_desync") == "ON":
+        yield "desynced"
+    if variables.get("read_only") == "ON":
+        yield "read_only"
+    segment = _SEGMENT.search(variables.get("wsrep_provider_options", ""))
+    if segment and segment[1] != "0":
+        yield f"segment {segment[1]}"
+
+
+def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the last check of the Galera monitor read."""
+    states = {"1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
+    number = wsrep.get("wsrep_local_state", "")
+    yield f"monitor: {states.get(number, f'wsrep_local_state {printable(number)}')}"
+    if wsrep.get("primary_partition") == "NO":
+        yield "not in the primary component"
+    if wsrep.get("wsrep_desync") == "YES":
+        yield "desynced"
+    if wsrep.get("pxc_maint_mode", "NO") == "YES":
+        yield "in maintenance"
+    if wsrep.get("read_only") == "YES":
+        yield "read_only"

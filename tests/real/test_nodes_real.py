@@ -1,0 +1,68 @@
+"""What `nodes list` says of simulated Galera nodes behind a real ProxySQL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proxyctl.admin.backends import ask_nodes, monitor_account
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.nodes import read_nodes
+from proxyctl.nodes.grouping import with_answers
+from proxyctl.nodes.model import NodeGroup
+from proxyctl.render.nodes_text import nodes_text
+from tests.galera_nodes import GaleraCluster
+from tests.placement_samples import online, placement, settle
+from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql
+from tests.servers import ProxySQL, free_port
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def cluster() -> Iterator[GaleraCluster]:
+    with GaleraCluster(HOSTS, free_port()) as running:
+        yield running
+
+
+@pytest.fixture
+def proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
+    with monitored_proxysql(tmp_path / "proxysql") as server:
+        yield server
+
+
+def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:
+    with AdminClient(login(server)) as client:
+        report = read_nodes(client)
+        (group,) = report.groups
+        said = ask_nodes({view.node for view in group.nodes}, monitor_account(client))
+        asked = replace(report, groups=with_answers(report.groups, said))
+        (group,) = asked.groups
+        return group, nodes_text(asked)
+
+
+def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+    cluster.nodes[reader].wsrep_desync = "ON"
+    while reader not in online(placement(proxysql.instance)[40]):
+        time.sleep(0.1)
+    group, text = looked_at(proxysql)
+    assert group.family is not None
+    assert group.hostgroups == (10, 20, 30, 40)
+    views = {view.node[0]: view for view in group.nodes}
+    assert views.keys() == set(HOSTS)
+    desynced = views[reader]
+    assert [place.hostgroup for place in desynced.configured] == [10]
+    assert [place.hostgroup for place in desynced.runtime] == [40]
+    assert desynced.check.wsrep["wsrep_desync"] == "YES"
+    assert desynced.said is not None
+    assert desynced.said.variables["wsrep_desync"] == "ON"
+    line = next(line for line in text.splitlines() if reader in line)
+    assert "Synced, desynced, segment 1, 8.0.36" in line
+    assert line.split()[1:3] == ["ONLINE", "40"]

@@ -1,0 +1,102 @@
+"""Nodes put together from rows, checks and answers, and how they read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from proxyctl.catalog import REFERENCE, TABLES, layout_of
+from proxyctl.families import Family
+from proxyctl.nodes.grouping import node_groups, with_answers
+from proxyctl.nodes.model import Check, Connections, NodeReport, Said
+from proxyctl.render.nodes_machine import nodes_json
+from proxyctl.render.nodes_text import nodes_text
+from proxyctl.state import Row, Rows
+
+SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+
+
+def rows(*given: dict[str, str | int]) -> Rows:
+    result: Rows = {}
+    for cells in given:
+        row: Row = tuple(cells.get(column.name, column.default) for column in SERVERS.columns)
+        result[SERVERS.key_of(row)] = row
+    return result
+
+
+def server(hostgroup: int, host: str, **cells: str | int) -> dict[str, str | int]:
+    return {"hostgroup_id": hostgroup, "hostname": host, "port": 3306, **cells}
+
+
+def report(memory: Rows, runtime: Rows, **said: Said) -> NodeReport:
+    groups = node_groups(
+        SERVERS,
+        memory,
+        runtime,
+        [GALERA],
+        {(30, "n2", 3306): Connections(used=3, free=4), (20, "n2", 3306): Connections(used=1)},
+        {("n1", 3306): Check(datetime(2026, 1, 1, tzinfo=UTC), wsrep={"wsrep_local_state": "4"})},
+    )
+    answers = {(host, 3306): answer for host, answer in said.items()}
+    return NodeReport("px1", "10.0.0.1:6032", "2.7.1", with_answers(groups, answers))
+
+
+def test_rows_of_one_node_stand_together_inside_a_family() -> None:
+    found = report(
+        rows(server(10, "n1"), server(10, "n2"), server(100, "n1")),
+        rows(server(20, "n2"), server(10, "n1"), server(30, "n2"), server(100, "n1")),
+    )
+    family, other = found.groups
+    assert family.hostgroups == (10, 20, 30, 40)
+    assert other.hostgroups == (100,)
+    assert other.family is None
+    second = family.nodes[1]
+    assert [place.hostgroup for place in second.runtime] == [20, 30]
+    assert second.connections == Connections(used=4, free=4)
+
+
+def test_a_removed_server_is_gone_once_nothing_uses_it() -> None:
+    found = report({}, rows(server(10, "n1", status="OFFLINE_HARD")))
+    assert found.groups == ()
+
+
+def test_what_stands_out_is_said() -> None:
+    found = report(
+        rows(server(10, "n1"), server(10, "n2"), server(10, "n3")),
+        rows(
+            server(10, "n1"),
+            server(10, "n2", status="SHUNNED", max_connections=0),
+            server(20, "n2", max_connections=0),
+            server(30, "n4"),
+        ),
+        n2=Said(
+            version="8.0.36",
+            status={"wsrep_local_state_comment": "Synced", "wsrep_cluster_status": "non-Primary"},
+            variables={"read_only": "ON", "wsrep_provider_options": "gmcast.segment = 2;"},
+        ),
+        n3=Said(unreachable="Can't connect \x1b[2J"),
+    )
+    assert nodes_text(found) == (
+        "px1  10.0.0.1:6032  ProxySQL 2.7.1\n"
+        "\n"
+        "galera: hostgroups 10, 20, 30, 40\n"
+        "  node     RUNTIME                weight  limit  used  free  says\n"
+        "  n1:3306  ONLINE 10                   1   1000     0     0  monitor: Synced\n"
+        "  n2:3306  ONLINE 20, SHUNNED 10       1      0     1     0  drained, Synced,"
+        " non-Primary, read_only, segment 2, 8.0.36\n"
+        "  n3:3306  not there                   1   1000     0     0  not reached from here:"
+        " Can't connect \\x1b[2J\n"
+        "  n4:3306  ONLINE 30                   1   1000     0     0  in no configuration\n"
+    )
+
+
+def test_hostgroups_have_the_names_of_the_files() -> None:
+    found = replace(report(rows(server(100, "n1")), {}), hostgroup_names={100: "shard0"})
+    assert "hostgroup 100 (shard0)\n" in nodes_text(found)
+    assert '"name": "shard0"' in nodes_json(found)
+
+
+def test_machines_get_all_of_it() -> None:
+    found = report(rows(server(10, "n1")), rows(server(10, "n1")))
+    assert '"wsrep_local_state": "4"' in nodes_json(found)
