@@ -17,16 +17,17 @@ def what_is_missing() -> str | None:
     import docker
     from docker.errors import DockerException, ImageNotFound
 
+    client, reason = None, ""
     try:
         client = docker.from_env()
     except DockerException as error:
-        reason = str(error)
-        del error
+        reason = f"no Docker that answers: {error}"
+    if client is None:
         with warnings.catch_warnings():
-            # The client leaves its socket open; another test would be told.
+            # What tried to connect left its socket open; another test would be told.
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
-        return f"no Docker that answers: {reason}"
+        return reason
     for image in (PXC, PROXYSQL):
         try:
             client.images.get(image)
