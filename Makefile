@@ -13,7 +13,7 @@ help:
 	@echo "More:"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
-	@echo "  test-faults  every fault at every statement of an apply; a table of what became of it"
+	@echo "  test-faults  every fault at every statement of an apply, and every promise of docs/reference/safety.md; two tables"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"

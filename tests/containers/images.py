@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import warnings
 from functools import cache
 
 PXC = os.environ.get("PROXYCTL_TEST_PXC_IMAGE", "percona/percona-xtradb-cluster:8.0")
@@ -15,10 +17,17 @@ def what_is_missing() -> str | None:
     import docker
     from docker.errors import DockerException, ImageNotFound
 
+    client, reason = None, ""
     try:
         client = docker.from_env()
     except DockerException as error:
-        return f"no Docker that answers: {error}"
+        reason = f"no Docker that answers: {error}"
+    if client is None:
+        with warnings.catch_warnings():
+            # What tried to connect left its socket open; another test would be told.
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+        return reason
     for image in (PXC, PROXYSQL):
         try:
             client.images.get(image)

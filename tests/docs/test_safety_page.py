@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import pytest
 
-from tests.docs.pages import ROOT
+from tests.faults.promised import ROOT, promises
 
-PAGE = ROOT / "docs" / "reference" / "safety.md"
-NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE.read_text())))
+NAMED = sorted({test for promise in promises() for test in promise.tests})
 
 
 @pytest.mark.parametrize(("path", "name"), NAMED, ids=[name for _, name in NAMED])
@@ -20,7 +18,6 @@ def test_what_proves_a_promise_is_there(path: str, name: str) -> None:
 
 
 def test_each_promise_has_a_proof() -> None:
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    promises = [row for row in rows if not row.startswith(("| promise", "| ---"))]
-    assert len(promises) > 20
-    assert [row for row in promises if "`tests/" not in row] == []
+    found = [*promises()]
+    assert len(found) > 20
+    assert [promise.text for promise in found if not promise.tests] == []

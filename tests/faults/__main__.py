@@ -1,7 +1,8 @@
-"""`make test-faults`: every fault at every statement, on a real ProxySQL and on the sandbox.
+"""`make test-faults`: every fault at every statement, and every promise of the safety page.
 
-Prints a table of what became of them; exit 1 when a promise was broken. With `--every N` only one
-statement in N is tried.
+Both run on a real ProxySQL and on the sandbox, and print a table of what became of them; exit 1
+when a promise was broken. `--only` takes one of the two. With `--every N` only one statement in N
+is tried.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.faults.kinds import KINDS
+from tests.faults.promised import proofs
+from tests.faults.promised import table as promised_table
 from tests.faults.tally import Tally, table
 from tests.faults.trying import REAL, SANDBOX, tried
 from tests.servers import NO_BINARY, proxysql_binary
@@ -24,8 +28,12 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+MATRIX, PROMISES = "faults", "promises"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--only", choices=(MATRIX, PROMISES))
     parser.add_argument("--server", choices=(SANDBOX, REAL), action="append")
     parser.add_argument("--kind", choices=KINDS, action="append")
     parser.add_argument("--every", type=int, default=1, metavar="N")
@@ -35,8 +43,28 @@ def main() -> int:
     if REAL in servers and proxysql_binary() is None:
         say(f"SKIPPED: the real server: {NO_BINARY}")
         servers.remove(REAL)
-    if not servers:
-        return 1  # nothing of what was asked for was tried
+    is_good = True
+    if given.only != PROMISES:
+        # Where nothing of what was asked for can be tried, nothing is proven.
+        is_good = bool(servers) and _tried_all(given, servers)
+    if given.only != MATRIX:
+        is_good = _proven() and is_good
+    return 0 if is_good else 1
+
+
+def _proven() -> bool:
+    """Run the tests of every promise and print what came of it; return whether all are kept."""
+    say("\nwhat docs/reference/safety.md promises, by the tests that it names")
+    found = proofs()
+    for proof in found:
+        for text in proof.broken:
+            say(f"BROKEN {proof.section}: {text}")
+    say(f"\n{promised_table(found)}")
+    return not any(proof.broken for proof in found)
+
+
+def _tried_all(given: argparse.Namespace, servers: Sequence[str]) -> bool:
+    """Try the faults and print what became of them; return whether no promise was broken."""
     started = time.monotonic()
     tallies: list[Tally] = []
     # A process each: the sandbox, the proxy and the checks of one would wait for the others.
@@ -60,7 +88,7 @@ def main() -> int:
     order = [*KINDS]
     tallies.sort(key=lambda one: (one.server, order.index(one.kind)))
     say(f"\n{table(tallies)}")
-    return 1 if any(tally.broken for tally in tallies) else 0
+    return not any(tally.broken for tally in tallies)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tests.faults.columns import in_columns
 from tests.faults.promises import KILLED, Case, broken, what_became_of_it
 from tests.faults.rig import Boundary
 
@@ -52,11 +53,4 @@ def table(tallies: Sequence[Tally]) -> str:
         *([one.server, one.kind, *map(str, one.numbers())] for one in tallies),
         ["all", "", *map(str, sums)],
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at < 2 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
+    return in_columns(rows, left=2)
