@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
+from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -50,7 +51,9 @@ def diff(
         DiffSort, typer.Option("--sort", help="What comes first; change is that of the load.")
     ] = DiffSort.CHANGE,
     group: GroupOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="List N at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
     ] = False,

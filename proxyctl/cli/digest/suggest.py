@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ExitCode, UsageError
@@ -71,7 +72,10 @@ def suggest(
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, metavar="N", help="At most N of each kind.")
+        int,
+        typer.Option(
+            "--limit", min=1, max=MOST_LISTED, metavar="N", help="At most N of each kind."
+        ),
     ] = 5,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
+from proxyctl.cli.digest.limits import MOST_LISTED, cut_short, texts_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import is_terminal, say, style, write
 from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
@@ -118,7 +119,9 @@ def top(
         ),
     ] = "time",
     group: GroupOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
     rule: Annotated[
         bool, typer.Option("--rule", help="Say which rule in force catches each digest.")
     ] = False,
@@ -200,7 +203,7 @@ def _options(
         usernames=tuple(filters.username or ()),
         client_addresses=tuple(filters.client_address or ()),
         digests=tuple(map(_digest, filters.digest or ())),
-        texts=tuple(filters.text or ()),
+        texts=texts_of(filters.text),
         seen_since=_seen_since(filters.seen_since),
         min_count=filters.min_count,
         min_avg_us=_duration("--min-avg", filters.min_avg),
@@ -216,14 +219,16 @@ def _chosen(choices: type[_Choice], option: str, name: str) -> _Choice:
     try:
         return choices(name)
     except ValueError:
-        raise UsageError(f"{option}: {name!r} is not one of {', '.join(choices)}") from None
+        raise UsageError(
+            f"{option}: {cut_short(name)!r} is not one of {', '.join(choices)}"
+        ) from None
 
 
 def _digest(text: str) -> str:
     """Return a digest as ProxySQL writes it."""
     found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
     if found is None:
-        raise UsageError(f"--digest {text}: not a digest such as 0x3EF2C4DB4D1A4E21")
+        raise UsageError(f"--digest {cut_short(text)}: not a digest such as 0x3EF2C4DB4D1A4E21")
     return f"0x{int(found[1], 16):016X}"
 
 
@@ -231,7 +236,7 @@ def _duration(option: str, text: str | None) -> int:
     if text is None:
         return 0
     try:
-        return microseconds_of(text)
+        return microseconds_of(cut_short(text))
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
 
@@ -248,7 +253,7 @@ def _seen_since(text: str | None) -> SeenSince | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"--seen-since {text}: neither a time such as 30min, 2h or 7d nor a date such as"
+            f"--seen-since {cut_short(text)}: neither a time such as 30min, 2h or 7d nor a date such as"
             " 2026-01-31T12:00"
         ) from None
     if moment.tzinfo is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
+from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import is_terminal, style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -52,7 +53,9 @@ def watch(
         DiffSort, typer.Option("--sort", help="What comes first, in the last interval.")
     ] = DiffSort.TIME,
     group: GroupOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
     ] = False,
