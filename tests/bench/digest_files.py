@@ -31,6 +31,7 @@ def snapshot_lines(server: DigestServer, folder: Path) -> Iterator[Line]:
     for _ in range(ROUNDS):
         dump = server.dump("stats_mysql_query_digest", folder / "dump.gz")
         rounds.add("client", dump)
+        snapshot.unlink(missing_ok=True)  # an earlier snapshot is not replaced
         rounds.add("ours", server.proxyctl("digest", "snapshot", "-o", str(snapshot)))
     ours, client = rounds.middle("ours"), rounds.middle("client")
     yield Line("digest snapshot of 1,000,000 / dump by client", ours.seconds, client.seconds, BAR)

@@ -102,7 +102,7 @@ def _live(
 ) -> Tally:
     from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.digests.diff_tally import tally
 
     with connected(files, connection) as client:

@@ -181,7 +181,7 @@ def _read_instance(client: AdminClient, table: DigestTable | None, *, is_approve
     from proxyctl.admin.configuration import read_configuration
     from proxyctl.admin.digests import read_digests
     from proxyctl.admin.suggest_hits import read_hits_since
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.replay.sides import SIDE_TABLES
     from proxyctl.state import Layer
 

@@ -65,7 +65,7 @@ def watch(
 ) -> int:
     """Show what runs right now, again and again. One look at the statistics an interval."""
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.digests.diff import compare
 
     gc.enable()  # this command may run for days
