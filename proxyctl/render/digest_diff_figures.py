@@ -88,7 +88,7 @@ def verdict_text(entry: Entry) -> str:
 
 def counts_text(diff: Diff) -> str:
     """Return how many of which kind there are, in one line."""
-    parts = [f"{count} {WORDS[kind]}" for kind, count in diff.counts.items() if count]
+    parts = [f"{count:,} {WORDS[kind]}" for kind, count in diff.counts.items() if count]
     if diff.moved:
-        parts.append(f"{diff.moved} moved to other hostgroups")
+        parts.append(f"{diff.moved:,} moved to other hostgroups")
     return ", ".join(parts) or "no digests"

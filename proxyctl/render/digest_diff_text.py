@@ -58,7 +58,7 @@ def digest_diff_text(
     for entry in diff.entries:
         lines += _entry_lines(diff, entry, style, limit)
     left = diff.count - len(diff.entries)
-    lines.append(f"Listed by {order}." + (f" {left} more: --limit." if left else ""))
+    lines.append(f"Listed by {order}." + (f" {left:,} more: --limit." if left else ""))
     return "\n".join(lines) + "\n"
 
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_verdict import Verdict
-from proxyctl.digests.units import number_text, share_text, time_text
-from proxyctl.errors import counted
+from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.digest_diff_figures import hostgroups_text, name_of, rate_text
 from proxyctl.render.digest_diff_text import head_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
@@ -28,7 +27,7 @@ def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> 
     lines = [
         style("bold", f"{head_text(diff)}  {moment:%H:%M:%S} UTC"[:width]),
         f"{side.seconds} s: {rate_text(side.total.calls / side.seconds)}, query time"
-        f" {time_text(busy)}/s, {counted(diff.active, 'digest')}"[:width],
+        f" {time_text(busy)}/s, {count_text(diff.active, 'digest')}"[:width],
         *(style("refuse", "note: ") + printable(text) for text in diff.remarks.values()),
         "",
     ]

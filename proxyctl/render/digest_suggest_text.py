@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from proxyctl.catalog import Value
 from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
+from proxyctl.digests.units import count_text, time_text
 from proxyctl.render.style import PLAIN, Style, printable
 
 RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
@@ -35,7 +36,7 @@ def suggest_text(found: Suggestions, rules_text: RulesText, style: Style = PLAIN
         for one in some:
             lines += _lines(one, rules_text, style)
         if kind in found.left_out:
-            lines += [f"  ... {found.left_out[kind]} more: --limit", ""]
+            lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
         lines += _wrapped("cannot be known here:", unknowns(some), style)
         lines.append("")
     if not found.found:
@@ -47,11 +48,10 @@ def suggest_text(found: Suggestions, rules_text: RulesText, style: Style = PLAIN
 
 def title(found: Suggestions) -> str:
     """Return the first line: where this is from, and how much of it there is."""
-    count = len(found.found)
-    seconds = found.sum_time / 1_000_000
     return printable(
-        f"{found.name}  ProxySQL {found.version}: {count} suggestion{'s' * (count != 1)} from"
-        f" {found.digests} digests, {found.count_star} calls, {seconds:.1f} s"
+        f"{found.name}  ProxySQL {found.version}: {count_text(len(found.found), 'suggestion')} from"
+        f" {count_text(found.digests, 'digest')}, {count_text(found.count_star, 'call')},"
+        f" {time_text(found.sum_time)}"
     )
 
 

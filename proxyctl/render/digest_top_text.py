@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopRow
-from proxyctl.digests.units import number_text, share_text, time_text
-from proxyctl.errors import counted
+from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
 
 WIDEST_TEXT = 110
@@ -50,16 +49,15 @@ def head_text(top: Top) -> str:
 def summary_text(top: Top) -> str:
     """Return how much is listed, and of how much."""
     total, selected = top.total, top.selected
-    entries = "entry" if total.entries == 1 else "entries"
     whole = (
-        f"{total.entries:,} {entries}, {total.count_star:,} queries,"
+        f"{count_text(total.entries, 'entry')}, {count_text(total.count_star, 'query')},"
         f" {time_text(total.sum_time)} of query time"
     )
     how = f"by {', '.join(top.options.groups)}, first by {top.options.sort}"
     if not top.options.is_filtered:
         return f"{whole}; {how}"
     part = share_text(selected.sum_time / total.sum_time) if total.sum_time else share_text(0)
-    left = f"the filters leave {selected.count_star:,} queries with {part} of that time"
+    left = f"the filters leave {count_text(selected.count_star, 'query')} with {part} of that time"
     return f"{whole};\n{left}; {how}"
 
 
@@ -95,11 +93,11 @@ def caught_text(caught: Sequence[Caught]) -> str:
     for one in caught[:_MOST_FATES]:
         text = " or ".join(map(fate_text, one.fates[:_MOST_FATES])) or "cannot be told"
         if len(one.fates) > _MOST_FATES:
-            text += f" or {counted(len(one.fates) - _MOST_FATES, 'other')}"
+            text += f" or {count_text(len(one.fates) - _MOST_FATES, 'other')}"
         share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
         parts.append(f"{text} ({share} of the queries)" if share else text)
     if len(caught) > _MOST_FATES:
-        parts.append(f"and {counted(len(caught) - _MOST_FATES, 'other way')}")
+        parts.append(f"and {count_text(len(caught) - _MOST_FATES, 'other way')}")
     return "; ".join(parts)
 
 

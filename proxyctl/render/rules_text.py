@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from proxyctl.catalog import Value
 from proxyctl.digests.rules_hits import RuleHits, RuleReport
-from proxyctl.digests.units import number_text, share_text
+from proxyctl.digests.units import count_text, number_text, share_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
 
 FORMAT = 1
@@ -49,7 +49,7 @@ def rules_text(report: RuleReport, style: Style = PLAIN) -> str:
     since = "since the rules were last loaded"
     if report.loaded_at is not None:
         since += f", {_moment(report.loaded_at)}"
-    hits = "1 hit" if report.total == 1 else f"{report.total:,} hits"
+    hits = count_text(report.total, "hit")
     lines.append(f"{hits} {since}; a query can hit several rules")
     if report.was_reloaded:
         lines.append("note: rules were loaded between the samples: no rates, hits began at 0 again")

@@ -12,7 +12,8 @@ from proxyctl.cli.digest.target import check_place
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say, write_file
 from proxyctl.digests.counting import NOT_COUNTING, is_counting
-from proxyctl.errors import ExitCode, ProxyctlError, counted
+from proxyctl.digests.units import count_text
+from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
     from proxyctl.render.digest_report import Origin
@@ -76,7 +77,7 @@ def report(
     for note in origin.notes:
         say(f"note: {note}")
     write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
-    say(f"{counted(made.count, 'digest')} reported in {path} ({path.stat().st_size:,} bytes)")
+    say(f"{count_text(made.count, 'digest')} reported in {path} ({path.stat().st_size:,} bytes)")
     return ExitCode.DONE
 
 

@@ -11,6 +11,7 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import is_terminal, say
+from proxyctl.digests.units import count_text
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -18,7 +19,6 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
-    counted,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def reset(
                 layers=[],
             ) from error
     say(
-        f"{counted(count, 'digest')} saved to {path}; all were cleared"
+        f"{count_text(count, 'digest')} saved to {path}; all were cleared"
         f" {time.monotonic() - began:.1f} s after the reading began, and queries that ended in"
         " between may be counted nowhere"
     )

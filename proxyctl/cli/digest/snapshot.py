@@ -9,7 +9,8 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say
-from proxyctl.errors import ExitCode, ProxyctlError, counted
+from proxyctl.digests.units import count_text
+from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
     from proxyctl.digests.diff_snapshot import DigestRow
@@ -62,7 +63,7 @@ def snapshot(
                 raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
     if not is_counting(found.variables):
         say(f"note: {NOT_COUNTING}")
-    say(f"{counted(found.count, 'digest')} saved to {path} ({size:,} bytes)")
+    say(f"{count_text(found.count, 'digest')} saved to {path} ({size:,} bytes)")
     return ExitCode.DONE
 
 
