@@ -30,8 +30,9 @@ def without_hits(
         return
     if since < context.thresholds.unused_since:
         context.note(
-            f"unused: hits are counted for {since} s only, since the rules were loaded; rules"
-            f" without hits are listed from {context.thresholds.unused_since} s on"
+            f"unused: hits are counted for {time_text(since * 1e6)} only, since the rules were"
+            " loaded; rules without hits are listed from"
+            f" {time_text(context.thresholds.unused_since * 1e6)} on"
         )
         return
     rules = [rule for rule in context.now.routers[0].rules if hits.hits.get(rule.rule_id) == 0]

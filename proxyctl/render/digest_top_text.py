@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopRow
 from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.wrapped import wrapped
 
-WIDEST_TEXT = 110
-"""Characters of a digest text that are shown."""
+WIDTH = 100
+"""Of a line, unless told."""
+_INDENT = 4
 HEADS = ("#", "share", "cum.", "total", "queries", "avg", "max", "rows/q", "time/row")
 _MOST_FATES = 3
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
@@ -17,23 +19,33 @@ EMPTY = "No digests: nothing was counted since ProxySQL started, or since somebo
 NOTHING_LEFT = "Nothing is left by the filters."
 
 
-def digest_top_text(top: Top, style: Style = PLAIN, *, has_whole_texts: bool = False) -> str:
-    """Return the whole list. `has_whole_texts`: texts are not shortened."""
-    lines = [style("bold", head_text(top)), *(f"note: {note}" for note in top.notes())]
+def digest_top_text(
+    top: Top, style: Style = PLAIN, *, width: int = WIDTH, has_whole_texts: bool = False
+) -> str:
+    """Return the whole list, in lines of `width`. `has_whole_texts`: texts are not shortened."""
+    lines = [style("bold", head_text(top))]
+    lines += [line for note in top.notes() for line in wrapped(f"note: {note}", width)]
     if not top.total.entries:
         return "\n".join([*lines, EMPTY]) + "\n"
-    lines += [summary_text(top), ""]
+    for text in summary_text(top).splitlines():
+        lines += wrapped(text, width)
+    lines.append("")
     if not top.rows:
         return "\n".join([*lines, NOTHING_LEFT if top.groups == 0 else ""]).rstrip() + "\n"
     figures = [HEADS, *(figures_of(number, row) for number, row in enumerate(top.rows, 1))]
     widths = [max(map(len, column)) for column in zip(*figures, strict=True)]
     lines.append(style("dim", _aligned(HEADS, widths)))
     for row, cells in zip(top.rows, figures[1:], strict=True):
-        aside = "  ".join(_group_texts(row))
-        lines.append(f"{_aligned(cells, widths)}  {aside}".rstrip())
-        lines += [f"    {text}" for text in _texts(row, has_whole_texts=has_whole_texts)]
+        lines += _beside(_aligned(cells, widths), "  ".join(_group_texts(row)), width)
+        longest = None if has_whole_texts else width - _INDENT
+        lines += [" " * _INDENT + text for text in _texts(row, longest)]
         if top.options.with_rules:
-            lines.append(f"    -> {caught_text(row.caught)}")
+            lines += wrapped(
+                f"-> {caught_text(row.caught)}",
+                width,
+                first=" " * _INDENT,
+                then=" " * (_INDENT + 3),
+            )
     if top.groups > len(top.rows):
         lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
     lines += ["", style("dim", LEGEND)]
@@ -128,9 +140,16 @@ def _group_texts(row: TopRow) -> Iterator[str]:
         yield f"{group} {group_value(group, value)}" if named else group_value(group, value)
 
 
-def _texts(row: TopRow, *, has_whole_texts: bool) -> Iterator[str]:
+def _beside(figures: str, aside: str, width: int) -> list[str]:
+    """Return figures and what they are of: on one line, or below where there is no room."""
+    if len(figures) + 2 + len(aside) <= width:
+        return [f"{figures}  {aside}".rstrip()]
+    return [figures, " " * _INDENT + aside]
+
+
+def _texts(row: TopRow, longest: int | None) -> Iterator[str]:
     if row.digest_text is not None:
         text = row.digest_text
-        short = printable(text) if has_whole_texts else shown(text, limit=WIDEST_TEXT)
-        cut = "   (cut by mysql-query_digests_max_digest_length)" if row.is_cut else ""
-        yield f"{short}{cut}"
+        yield printable(text) if longest is None else shown(text, limit=longest)
+        if row.is_cut:
+            yield "(cut by mysql-query_digests_max_digest_length)"

@@ -184,7 +184,7 @@ def test_put_together_by_other_columns(shop: Shop) -> None:
     [
         (READ._replace(count_star=40, sum_time=4),),
         (grown(READ, 5, 5),),
-        (grown(READ, 5, 5, first_seen=2**32), grown(WRITE, 5, 5, first_seen=2**32)),
+        (grown(READ, 5, 5, first_seen=1150), grown(WRITE, 5, 5, first_seen=1150)),
         (),
     ],
     ids=["a counter fell", "a digest is missing", "all are younger", "nothing is left"],

@@ -283,7 +283,10 @@ def test_a_rule_without_hits_that_the_digests_would_meet():
 
 def test_hits_that_are_young_or_of_unknown_age():
     given = configuration(rule(10, "^DELETE"))
-    for hits, words in ((RuleHits({10: 0}, 60), "60 s only"), (RuleHits({10: 0}, None), "since")):
+    for hits, words in (
+        (RuleHits({10: 0}, 60), "1.00 min only"),
+        (RuleHits({10: 0}, None), "since"),
+    ):
         some, notes = found([digest(READ)], given, Kind.UNUSED, hits)
         assert some == ()
         assert words in notes[0]

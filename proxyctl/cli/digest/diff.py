@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
-from proxyctl.cli.output import style, write
+from proxyctl.cli.output import columns, style, write
 from proxyctl.digests.diff_order import DiffSort
 from proxyctl.errors import ExitCode, UsageError
 
@@ -122,5 +121,6 @@ def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: 
         case DiffFormat.MARKDOWN:
             return digest_diff_markdown(diff)
         case DiffFormat.TEXT:
-            width = 10**9 if has_whole_texts else max(shutil.get_terminal_size().columns - 11, 40)
-            return digest_diff_text(diff, sort, style(), limit=width)
+            return digest_diff_text(
+                diff, sort, style(), width=columns(), has_whole_texts=has_whole_texts
+            )

@@ -11,7 +11,7 @@ import typer
 
 from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
-from proxyctl.cli.output import style, write
+from proxyctl.cli.output import columns, style, write
 from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _output(found: Suggestions, format: SuggestFormat) -> str:
 
     match format:
         case SuggestFormat.TEXT:
-            return suggest_text(found, rules_text, style())
+            return suggest_text(found, rules_text, style(), width=columns())
         case SuggestFormat.JSON:
             return suggest_json(found, rules_text)
         case SuggestFormat.MARKDOWN:

@@ -13,7 +13,7 @@ import typer
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED, cut_short, texts_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
-from proxyctl.cli.output import say, style, write
+from proxyctl.cli.output import columns, say, style, write
 from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
 from proxyctl.digests.units import microseconds_of
 from proxyctl.errors import ExitCode, UsageError
@@ -234,7 +234,7 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
         case TopFormat.TEXT:
             from proxyctl.render.digest_top_text import digest_top_text
 
-            return digest_top_text(top, style(), has_whole_texts=has_whole_texts)
+            return digest_top_text(top, style(), width=columns(), has_whole_texts=has_whole_texts)
         case TopFormat.JSON:
             from proxyctl.render.digest_top_machine import digest_top_json
 

@@ -15,7 +15,7 @@ import typer
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
-from proxyctl.cli.output import is_terminal, style, write
+from proxyctl.cli.output import columns, is_terminal, style, write
 from proxyctl.digests.diff_order import DiffSort
 from proxyctl.errors import ConnectionLostError, ExitCode, InstanceError
 
@@ -161,6 +161,5 @@ def _output(found: Diff, format: TextFormat, *, is_screen: bool) -> str:
 
     if format is TextFormat.JSON:
         return digest_diff_json(found, is_one_line=True)
-    width = shutil.get_terminal_size().columns
-    table = digest_watch_text(found, style(), width=width)
+    table = digest_watch_text(found, style(), width=columns())
     return table if is_screen else table + "\n"
