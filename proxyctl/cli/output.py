@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 from contextlib import suppress
@@ -29,6 +30,11 @@ def is_terminal(stream: TextIO | None) -> bool:
 def style() -> Style:
     """Return the style for stdout."""
     return Style(wants_colour(is_terminal(sys.stdout)))
+
+
+def columns() -> int:
+    """Return how wide text may be: as the terminal, 80 where there is none; 40 at least."""
+    return max(shutil.get_terminal_size().columns, 40)
 
 
 def write(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
-from proxyctl.cli.output import say, style, write
+from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode
 
 
@@ -46,5 +46,8 @@ def rules(
             earlier, sample = sample, read_rule_hits(client)
         name = client.login.name or client.address
         report = rule_report(name, client.address, client.version_text, sample, earlier)
-    write(rules_json(report) if format is TextFormat.JSON else rules_text(report, style()))
+    if format is TextFormat.JSON:
+        write(rules_json(report))
+    else:
+        write(rules_text(report, style(), width=columns()))
     return ExitCode.DONE

@@ -105,7 +105,9 @@ def compare(
     def counted() -> Iterator[Entry]:
         nonlocal moved, active
         is_reset = Remark.CLEARED in remarks or Remark.RESTARTED in remarks
-        for entry in _entries(before, after, seconds, is_reset=is_reset):
+        # Of counters that were cleared, and are empty still, it is not known since when.
+        known = seconds[0], seconds[1] if after.groups or Remark.CLEARED not in remarks else 0
+        for entry in _entries(before, after, known, is_reset=is_reset):
             active += entry.after.calls > 0
             counts[entry.verdict] += 1
             moved += entry.is_moved

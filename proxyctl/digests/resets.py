@@ -37,5 +37,8 @@ def began_again(before: Began, after: Began) -> bool:
 
 
 def fell(before: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Return whether the calls or their time are less than they were."""
+    """Return whether one of two counters is less than it was: calls and time, or entries and calls.
+
+    An entry leaves the table as little as a counter falls.
+    """
     return after[0] < before[0] or after[1] < before[1]

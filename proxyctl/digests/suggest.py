@@ -21,6 +21,7 @@ from proxyctl.digests.suggest_rules import Cells, is_anyone, rule_layout, with_r
 from proxyctl.digests.suggest_slow import far_above_peers
 from proxyctl.digests.suggest_thresholds import Thresholds
 from proxyctl.digests.suggest_unused import without_hits
+from proxyctl.digests.units import count_text
 from proxyctl.replay.report import Report
 from proxyctl.replay.seen import DigestTable
 
@@ -55,9 +56,10 @@ def suggest(
     if not load.is_whole:
         calls = sum(seen.count_star for seen in load.close)
         context.note(
-            f"of {load.digests} digests, {len(load.close)} are followed through the rules one by"
-            f" one: those with most time and most calls, {calls / max(1, load.count_star):.1%} of"
-            " all calls. The others are in the sums, and may hold more reads on a writer"
+            f"of {count_text(load.digests, 'digest')}, {len(load.close):,} are followed through"
+            " the rules one by one: those with most time and most calls,"
+            f" {calls / max(1, load.count_star):.1%} of all calls. The others are in the"
+            " sums, and may hold more reads on a writer"
         )
     found: list[Suggestion] = []
     chains: _Chains = []
@@ -151,14 +153,16 @@ def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:
             yield one
         elif others:
             # Something else than a match, such as fast routing that a last rule with apply ends.
-            proof = f"No rule: with it, {len(others)} other digests that were seen would change."
+            count = count_text(len(others), "other digest")
+            proof = f"No rule: with it, {count} in the statistics would change."
             yield replace(one, rules=(), proof=proof)
         else:
             yield replace(
                 one,
                 proof=(
                     f"A replay of {context.replayed_digests(report)}, with the rules"
-                    f" proposed here: {calls.get(one.digest, 0)} calls of this digest change"
+                    f" proposed here: {count_text(calls.get(one.digest, 0), 'call')} of this digest"
+                    f" {'changes' if calls.get(one.digest) == 1 else 'change'}"
                     f"{_unless(maybe.get(one.digest, 0))}, and no digest for"
                     " which no rule is proposed. That says nothing of queries that were not seen."
                 ),
@@ -168,7 +172,7 @@ def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:
 def _unless(count: int) -> str:
     if not count:
         return ""
-    return f" ({count} of them unless a rule that looks at the query itself answers it)"
+    return f" ({count:,} of them unless a rule that looks at the query itself answers it)"
 
 
 def _others(report: Report, rules: list[Cells]) -> set[str]:

@@ -10,6 +10,7 @@ from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_load import Query
 from proxyctl.digests.suggest_rules import Cells, placed
 from proxyctl.digests.suggest_texts import is_write, not_cacheable, tables_in
+from proxyctl.digests.units import count_text, number_text, rows_text, time_text
 from proxyctl.replay.comparing import Verdict
 from proxyctl.replay.outcome import Kind as Change
 from proxyctl.replay.outcome import Outcome
@@ -96,15 +97,16 @@ def _suggestion(
     has_values = "?" in query.text
     tables = ", ".join(tables_in(query.text))
     says = (
-        f"{rate:.1f} calls a second over {query.seconds} s, {query.rows_per_call:.1f} rows each;"
-        f" {written} writes name {tables}, as far as digest texts show.",
-        f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved)} of {query.calls}"
-        f" calls would not reach a server: {saved_us / 1_000_000:.1f} s of query time. Assumed:"
-        f" calls come evenly, and {_sessions(query)} once in {ttl} ms.",
+        f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
+        f" {rows_text(query.rows_per_call)} each; {count_text(written, 'write')}"
+        f" {'names' if written == 1 else 'name'} {tables}, as far as digest texts show.",
+        f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved):,} of"
+        f" {count_text(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
+        f" query time. Assumed: calls come evenly, and {_sessions(query)} once in {ttl} ms.",
     )
     return Suggestion(
         Kind.CACHE,
-        f"the same answer, {rate:.1f} times a second",
+        f"the same answer, {number_text(rate)} times a second",
         {
             "calls": query.calls,
             "sum_time_us": query.sum_time,

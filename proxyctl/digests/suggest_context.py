@@ -12,6 +12,7 @@ from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.suggest_load import Load
 from proxyctl.digests.suggest_rules import Places, is_anyone
 from proxyctl.digests.suggest_thresholds import Thresholds
+from proxyctl.digests.units import count_text
 from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.report import Report, replay
 from proxyctl.replay.seen import SeenDigest
@@ -114,8 +115,8 @@ class Context:
     def replayed_digests(self, report: Report) -> str:
         """Return in words what a replay went through."""
         if self.load.is_whole:
-            return f"the {report.total.digests} digests that were seen"
+            return f"all of the statistics, {count_text(report.total.digests, 'digest')}"
         return (
-            f"{report.total.digests} of the {self.load.digests} digests that were seen, those with"
-            " most time and most calls"
+            f"{report.total.digests:,} of {count_text(self.load.digests, 'digest')} in the"
+            " statistics, those with most time and most calls"
         )

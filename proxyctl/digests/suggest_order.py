@@ -15,6 +15,7 @@ from proxyctl.digests.suggest_chains import Bulk, Chain, chain_of
 from proxyctl.digests.suggest_context import Context
 from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_rules import RULES, with_rules
+from proxyctl.digests.units import count_text
 from proxyctl.regex import Compiled
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.patterns import Broken
@@ -47,7 +48,7 @@ def better_order(context: Context, bulk: Bulk, chain: Chain) -> Iterator[Suggest
         return
     rules = list(router.rules)
     if len(rules) > _MOST_RULES:
-        context.note(f"order: not computed for more than {_MOST_RULES} rules")
+        context.note(f"order: not computed for more than {_MOST_RULES:,} rules")
         return
     keeps_last = len(router.fast_routing) > 0
     order = _moved(
@@ -75,7 +76,8 @@ def better_order(context: Context, bulk: Bulk, chain: Chain) -> Iterator[Suggest
     now, then = chain.looked_at / bulk.calls, better.looked_at / bulk.calls
     yield Suggestion(
         Kind.ORDER,
-        f"{len(ids)} rules further up save {saved:.0%} of the rules that are tried",
+        f"with {count_text(len(ids), 'rule')} further up {saved:.0%} of the rules need not be"
+        " tried",
         {
             "rules_moved": len(ids),
             "calls_looked_at": bulk.calls,
@@ -88,7 +90,7 @@ def better_order(context: Context, bulk: Bulk, chain: Chain) -> Iterator[Suggest
         (
             f"A query now tries {now:.1f} rules and {chain.patterns / bulk.calls:.1f} patterns on"
             f" average, then {then:.1f} and {better.patterns / bulk.calls:.1f}; computed for"
-            f" {bulk.calls} of {bulk.total} calls.",
+            f" {bulk.calls:,} of {count_text(bulk.total, 'call')}.",
             "Take it by itself: other rules that are proposed here belong into the present order.",
             "New rule_ids: " + ", ".join(f"{old} -> {new}" for old, new in ids.items()) + ".",
         ),

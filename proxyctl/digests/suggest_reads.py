@@ -10,6 +10,7 @@ from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_readers import Readers
 from proxyctl.digests.suggest_rules import Cells, placed
 from proxyctl.digests.suggest_texts import not_for_a_reader
+from proxyctl.digests.units import count_text
 from proxyctl.replay.comparing import Verdict
 from proxyctl.replay.outcome import Kind as Change
 from proxyctl.replay.outcome import Outcome
@@ -110,9 +111,9 @@ def _suggestion(
     users = sorted({seen.username for seen in reads.rows})
     transactions = sum(context.load.begun.get(user, 0) for user in users)
     says = [
-        f"{reads.calls} calls went to {context.called(reads.writer)};"
+        f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)};"
         f" {context.called(reader)} is its reader{_known(readers.kinds[reads.writer])}.",
-        f"Its users began {transactions} transactions in the same statistics."
+        f"Its users began {count_text(transactions, 'transaction')} in the same statistics."
         if transactions
         else "Its users began no transaction in the same statistics.",
     ]

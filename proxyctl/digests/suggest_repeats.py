@@ -8,6 +8,7 @@ from proxyctl.digests.suggest_context import Context
 from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_load import Query
 from proxyctl.digests.suggest_texts import looks_up_one
+from proxyctl.digests.units import count_text, rows_text, time_text
 
 _UNKNOWN = (
     "Whether one request of the application sends these calls, or many requests one each: the"
@@ -38,8 +39,8 @@ def repeated_lookups(context: Context) -> Iterator[Suggestion]:
                 "share": context.share(query.sum_time),
             },
             (
-                f"{query.calls} calls of {round(query.average)} us and"
-                f" {query.rows_per_call:.2f} rows each. A loop over rows of another query looks"
+                f"{count_text(query.calls, 'call')} of {time_text(query.average)} and"
+                f" {rows_text(query.rows_per_call)} each. A loop over rows of another query looks"
                 " like this: ask for all of them at once, with a join or with IN (...).",
             ),
             _UNKNOWN,

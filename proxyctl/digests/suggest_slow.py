@@ -16,6 +16,7 @@ from proxyctl.digests.suggest_context import Context
 from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_load import Query
 from proxyctl.digests.suggest_texts import tables_in
+from proxyctl.digests.units import rows_text, time_text
 
 _NORMAL = 0.6745
 """What makes a median absolute deviation comparable with a standard deviation."""
@@ -94,23 +95,23 @@ def _suggestion(context: Context, query: Query, measure: _Measure, above: int) -
     factor = query.average / measure.middle
     per_row = query.sum_time / query.rows_sent if query.rows_sent else None
     says = [
-        f"{query.average / 1000:.1f} ms on average, {factor:.0f} times the median"
-        f" {measure.middle / 1000:.3g} ms of {measure.count} {measure.peers}; the longest call took"
-        f" {query.max_time / 1000:.1f} ms."
+        f"{time_text(query.average)} on average, {factor:,.0f} times the median"
+        f" of {measure.count:,} {measure.peers}, {time_text(measure.middle)}; the longest call took"
+        f" {time_text(query.max_time)}."
     ]
     if query.rows_per_call > context.thresholds.cache_rows:
         says.append(
-            f"It returns {query.rows_per_call:.0f} rows a call: a LIMIT, or fewer columns, may help"
-            " more than an index."
+            f"It returns {rows_text(query.rows_per_call)} a call: a LIMIT, or fewer columns,"
+            " may help more than an index."
         )
     elif query.rows_sent:
         says.append(
-            f"It returns {query.rows_per_call:.1f} rows a call: if EXPLAIN shows many more rows"
+            f"It returns {rows_text(query.rows_per_call)} a call: if EXPLAIN shows many more rows"
             " read, an index is missing."
         )
     return Suggestion(
         Kind.SLOW,
-        f"{factor:.0f} times as slow as its peers",
+        f"{factor:,.0f} times as slow as its peers",
         {
             "calls": query.calls,
             "average_us": round(query.average),

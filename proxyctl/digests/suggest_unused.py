@@ -9,6 +9,7 @@ from proxyctl.digests.suggest_chains import Bulk, Chain
 from proxyctl.digests.suggest_context import Context
 from proxyctl.digests.suggest_found import Kind, Suggestion
 from proxyctl.digests.suggest_hits import RuleHits
+from proxyctl.digests.units import count_text, time_text
 from proxyctl.routing import Reason
 from proxyctl.routing.rule import Rule
 
@@ -29,8 +30,9 @@ def without_hits(
         return
     if since < context.thresholds.unused_since:
         context.note(
-            f"unused: hits are counted for {since} s only, since the rules were loaded; rules"
-            f" without hits are listed from {context.thresholds.unused_since} s on"
+            f"unused: hits are counted for {time_text(since * 1e6)} only, since the rules were"
+            " loaded; rules without hits are listed from"
+            f" {time_text(context.thresholds.unused_since * 1e6)} on"
         )
         return
     rules = [rule for rule in context.now.routers[0].rules if hits.hits.get(rule.rule_id) == 0]
@@ -41,18 +43,18 @@ def without_hits(
 def _suggestion(rule: Rule, since: int, bulk: Bulk, chain: Chain) -> Suggestion:
     matches = chain.matches[rule.rule_id]
     reasons: Counter[Reason] = chain.reasons.get(rule.rule_id, Counter())
-    says = [f"No hit in {_time(since)}, the time since the rules were loaded."]
+    says = [f"No hit in {time_text(since * 1e6)}, the time since the rules were loaded."]
     if matches:
         says.append(
-            f"Yet by their digests it matches {matches} calls of {bulk.calls} in the statistics,"
-            " which may be older than the rules."
+            f"Yet by their digests it matches {matches:,} of {count_text(bulk.calls, 'call')}"
+            " in the statistics, which may be older than the rules."
         )
     elif bulk.calls:
         most = max(reasons, key=lambda one: reasons[one], default=None)
         if most is not None:
             says.append(
-                f"Of {bulk.calls} calls in the statistics none matches by its digest; for"
-                f" {reasons[most]} of them: {most.value}."
+                f"Of {count_text(bulk.calls, 'call')} in the statistics none matches by its"
+                f" digest; for {reasons[most]:,} of them: {most.value}."
             )
     if any(name in ("error_msg", "OK_msg") for name, _ in rule.sets):
         says.append("It answers by itself: a rule that blocks is meant to have no hits.")
@@ -70,9 +72,3 @@ def _suggestion(rule: Rule, since: int, bulk: Bulk, chain: Chain) -> Suggestion:
         tuple(says),
         _UNKNOWN,
     )
-
-
-def _time(seconds: int) -> str:
-    if seconds >= 2 * 86_400:
-        return f"{seconds // 86_400} days"
-    return f"{seconds // 3_600} hours" if seconds >= 2 * 3_600 else f"{seconds} s"

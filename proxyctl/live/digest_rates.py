@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from proxyctl.digests.resets import JITTER_S, Began, began_again, fell
 from proxyctl.live.look import DigestEntry, DigestKey, DigestLook
 
-_JITTER_S = 1
-"""ProxySQL makes its times out of two clocks whenever they are read."""
 _MOST_KNOWN = 50_000
 """Entries whose counters are kept."""
 
@@ -93,10 +92,11 @@ class DigestMeter:
     def _is_cleared(self, last: DigestLook, look: DigestLook) -> bool:
         """Return whether somebody cleared the counters: ProxySQL does it for all at once."""
         one, other = last.whole, look.whole
-        if other.entries < one.entries or other.count_star < one.count_star:
+        if fell((one.entries, one.count_star), (other.entries, other.count_star)):
             return True
         return any(
-            entry.count_star < known.count_star or entry.first_seen > known.first_seen + _JITTER_S
+            fell((known.count_star, known.sum_time), (entry.count_star, entry.sum_time))
+            or began_again(Began(known.first_seen), Began(entry.first_seen))
             for entry in look.entries
             if (known := self._known.get(entry.key)) is not None
         )
@@ -117,7 +117,7 @@ class DigestMeter:
             if known is not None:
                 calls += entry.count_star - known.count_star
                 time += entry.sum_time - known.sum_time
-            elif was_cleared or (since is not None and entry.first_seen >= since - _JITTER_S):
+            elif was_cleared or (since is not None and entry.first_seen >= since - JITTER_S):
                 calls += entry.count_star
                 time += entry.sum_time
             else:

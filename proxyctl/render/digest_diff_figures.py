@@ -52,13 +52,15 @@ def totals_of(diff: Diff) -> list[tuple[str, str, str, str]]:
     one, other = diff.before, diff.after
     rates = [side.total.calls / side.seconds for side in (one, other)]
     busy = [side.total.time / side.seconds for side in (one, other)]
-    averages = [side.total.average for side in (one, other)]
+    averages = [one.total.average, other.total.average]
+    texts = [time_text(s.total.average) if s.total.calls else "-" for s in (one, other)]
+    has_both = one.total.calls and other.total.calls
     return [
         ("until (UTC)", moment_text(one.taken_at), moment_text(other.taken_at), ""),
         ("counted for", span_text(one.seconds), span_text(other.seconds), ""),
         ("queries", rate_text(rates[0]), rate_text(rates[1]), change_text(*rates)),
         ("query time", *(f"{time_text(one)}/s" for one in busy), change_text(*busy)),  # type: ignore[list-item]
-        ("average", time_text(averages[0]), time_text(averages[1]), change_text(*averages)),
+        ("average", *texts, change_text(*averages) if has_both else ""),  # type: ignore[list-item]
     ]
 
 
@@ -88,7 +90,7 @@ def verdict_text(entry: Entry) -> str:
 
 def counts_text(diff: Diff) -> str:
     """Return how many of which kind there are, in one line."""
-    parts = [f"{count} {WORDS[kind]}" for kind, count in diff.counts.items() if count]
+    parts = [f"{count:,} {WORDS[kind]}" for kind, count in diff.counts.items() if count]
     if diff.moved:
-        parts.append(f"{diff.moved} moved to other hostgroups")
+        parts.append(f"{diff.moved:,} moved to other hostgroups")
     return ", ".join(parts) or "no digests"

@@ -39,7 +39,7 @@ def digest_diff_markdown(diff: Diff) -> str:
     lines += [_line(_cells(diff, entry)) for entry in diff.entries]
     left = diff.count - len(diff.entries)
     if left:
-        lines += ["", f"{left} more are not listed."]
+        lines += ["", f"{left:,} more {'is' if left == 1 else 'are'} not listed."]
     return "\n".join(lines) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
@@ -18,9 +18,10 @@ from proxyctl.render.digest_diff_figures import (
     verdict_text,
 )
 from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.wrapped import wrapped
 
-WIDEST_TEXT = 110
-"""Characters of a digest text that are shown."""
+WIDTH = 100
+"""Of a line, unless told."""
 RULE = (
     f"slower, faster: at least {LEAST_CALLS} calls on both sides, and averages {LEAST_CHANGE:.0%}"
     " apart,",
@@ -39,9 +40,14 @@ _INDENT = 11
 
 
 def digest_diff_text(
-    diff: Diff, order: str, style: Style = PLAIN, *, limit: int = WIDEST_TEXT
+    diff: Diff,
+    order: str,
+    style: Style = PLAIN,
+    *,
+    width: int = WIDTH,
+    has_whole_texts: bool = False,
 ) -> str:
-    """Return a comparison. `limit` is how long a digest text gets."""
+    """Return a comparison, in lines of `width`. `has_whole_texts`: texts are not shortened."""
     lines = [style("bold", head_text(diff)), ""]
     lines.append(f"{'':<14}{'before':>20}{'after':>22}")
     lines += [
@@ -49,16 +55,18 @@ def digest_diff_text(
         for what, one, other, change in totals_of(diff)
     ]
     lines.append("")
-    lines += [style("refuse", "note: ") + printable(text) for text in diff.remarks.values()]
+    for text in diff.remarks.values():
+        first, *others = wrapped(printable(text), width - 6)
+        lines += [style("refuse", "note: ") + first, *(f"      {line}" for line in others)]
     if diff.remarks:
         lines.append("")
     if not diff.count:
         return "\n".join([*lines, "No digest has any calls."]) + "\n"
     lines += [style("bold", counts_text(diff)), *(style("dim", text) for text in RULE), ""]
     for entry in diff.entries:
-        lines += _entry_lines(diff, entry, style, limit)
+        lines += _entry_lines(diff, entry, style, width, has_whole_texts=has_whole_texts)
     left = diff.count - len(diff.entries)
-    lines.append(f"Listed by {order}." + (f" {left} more: --limit." if left else ""))
+    lines.append(f"Listed by {order}." + (f" {left:,} more: --limit." if left else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -69,15 +77,30 @@ def head_text(diff: Diff) -> str:
     return printable(f"{name}{side.address}  ProxySQL {side.version}")
 
 
-def _entry_lines(diff: Diff, entry: Entry, style: Style, limit: int) -> Iterator[str]:
+def _entry_lines(
+    diff: Diff, entry: Entry, style: Style, width: int, *, has_whole_texts: bool
+) -> Iterator[str]:
     word = style(_COLOURS[entry.verdict], f"{verdict_text(entry):<{_INDENT}}")
     moved = style("change", "  moved") if entry.is_moved else ""
     reset = "  counters cleared in between" if entry.is_reset else ""
     yield f"{word}{name_of(diff, entry)}{moved}{reset}"
     pad = " " * _INDENT
-    yield pad + "   ".join(figure_texts(diff, entry))
+    yield from (pad + line for line in _packed(figure_texts(diff, entry), width - _INDENT))
     if entry.text:
-        yield pad + shown(entry.text, limit=limit)
+        limit = width - _INDENT
+        yield pad + (printable(entry.text) if has_whole_texts else shown(entry.text, limit=limit))
+
+
+def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
+    """Yield parts side by side, in as many lines as they need."""
+    line = ""
+    for part in parts:
+        longer = f"{line}   {part}" if line else part
+        if line and len(longer) > width:
+            yield line
+            longer = part
+        line = longer
+    yield line
 
 
 def figure_texts(diff: Diff, entry: Entry) -> list[str]:

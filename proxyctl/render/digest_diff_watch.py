@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_verdict import Verdict
-from proxyctl.digests.units import number_text, share_text, time_text
-from proxyctl.errors import counted
+from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.digest_diff_figures import hostgroups_text, name_of, rate_text
 from proxyctl.render.digest_diff_text import head_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.wrapped import wrapped
 
 _HEADS = ("time/s", "share", "calls", "average", "rows", "hostgroup")
 _WIDTHS = (10, 7, 8, 9, 7, 11)
@@ -28,8 +28,8 @@ def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> 
     lines = [
         style("bold", f"{head_text(diff)}  {moment:%H:%M:%S} UTC"[:width]),
         f"{side.seconds} s: {rate_text(side.total.calls / side.seconds)}, query time"
-        f" {time_text(busy)}/s, {counted(diff.active, 'digest')}"[:width],
-        *(style("refuse", "note: ") + printable(text) for text in diff.remarks.values()),
+        f" {time_text(busy)}/s, {count_text(diff.active, 'digest')}"[:width],
+        *_notes(diff, style, width),
         "",
     ]
     shown_ = [entry for entry in diff.entries if entry.after.calls]
@@ -39,6 +39,13 @@ def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> 
     for entry in shown_:
         lines.append(_line(_cells(diff, entry), _what(diff, entry, width), width))
     return "\n".join(lines) + "\n"
+
+
+def _notes(diff: Diff, style: Style, width: int) -> Iterator[str]:
+    for text in diff.remarks.values():
+        first, *others = wrapped(printable(text), max(width - 6, 20))
+        yield style("refuse", "note: ") + first
+        yield from (f"      {line}" for line in others)
 
 
 def _cells(diff: Diff, entry: Entry) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from proxyctl.digests.report import Part, Report, ReportDigest
-from proxyctl.digests.units import share_text, time_text
-from proxyctl.errors import counted
+from proxyctl.digests.units import count_text, share_text, time_text
 from proxyctl.render.style import printable
 
 _TEXTS = 2_000_000
@@ -127,7 +126,7 @@ def _notes(report: Report) -> Iterable[str]:
 
 def _listed(report: Report) -> str:
     if report.count == len(report.digests):
-        return f"All {counted(report.count, 'digest')}." if report.count else ""
+        return f"All {count_text(report.count, 'digest')}." if report.count else ""
     return (
         f"{len(report.digests):,} of {report.count:,} digests: those among the first"
         f" {report.limit:,} by total time, calls, average or maximum. Totals, shares and the load"

@@ -30,7 +30,7 @@ def suggest_markdown(found: Suggestions, rules_text: RulesText) -> str:
         for one in some:
             lines += _lines(one, rules_text)
         if kind in found.left_out:
-            lines += [f"{found.left_out[kind]} more: `--limit`.", ""]
+            lines += [f"{found.left_out[kind]:,} more: `--limit`.", ""]
         lines += ["Cannot be known here:", ""]
         lines += [f"- {_plain(text)}" for text in unknowns(some)]
         lines.append("")

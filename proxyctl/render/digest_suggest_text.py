@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from textwrap import wrap
 
 from proxyctl.catalog import Value
 from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
+from proxyctl.digests.units import count_text, time_text
 from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.wrapped import wrapped
 
 RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
 """Rules as YAML to paste: a section mysql_query_rules."""
@@ -20,38 +21,40 @@ HEADINGS = {
     Kind.UNUSED: "RULES WITHOUT HITS",
     Kind.ORDER: "ORDER OF THE RULES",
 }
-_WIDTH = 96
+WIDTH = 100
+"""Of a line, unless told. Rules stand on one line each, to be pasted."""
 _LONGEST_TEXT = 300
 
 
-def suggest_text(found: Suggestions, rules_text: RulesText, style: Style = PLAIN) -> str:
+def suggest_text(
+    found: Suggestions, rules_text: RulesText, style: Style = PLAIN, *, width: int = WIDTH
+) -> str:
     """Return the suggestions: heading, digest, evidence, what is not known, and rules to paste."""
-    lines = [style("bold", title(found)), ""]
+    lines = [*(style("bold", line) for line in wrapped(title(found), width)), ""]
     for kind in Kind:
         some = [one for one in found.found if one.kind is kind]
         if not some:
             continue
         lines.append(style("bold", HEADINGS[kind]))
         for one in some:
-            lines += _lines(one, rules_text, style)
+            lines += _lines(one, rules_text, style, width)
         if kind in found.left_out:
-            lines += [f"  ... {found.left_out[kind]} more: --limit", ""]
-        lines += _wrapped("cannot be known here:", unknowns(some), style)
+            lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
+        lines += _wrapped("cannot be known here:", unknowns(some), style, width)
         lines.append("")
     if not found.found:
         lines += ["Nothing to suggest.", ""]
     for note in found.notes:
-        lines += wrap(f"note: {printable(note)}", _WIDTH, subsequent_indent="      ")
+        lines += wrapped(f"note: {printable(note)}", width, then="      ")
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def title(found: Suggestions) -> str:
     """Return the first line: where this is from, and how much of it there is."""
-    count = len(found.found)
-    seconds = found.sum_time / 1_000_000
     return printable(
-        f"{found.name}  ProxySQL {found.version}: {count} suggestion{'s' * (count != 1)} from"
-        f" {found.digests} digests, {found.count_star} calls, {seconds:.1f} s"
+        f"{found.name}  ProxySQL {found.version}: {count_text(len(found.found), 'suggestion')} from"
+        f" {count_text(found.digests, 'digest')}, {count_text(found.count_star, 'call')},"
+        f" {time_text(found.sum_time)}"
     )
 
 
@@ -73,27 +76,25 @@ def replaces_text(one: Suggestion) -> str:
     return "In place of rule " + ", ".join(map(str, one.replaces)) + ":"
 
 
-def _lines(one: Suggestion, rules_text: RulesText, style: Style) -> Iterator[str]:
+def _lines(one: Suggestion, rules_text: RulesText, style: Style, width: int) -> Iterator[str]:
     yield "  " + style("change", "*") + " " + printable(one.title)
     if one.digest:
-        yield from wrap(
+        yield from wrapped(
             f"{one.digest}  {short_text(one)}",
-            _WIDTH,
-            initial_indent="    ",
-            subsequent_indent="      ",
+            width,
+            first="    ",
+            then="      ",
         )
     for text in (*one.says, one.proof):
         if text:
-            yield from wrap(
-                printable(text), _WIDTH, initial_indent="    ", subsequent_indent="    "
-            )
+            yield from wrapped(printable(text), width, first="    ", then="    ")
     if one.rules:
         yield "    " + (replaces_text(one) or "Paste into the files:")
         yield from (style("add", f"      {line}") for line in rules_text(one.rules).splitlines())
     yield ""
 
 
-def _wrapped(heading: str, texts: Sequence[str], style: Style) -> Iterator[str]:
+def _wrapped(heading: str, texts: Sequence[str], style: Style, width: int) -> Iterator[str]:
     yield "  " + style("dim", heading)
     for text in texts:
-        yield from wrap(text, _WIDTH, initial_indent="    - ", subsequent_indent="      ")
+        yield from wrapped(text, width, first="    - ", then="      ")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopRow
-from proxyctl.digests.units import number_text, share_text, time_text
-from proxyctl.errors import counted
+from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.wrapped import wrapped
 
-WIDEST_TEXT = 110
-"""Characters of a digest text that are shown."""
+WIDTH = 100
+"""Of a line, unless told."""
+_INDENT = 4
 HEADS = ("#", "share", "cum.", "total", "queries", "avg", "max", "rows/q", "time/row")
 _MOST_FATES = 3
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
@@ -18,23 +19,33 @@ EMPTY = "No digests: nothing was counted since ProxySQL started, or since somebo
 NOTHING_LEFT = "Nothing is left by the filters."
 
 
-def digest_top_text(top: Top, style: Style = PLAIN, *, has_whole_texts: bool = False) -> str:
-    """Return the whole list. `has_whole_texts`: texts are not shortened."""
-    lines = [style("bold", head_text(top)), *(f"note: {note}" for note in top.notes())]
+def digest_top_text(
+    top: Top, style: Style = PLAIN, *, width: int = WIDTH, has_whole_texts: bool = False
+) -> str:
+    """Return the whole list, in lines of `width`. `has_whole_texts`: texts are not shortened."""
+    lines = [style("bold", head_text(top))]
+    lines += [line for note in top.notes() for line in wrapped(f"note: {note}", width)]
     if not top.total.entries:
         return "\n".join([*lines, EMPTY]) + "\n"
-    lines += [summary_text(top), ""]
+    for text in summary_text(top).splitlines():
+        lines += wrapped(text, width)
+    lines.append("")
     if not top.rows:
         return "\n".join([*lines, NOTHING_LEFT if top.groups == 0 else ""]).rstrip() + "\n"
     figures = [HEADS, *(figures_of(number, row) for number, row in enumerate(top.rows, 1))]
     widths = [max(map(len, column)) for column in zip(*figures, strict=True)]
     lines.append(style("dim", _aligned(HEADS, widths)))
     for row, cells in zip(top.rows, figures[1:], strict=True):
-        aside = "  ".join(_group_texts(row))
-        lines.append(f"{_aligned(cells, widths)}  {aside}".rstrip())
-        lines += [f"    {text}" for text in _texts(row, has_whole_texts=has_whole_texts)]
+        lines += _beside(_aligned(cells, widths), "  ".join(_group_texts(row)), width)
+        longest = None if has_whole_texts else width - _INDENT
+        lines += [" " * _INDENT + text for text in _texts(row, longest)]
         if top.options.with_rules:
-            lines.append(f"    -> {caught_text(row.caught)}")
+            lines += wrapped(
+                f"-> {caught_text(row.caught)}",
+                width,
+                first=" " * _INDENT,
+                then=" " * (_INDENT + 3),
+            )
     if top.groups > len(top.rows):
         lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
     lines += ["", style("dim", LEGEND)]
@@ -50,16 +61,15 @@ def head_text(top: Top) -> str:
 def summary_text(top: Top) -> str:
     """Return how much is listed, and of how much."""
     total, selected = top.total, top.selected
-    entries = "entry" if total.entries == 1 else "entries"
     whole = (
-        f"{total.entries:,} {entries}, {total.count_star:,} queries,"
+        f"{count_text(total.entries, 'entry')}, {count_text(total.count_star, 'query')},"
         f" {time_text(total.sum_time)} of query time"
     )
     how = f"by {', '.join(top.options.groups)}, first by {top.options.sort}"
     if not top.options.is_filtered:
         return f"{whole}; {how}"
     part = share_text(selected.sum_time / total.sum_time) if total.sum_time else share_text(0)
-    left = f"the filters leave {selected.count_star:,} queries with {part} of that time"
+    left = f"the filters leave {count_text(selected.count_star, 'query')} with {part} of that time"
     return f"{whole};\n{left}; {how}"
 
 
@@ -95,11 +105,11 @@ def caught_text(caught: Sequence[Caught]) -> str:
     for one in caught[:_MOST_FATES]:
         text = " or ".join(map(fate_text, one.fates[:_MOST_FATES])) or "cannot be told"
         if len(one.fates) > _MOST_FATES:
-            text += f" or {counted(len(one.fates) - _MOST_FATES, 'other')}"
+            text += f" or {count_text(len(one.fates) - _MOST_FATES, 'other')}"
         share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
         parts.append(f"{text} ({share} of the queries)" if share else text)
     if len(caught) > _MOST_FATES:
-        parts.append(f"and {counted(len(caught) - _MOST_FATES, 'other way')}")
+        parts.append(f"and {count_text(len(caught) - _MOST_FATES, 'other way')}")
     return "; ".join(parts)
 
 
@@ -130,9 +140,16 @@ def _group_texts(row: TopRow) -> Iterator[str]:
         yield f"{group} {group_value(group, value)}" if named else group_value(group, value)
 
 
-def _texts(row: TopRow, *, has_whole_texts: bool) -> Iterator[str]:
+def _beside(figures: str, aside: str, width: int) -> list[str]:
+    """Return figures and what they are of: on one line, or below where there is no room."""
+    if len(figures) + 2 + len(aside) <= width:
+        return [f"{figures}  {aside}".rstrip()]
+    return [figures, " " * _INDENT + aside]
+
+
+def _texts(row: TopRow, longest: int | None) -> Iterator[str]:
     if row.digest_text is not None:
         text = row.digest_text
-        short = printable(text) if has_whole_texts else shown(text, limit=WIDEST_TEXT)
-        cut = "   (cut by mysql-query_digests_max_digest_length)" if row.is_cut else ""
-        yield f"{short}{cut}"
+        yield printable(text) if longest is None else shown(text, limit=longest)
+        if row.is_cut:
+            yield "(cut by mysql-query_digests_max_digest_length)"

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 from proxyctl.catalog import Value
 from proxyctl.digests.rules_hits import RuleHits, RuleReport
-from proxyctl.digests.units import number_text, share_text
+from proxyctl.digests.units import count_text, number_text, share_text
 from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.wrapped import wrapped
 
 FORMAT = 1
 _WIDEST = 60
@@ -39,8 +40,8 @@ _HIDDEN = {"flagIN": 0}
 """Values that say nothing."""
 
 
-def rules_text(report: RuleReport, style: Style = PLAIN) -> str:
-    """Return the report: rules in the order in which they are tried."""
+def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = 100) -> str:
+    """Return the report: rules in the order in which they are tried, each on a line of its own."""
     name = f"{printable(report.name)}  " if report.name != report.address else ""
     head = f"{name}{printable(report.address)}  ProxySQL {printable(report.version)}"
     lines = [style("bold", head)]
@@ -49,14 +50,15 @@ def rules_text(report: RuleReport, style: Style = PLAIN) -> str:
     since = "since the rules were last loaded"
     if report.loaded_at is not None:
         since += f", {_moment(report.loaded_at)}"
-    hits = "1 hit" if report.total == 1 else f"{report.total:,} hits"
-    lines.append(f"{hits} {since}; a query can hit several rules")
+    hits = count_text(report.total, "hit")
+    lines += wrapped(f"{hits} {since}; a query can hit several rules", width)
     if report.was_reloaded:
-        lines.append("note: rules were loaded between the samples: no rates, hits began at 0 again")
+        reloaded = "rules were loaded between the samples: no rates, hits began at 0 again"
+        lines += wrapped(f"note: {reloaded}", width)
     lines += ["", *_table(report, style)]
     if report.never_hit:
         ids = ", ".join(map(str, report.never_hit))
-        lines += ["", f"never hit {since.partition(',')[0]}: {ids}"]
+        lines += ["", *wrapped(f"never hit {since.partition(',')[0]}: {ids}", width)]
     return "\n".join(lines) + "\n"
 
 
@@ -73,7 +75,7 @@ def _table(report: RuleReport, style: Style) -> Iterator[str]:
 
 def _figures(rule: RuleHits, *, has_rates: bool) -> tuple[str, ...]:
     rate = [number_text(round(rule.per_s or 0, 2))] if has_rates else []
-    share = share_text(rule.share) if rule.hits else "-"
+    share = share_text(rule.share) if rule.share else "-"
     return (str(rule.rule_id), f"{rule.hits:,}", *rate, share)
 
 

@@ -89,6 +89,21 @@ def test_a_snapshot_can_be_plain(shop: Shop) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "command", [("snapshot",), ("reset", "--auto-approve")], ids=["snapshot", "reset"]
+)
+def test_an_earlier_snapshot_is_not_lost(shop: Shop, command: Sequence[str]) -> None:
+    shop.snapshot("kept.gz", READ)
+    held = (shop.folder / "kept.gz").read_bytes()
+    shop.has_seen(READ, WRITE)
+    found = proxyctl("digest", *command, "-o", "kept.gz", "--debug")
+    assert (found.code, found.out) == (3, "")
+    assert "error: kept.gz: is there already" in found.err
+    assert "hint: name a new file with -o, or remove this one" in found.err
+    assert "stats_mysql_query_digest" not in found.err
+    assert (shop.folder / "kept.gz").read_bytes() == held
+
+
 @pytest.mark.parametrize("place", ["missing/file", "."])
 def test_a_place_that_takes_no_file_is_said_before_the_statistics_are_read(
     shop: Shop, place: str
@@ -169,7 +184,7 @@ def test_put_together_by_other_columns(shop: Shop) -> None:
     [
         (READ._replace(count_star=40, sum_time=4),),
         (grown(READ, 5, 5),),
-        (grown(READ, 5, 5, first_seen=2**32), grown(WRITE, 5, 5, first_seen=2**32)),
+        (grown(READ, 5, 5, first_seen=1150), grown(WRITE, 5, 5, first_seen=1150)),
         (),
     ],
     ids=["a counter fell", "a digest is missing", "all are younger", "nothing is left"],

@@ -271,3 +271,12 @@ def test_rules_of_the_server_do_not_move_the_cursor(
         found = suggest("--only", "order", "--format", format).out
         assert "rule_id" in found
         assert "\x1b" not in found
+
+
+def test_a_file_with_a_password_is_warned_about_once(seen: Project) -> None:
+    """Also where the files are compiled once more, with the rules that are proposed."""
+    seen.write(FILES.replace("{env: APP_PASSWORD}", "clear"))
+    (seen.folder / "proxyctl.yaml").chmod(0o644)
+    found = proxyctl("digest", "suggest")
+    assert "Paste into the files:" in found.out
+    assert found.err.count("chmod 600") == 1

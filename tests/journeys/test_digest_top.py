@@ -272,8 +272,42 @@ def test_a_wrong_command_line(sandbox_project: Project) -> None:
         ("--digest", "abc-"),
         ("--limit", "0"),
         ("--sort", "colour"),
+        ("--sort", "x" * 60_000),
     ):
-        assert proxyctl("digest", "top", *arguments).code == 64, arguments
+        found = proxyctl("digest", "top", *arguments)
+        assert found.code == 64, arguments
+        assert len(found.err) < 400
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "values"),
+    [
+        ("top", "--limit", ("0", "-1", "1e30", "nan", "1000001", "9" * 20)),
+        ("diff seen.gz", "--limit", ("-1", "1e30", "nan", "1000001")),
+        ("suggest", "--limit", ("0", "-1", "1e30", "nan", "1000001")),
+        ("report -o report.html", "--limit", ("0", "-1", "1e30", "nan", "501")),
+        ("watch --interval 1 --count 1", "--limit", ("0", "-1", "1e30", "nan", "1000001")),
+        ("watch --count 1", "--interval", ("0", "-1", "1e30", "nan", "86401")),
+        ("watch --interval 1", "--count", ("0", "-1", "1e30", "nan")),
+        ("top", "--min-count", ("-1", "1e30", "nan")),
+        ("top", "--min-avg", ("-1ms", "1e30ms", "nan", "1")),
+        ("top", "--hostgroup", ("1e30", "nan")),
+        ("top", "--text", ("x" * 60_000, "_" * 25_000)),
+    ],
+)
+def test_numbers_that_no_option_takes(
+    shop: Instance, command: str, option: str, values: tuple[str, ...]
+) -> None:
+    for value in values:
+        found = proxyctl("digest", *command.split(), option, value)
+        assert (found.code, found.out) == (64, ""), (value[:20], found.text)
+        assert found.err.startswith(f"error: {option}")
+
+
+def test_as_much_text_as_sqlite_looks_for(shop: Instance) -> None:
+    assert top("--text", "x" * 49_998).code == 0
+    assert top(*(f"--text=x{number}" for number in range(100))).code == 0
+    assert proxyctl("digest", "top", *(f"--text=x{n}" for n in range(101))).code == 64
 
 
 # --- digest reset ---------------------------------------------------------------------------------
@@ -339,7 +373,7 @@ def test_reset_clears_nothing_when_the_file_cannot_be_written(
 ) -> None:
     Path("there.jsonl").write_text("an earlier one")
     for target in ("there.jsonl", "no/such/folder.jsonl"):
-        assert proxyctl("digest", "reset", "--auto-approve", "-o", target).code in (1, 64)
+        assert proxyctl("digest", "reset", "--auto-approve", "-o", target).code in (1, 3)
     assert Path("there.jsonl").read_text() == "an earlier one"
     assert len(listed()) == 14
 

@@ -201,6 +201,11 @@ def test_variables_that_leave_digests_as_they_are() -> None:
     )
 
 
+def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:
+    found = compare(at(1100, row(100_000, 10**6)), at(1200))
+    assert [one.verdict for one in found.entries] == [Verdict.FEW_CALLS]
+
+
 def test_counters_that_were_cleared_and_switched_off() -> None:
     sides = at(1100, row(5, 5), variables=COUNTS), at(1200, variables=SWITCHED)
     assert list(compare(*sides).remarks) == [Remark.CLEARED, Remark.SWITCHED_OFF]

@@ -96,7 +96,7 @@ def test_a_rule_that_may_block_keeps_its_say():
     blocks = {"rule_id": 10, "match_pattern": "secret", "error_msg": "no", "apply": 1}
     (one,), _ = found([digest(READ)], configuration(blocks, rule(20, "^SELECT")), Kind.READS)
     assert 10 < one.rules[0]["rule_id"] < 20
-    assert "1000 of them unless a rule that looks at the query itself answers it" in one.proof
+    assert "1,000 of them unless a rule that looks at the query itself answers it" in one.proof
 
 
 def test_a_rule_that_may_send_it_elsewhere_makes_it_no_candidate():
@@ -269,7 +269,7 @@ def test_rules_without_hits_say_since_when_and_why():
     hits = RuleHits({10: 5, 20: 0, 30: 0}, 3 * DAY)
     (shadowed, other), _ = found([digest(READ)], given, Kind.UNUSED, hits)
     assert shadowed.title == "rule 20 has no hits"
-    assert "3 days" in shadowed.says[0]
+    assert "3.00 d" in shadowed.says[0]
     assert "an earlier rule with apply" in shadowed.says[1]
     assert shadowed.evidence["calls_not_reached"] == 1_000
     assert other.evidence["rule_id"] == 30
@@ -278,12 +278,15 @@ def test_rules_without_hits_say_since_when_and_why():
 def test_a_rule_without_hits_that_the_digests_would_meet():
     hits = RuleHits({10: 0}, 3 * DAY)
     (one,), _ = found([digest(READ)], configuration(rule(10, "^SELECT")), Kind.UNUSED, hits)
-    assert "it matches 1000 calls of 1000" in one.says[1]
+    assert "it matches 1,000 of 1,000 calls" in one.says[1]
 
 
 def test_hits_that_are_young_or_of_unknown_age():
     given = configuration(rule(10, "^DELETE"))
-    for hits, words in ((RuleHits({10: 0}, 60), "60 s only"), (RuleHits({10: 0}, None), "since")):
+    for hits, words in (
+        (RuleHits({10: 0}, 60), "1.00 min only"),
+        (RuleHits({10: 0}, None), "since"),
+    ):
         some, notes = found([digest(READ)], given, Kind.UNUSED, hits)
         assert some == ()
         assert words in notes[0]
@@ -306,7 +309,7 @@ def test_last_rules_and_fast_routing():
     (one,), _ = found([digest(READ), crm], given, Kind.READS)
     # A last rule with apply would end fast routing for everybody.
     assert one.rules == ()
-    assert "1 other digests" in one.proof
+    assert "1 other digest" in one.proof
 
 
 def test_fast_routing_goes_on_behind_a_rule_in_front():
@@ -352,7 +355,7 @@ def test_of_very_many_digests_the_biggest_are_followed_through_the_rules():
     assert result.digests == 41
     assert one.evidence["calls"] == 901
     assert "901 calls of this digest change" in one.proof
-    assert " of the 41 digests that were seen, those with most time and most calls" in one.proof
+    assert " of 41 digests in the statistics, those with most time and most calls" in one.proof
     assert result.notes == (
         "of 41 digests, 3 are followed through the rules one by one: those with most time and most"
         " calls, 55.9% of all calls. The others are in the sums, and may hold more reads on a"

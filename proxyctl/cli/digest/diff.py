@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
+from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
-from proxyctl.cli.output import style, write
+from proxyctl.cli.output import columns, style, write
 from proxyctl.digests.diff_order import DiffSort
 from proxyctl.errors import ExitCode, UsageError
 
@@ -50,7 +50,9 @@ def diff(
         DiffSort, typer.Option("--sort", help="What comes first; change is that of the load.")
     ] = DiffSort.CHANGE,
     group: GroupOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="List N at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
     ] = False,
@@ -99,7 +101,7 @@ def _live(
 ) -> Tally:
     from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.digests.diff_tally import tally
 
     with connected(files, connection) as client:
@@ -119,5 +121,6 @@ def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: 
         case DiffFormat.MARKDOWN:
             return digest_diff_markdown(diff)
         case DiffFormat.TEXT:
-            width = 10**9 if has_whole_texts else max(shutil.get_terminal_size().columns - 11, 40)
-            return digest_diff_text(diff, sort, style(), limit=width)
+            return digest_diff_text(
+                diff, sort, style(), width=columns(), has_whole_texts=has_whole_texts
+            )

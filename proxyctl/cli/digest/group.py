@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from proxyctl.cli.digest.limits import cut_short
 from proxyctl.digests.top import SHORT_NAMES, Group
 from proxyctl.errors import UsageError
 
@@ -29,5 +30,7 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
             found.append(SHORT_NAMES.get(name) or Group(name))
         except ValueError:
             known = ", ".join(Group)
-            raise UsageError(f"--group {name}: no such column", hint=f"one of: {known}") from None
+            raise UsageError(
+                f"--group {cut_short(name)}: no such column", hint=f"one of: {known}"
+            ) from None
     return tuple(dict.fromkeys(found))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.digest.target import check_place
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say, write_file
 from proxyctl.digests.counting import NOT_COUNTING, is_counting
-from proxyctl.errors import ExitCode, ProxyctlError, counted
+from proxyctl.digests.units import count_text
+from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
     from proxyctl.render.digest_report import Origin
@@ -68,23 +70,22 @@ def report(
     try:
         made = make_report(tables, limit=limit)
     except ValueError as error:
-        raise ProxyctlError(f"{error}: there is no time between them") from error
+        raise ProxyctlError(
+            f"{error}: no time is between them", hint="leave one of them out"
+        ) from error
     origin = _origin(tables, len(snapshots or []))
     for note in origin.notes:
         say(f"note: {note}")
     write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
-    say(f"{counted(made.count, 'digest')} reported in {path} ({path.stat().st_size:,} bytes)")
+    say(f"{count_text(made.count, 'digest')} reported in {path} ({path.stat().st_size:,} bytes)")
     return ExitCode.DONE
 
 
 def _check_target(path: Path, snapshots: Sequence[str]) -> None:
     """Refuse before digests are read for nothing, or are overwritten."""
-    if path.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
+    check_place(path)
     if path.exists() and any(Path(name).exists() and path.samefile(name) for name in snapshots):
         raise ProxyctlError(f"{path}: cannot be written: the report is made of it")
-    if not path.parent.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: no such folder")
 
 
 def _of_instance(
@@ -92,7 +93,7 @@ def _of_instance(
 ) -> DigestTable:
     from proxyctl.admin.digests import read_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
 
     with connected(files, connection) as client:
         warn_of_size(client, is_approved=is_approved)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import is_terminal, say
+from proxyctl.digests.units import count_text
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -19,7 +19,6 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
-    counted,
 )
 
 if TYPE_CHECKING:
@@ -50,12 +49,12 @@ def reset(
     from proxyctl.admin.digest_reset import clear_digests
     from proxyctl.admin.digest_size import read_digest_size
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
+    from proxyctl.cli.digest.target import snapshot_path
     from proxyctl.digests.units import size_text
 
     with connected(files, connection) as client:
-        path = Path(out) if out else _default(client.login.name or client.address)
-        _check(path)
+        path = snapshot_path(out, client.login.name or client.address)
         memory = size_text(read_digest_size(client).memory)
         say(
             f"{client.address}: this clears stats_mysql_query_digest, {memory} of digests, for"
@@ -76,7 +75,7 @@ def reset(
                 layers=[],
             ) from error
     say(
-        f"{counted(count, 'digest')} saved to {path}; all were cleared"
+        f"{count_text(count, 'digest')} saved to {path}; all were cleared"
         f" {time.monotonic() - began:.1f} s after the reading began, and queries that ended in"
         " between may be counted nowhere"
     )
@@ -97,20 +96,6 @@ def _save(client: AdminClient, path: Path) -> int:
                 f"{path}: cannot be written: {error.strerror}; nothing was cleared"
             ) from error
     return found.count
-
-
-def _check(path: Path) -> None:
-    """Refuse before anything is asked: an earlier snapshot is not to be lost."""
-    if path.exists():
-        raise UsageError(f"{path}: is there already; name a new file with -o")
-    if not path.parent.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: no such folder")
-
-
-def _default(name: str) -> Path:
-    """Return a name in the working folder. The time is that of this machine, in UTC."""
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return Path(f"digests-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}-{moment}.jsonl.gz")
 
 
 def _ask(address: str) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say
-from proxyctl.errors import ExitCode, ProxyctlError, counted
+from proxyctl.digests.units import count_text
+from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
     from proxyctl.digests.diff_snapshot import DigestRow
@@ -35,7 +33,8 @@ def snapshot(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to. Default: digests-NAME-TIME.jsonl.gz. Plain where it ends in .jsonl.",
+            help="Where to, a new file. Default: digests-NAME-TIME.jsonl.gz."
+            " Plain where it ends in .jsonl.",
         ),
     ] = None,
     auto_approve: Annotated[
@@ -47,14 +46,14 @@ def snapshot(
 
     from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
+    from proxyctl.cli.digest.target import snapshot_path
     from proxyctl.cli.progress import progress
     from proxyctl.digests.counting import NOT_COUNTING, is_counting
     from proxyctl.formats.digest_file import write_digest_file
 
     with connected(files, connection) as client:
-        path = Path(out) if out else _default(client.login.name or client.address)
-        _check_folder(path)
+        path = snapshot_path(out, client.login.name or client.address)
         warn_of_size(client, is_approved=auto_approve)
         with streamed_digests(client) as found, progress("digests", found.count) as tell:
             told = replace(found, rows=_telling(found.rows, tell))
@@ -64,22 +63,8 @@ def snapshot(
                 raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
     if not is_counting(found.variables):
         say(f"note: {NOT_COUNTING}")
-    say(f"{counted(found.count, 'digest')} saved to {path} ({size:,} bytes)")
+    say(f"{count_text(found.count, 'digest')} saved to {path} ({size:,} bytes)")
     return ExitCode.DONE
-
-
-def _default(name: str) -> Path:
-    """Return a name in the working folder. The time is that of this machine, in UTC."""
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return Path(f"digests-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}-{moment}.jsonl.gz")
-
-
-def _check_folder(path: Path) -> None:
-    """Refuse before the instance has copied its statistics for nothing."""
-    if path.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
-    if not path.parent.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: no such folder")
 
 
 def _telling(rows: Iterable[DigestRow], tell: Callable[[int], None]) -> Iterator[DigestRow]:

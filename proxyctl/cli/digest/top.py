@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,21 +11,17 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
+from proxyctl.cli.digest.limits import MOST_LISTED, cut_short, texts_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
-from proxyctl.cli.output import is_terminal, say, style, write
+from proxyctl.cli.output import columns, say, style, write
 from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
-from proxyctl.digests.units import microseconds_of, size_text
-from proxyctl.errors import ExitCode, RefusedError, UsageError
+from proxyctl.digests.units import microseconds_of
+from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
     from proxyctl.digests.top import Top
 
 _FILTERS = "Filters"
-
-
-_PATIENCE = 30
-"""How many times the expected time is waited: others may read as well, or the machine be busy."""
 
 
 class TopFormat(StrEnum):
@@ -118,7 +113,9 @@ def top(
         ),
     ] = "time",
     group: GroupOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
     rule: Annotated[
         bool, typer.Option("--rule", help="Say which rule in force catches each digest.")
     ] = False,
@@ -141,6 +138,7 @@ def top(
     """List the digests that cost most. Sends SELECTs only, and resets nothing."""
     from proxyctl.admin.digest_top import read_top
     from proxyctl.cli.connection import connected
+    from proxyctl.cli.digest.size import warn_of_size
 
     options = _options(filters, _chosen(Sort, "--sort", sort), group, limit, has_rules=rule)
     chosen = _chosen(TopFormat, "--format", format)
@@ -158,33 +156,6 @@ def top(
     return ExitCode.DONE
 
 
-def warn_of_size(client: AdminClient, *, is_approved: bool) -> None:
-    """Say beforehand that a very large table will be read, and ask on a terminal.
-
-    Changes: the client connects anew where it would not wait long enough. Raises: RefusedError.
-    """
-    from dataclasses import replace
-
-    from proxyctl.admin.digest_size import read_digest_size
-
-    size = read_digest_size(client)
-    if not size.is_large:
-        return
-    say(
-        f"{client.address}: digests take {size_text(size.memory)} of memory; ProxySQL copies all of"
-        f" it for one look, about {size.expected_s:.0f} s, and its admin interface waits meanwhile"
-    )
-    if not is_approved and is_terminal(sys.stdin) and is_terminal(sys.stderr):
-        sys.stderr.write("Read it? Only 'yes' is accepted: ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip() != "yes":
-            raise RefusedError("not read: the answer was not 'yes'")
-    patience_s = round(size.expected_s * _PATIENCE)
-    if patience_s > client.login.read_timeout_s:
-        client.login = replace(client.login, read_timeout_s=patience_s)
-        client.connect()
-
-
 def _options(
     filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int, *, has_rules: bool
 ) -> TopOptions:
@@ -200,7 +171,7 @@ def _options(
         usernames=tuple(filters.username or ()),
         client_addresses=tuple(filters.client_address or ()),
         digests=tuple(map(_digest, filters.digest or ())),
-        texts=tuple(filters.text or ()),
+        texts=texts_of(filters.text),
         seen_since=_seen_since(filters.seen_since),
         min_count=filters.min_count,
         min_avg_us=_duration("--min-avg", filters.min_avg),
@@ -216,14 +187,16 @@ def _chosen(choices: type[_Choice], option: str, name: str) -> _Choice:
     try:
         return choices(name)
     except ValueError:
-        raise UsageError(f"{option}: {name!r} is not one of {', '.join(choices)}") from None
+        raise UsageError(
+            f"{option}: {cut_short(name)!r} is not one of {', '.join(choices)}"
+        ) from None
 
 
 def _digest(text: str) -> str:
     """Return a digest as ProxySQL writes it."""
     found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
     if found is None:
-        raise UsageError(f"--digest {text}: not a digest such as 0x3EF2C4DB4D1A4E21")
+        raise UsageError(f"--digest {cut_short(text)}: not a digest such as 0x3EF2C4DB4D1A4E21")
     return f"0x{int(found[1], 16):016X}"
 
 
@@ -231,7 +204,7 @@ def _duration(option: str, text: str | None) -> int:
     if text is None:
         return 0
     try:
-        return microseconds_of(text)
+        return microseconds_of(cut_short(text))  # no time is as long as what is cut
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
 
@@ -248,8 +221,8 @@ def _seen_since(text: str | None) -> SeenSince | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"--seen-since {text}: neither a time such as 30min, 2h or 7d nor a date such as"
-            " 2026-01-31T12:00"
+            f"--seen-since {cut_short(text)}: neither a time such as 30min, 2h or 7d nor a date"
+            " such as 2026-01-31T12:00"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -261,7 +234,7 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
         case TopFormat.TEXT:
             from proxyctl.render.digest_top_text import digest_top_text
 
-            return digest_top_text(top, style(), has_whole_texts=has_whole_texts)
+            return digest_top_text(top, style(), width=columns(), has_whole_texts=has_whole_texts)
         case TopFormat.JSON:
             from proxyctl.render.digest_top_machine import digest_top_json
 

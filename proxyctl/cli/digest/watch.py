@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
+from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
-from proxyctl.cli.output import is_terminal, style, write
+from proxyctl.cli.output import columns, is_terminal, style, write
 from proxyctl.digests.diff_order import DiffSort
 from proxyctl.errors import ConnectionLostError, ExitCode, InstanceError
 
@@ -52,7 +53,9 @@ def watch(
         DiffSort, typer.Option("--sort", help="What comes first, in the last interval.")
     ] = DiffSort.TIME,
     group: GroupOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="List N at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
     ] = False,
@@ -62,7 +65,7 @@ def watch(
 ) -> int:
     """Show what runs right now, again and again. One look at the statistics an interval."""
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.top import warn_of_size
+    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.digests.diff import compare
 
     gc.enable()  # this command may run for days
@@ -158,6 +161,5 @@ def _output(found: Diff, format: TextFormat, *, is_screen: bool) -> str:
 
     if format is TextFormat.JSON:
         return digest_diff_json(found, is_one_line=True)
-    width = shutil.get_terminal_size().columns
-    table = digest_watch_text(found, style(), width=width)
+    table = digest_watch_text(found, style(), width=columns())
     return table if is_screen else table + "\n"
