@@ -53,6 +53,8 @@ def sandbox(
         say(f"ProxySQL {proxysql_version} sandbox on {address(host, found)}; ctrl-c ends it")
         if sample:
             say("it plays a made-up shop: see digest top, rules, digest suggest, top")
+        elif disk is None:
+            say("it is empty; with --sample it plays a made-up shop to look at")
 
     served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
     if sample:
@@ -65,7 +67,7 @@ def sandbox(
 
 
 def demo() -> int:
-    """Show the main job on a sandbox: init, plan, apply, an edit by hand, drift, export."""
+    """Show the main job on a sandbox: init, plan, apply, an edit by hand, drift, statistics."""
     from proxyctl.cli.demo import run_demo
 
     return run_demo()
