@@ -27,10 +27,14 @@ MISSING = [
 
 
 class MariaDB:
-    """A server on a loopback port, with the user that sysbench logs in as."""
+    """A server on a loopback port, with the user that sysbench logs in as.
 
-    def __init__(self, folder: Path) -> None:
+    `setup`: statements for its administrator, when it has started.
+    """
+
+    def __init__(self, folder: Path, *, setup: str = "") -> None:
         self._folder = folder
+        self._setup = f"{_GRANT};{setup}"
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -74,7 +78,7 @@ class MariaDB:
         return self._folder / "s"
 
     def _wait(self) -> None:
-        client = ["mariadb", "--no-defaults", "-uroot", f"-S{self._socket}", "-e", _GRANT]
+        client = ["mariadb", "--no-defaults", "-uroot", f"-S{self._socket}", "-e", self._setup]
         deadline = time.monotonic() + 60
         while subprocess.run(client, capture_output=True, check=False).returncode:
             if time.monotonic() > deadline:

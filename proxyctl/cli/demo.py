@@ -7,13 +7,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from proxyctl.cli.output import style, write, write_file
 from proxyctl.errors import ExitCode, InternalError
 from proxyctl.sandbox import Sandbox
-from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 
 _TEMPLATE = "read-write-split"
 _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"}
@@ -40,11 +38,21 @@ def run_demo() -> int:
         tour.run("drift", "-f", "config", expect=ExitCode.DIFFERENCES)
         tour.say("The running configuration as our files:")
         tour.run("export", expect=ExitCode.DONE)
-        sandbox.stats[DIGESTS] = recorded_digests(time.time())
-        tour.say("Some traffic later: which queries take the time?")
-        tour.run("digest", "top", "--limit", "5", expect=ExitCode.DONE)
-    write("Done. Next: docs/tutorial.md\n")
+        _show_statistics(Path(folder))
+    write("Done. Next: docs/tutorial.md, and for statistics docs/how-to/sample-shop.md\n")
     return ExitCode.DONE
+
+
+def _show_statistics(folder: Path) -> None:
+    with Sandbox() as sandbox:
+        sandbox.fill_with_sample()
+        tour = _Tour(folder, sandbox.port)
+        tour.say("A made-up shop, another instance: which queries take the time, by which rule?")
+        tour.run("digest", "top", "--rule", "--limit", "3", expect=ExitCode.DONE)
+        tour.say("Which rules are hit?")
+        tour.run("rules", expect=ExitCode.DONE)
+        tour.say("What would help? There is more: caching, the order of rules, slow queries.")
+        tour.run("digest", "suggest", "--only", "reads", "--limit", "1", expect=ExitCode.DONE)
 
 
 class _Tour:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 from proxyctl.cli.options import command
 from proxyctl.cli.output import say
-from proxyctl.errors import ExitCode
+from proxyctl.errors import ExitCode, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -29,21 +28,37 @@ def sandbox(
     disk: Annotated[
         str | None, typer.Option(metavar="FILE", help="Keep the DISK layer in this file.")
     ] = None,
+    sample: Annotated[
+        bool,
+        typer.Option(
+            "--sample",
+            help="Begin with a made-up shop: servers, users, rules, statistics that go on.",
+        ),
+    ] = False,
 ) -> int:
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
     from proxyctl.cli.files import chosen_version
     from proxyctl.sandbox import Sandbox
-    from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
     from proxyctl.sandbox.starting import address
 
     chosen_version(proxysql_version)
+    if sample and disk is not None:
+        raise UsageError(
+            "--sample and --disk do not go together",
+            hint="the sample would be written into the file; take one of them",
+        )
     gc.enable()  # it lives long, unlike other commands
 
     def ready(found: int) -> None:
         say(f"ProxySQL {proxysql_version} sandbox on {address(host, found)}; ctrl-c ends it")
+        if sample:
+            say("it plays a made-up shop: see digest top, rules, digest suggest, top")
+        elif disk is None:
+            say("it is empty; with --sample it plays a made-up shop to look at")
 
     served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
-    served.stats[DIGESTS] = recorded_digests(time.time())
+    if sample:
+        served.fill_with_sample()
     try:
         served.serve_forever(host, port, ready)
     except KeyboardInterrupt:
@@ -52,7 +67,7 @@ def sandbox(
 
 
 def demo() -> int:
-    """Show the main job on a sandbox: init, plan, apply, an edit by hand, drift, export."""
+    """Show the main job on a sandbox: init, plan, apply, an edit by hand, drift, statistics."""
     from proxyctl.cli.demo import run_demo
 
     return run_demo()

@@ -6,21 +6,11 @@ from dataclasses import dataclass
 
 from proxyctl.digests.rules_hits import RuleHits, RuleReport, rule_report
 from proxyctl.live.digest_rates import DigestLine, DigestMeter, DigestRates
+from proxyctl.live.hostgroups import HostgroupLine, ServerLine, hostgroup_lines
 from proxyctl.live.look import DigestState, Look, ServerCounters
 
 _RESTART_S = 3
 """A start that moved by more is another one: uptimes are whole seconds, and looks take time."""
-
-
-@dataclass(frozen=True)
-class ServerLine:
-    """A server in one hostgroup. Shape: rates are None where there is no look to compare with."""
-
-    counters: ServerCounters
-    queries_per_s: float | None = None
-    sent_per_s: float | None = None
-    recv_per_s: float | None = None
-    errors_per_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +45,11 @@ class View:
     digest_state: DigestState
     rules: RuleReport
     was_restarted: bool = False
+
+    @property
+    def hostgroups(self) -> tuple[HostgroupLine, ...]:
+        """Sums of the hostgroups that have more than one server."""
+        return hostgroup_lines(self.servers)
 
     @property
     def digest_lines(self) -> tuple[DigestLine, ...]:

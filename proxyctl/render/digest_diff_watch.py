@@ -15,7 +15,7 @@ from proxyctl.render.style import PLAIN, Style, printable, shown
 from proxyctl.render.wrapped import wrapped
 
 _HEADS = ("time/s", "share", "calls", "average", "rows", "hostgroup")
-_WIDTHS = (10, 7, 8, 9, 7, 11)
+_WIDTHS = (10, 7, 8, 9, 7, 13)
 _WIDE = 130
 """From here on there is room for the digest beside its text."""
 

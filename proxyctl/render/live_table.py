@@ -11,6 +11,8 @@ from proxyctl.live.view import View
 Line = TypeVar("Line")
 Key = float | str | None
 GAP = 1
+WIDE = 110
+"""From this width on there is room for more columns."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The tables of the live view: servers, digests, rules."""
+"""The tables of the live view: digests, rules, and in which order they stand on the screen."""
 
 from __future__ import annotations
 
@@ -6,97 +6,20 @@ from typing import Any
 
 from proxyctl.digests.rules_hits import RuleHits
 from proxyctl.live.digest_rates import DigestLine
-from proxyctl.live.view import ServerLine
 from proxyctl.render.live_numbers import (
     UNKNOWN,
     busy_text,
-    bytes_text,
     duration_text,
     part_text,
     rate_text,
     short_text,
 )
-from proxyctl.render.live_table import Column, LiveTable
+from proxyctl.render.live_servers import SERVERS
+from proxyctl.render.live_table import WIDE, Column, LiveTable
 from proxyctl.render.rules_text import rule_text
 from proxyctl.render.style import printable, shown
 
-_WIDE, _WIDER = 110, 140
-_STATUS = {"SHUNNED_REPLICATION_LAG": "SHUNNED LAG"}
-"""What a narrow column has no room for."""
-
-
-def _server_name(line: ServerLine) -> str:
-    return f"{printable(line.counters.hostname)}:{line.counters.port}"
-
-
-def _status(line: ServerLine) -> str:
-    status = line.counters.status
-    return _STATUS.get(status) or printable(status)
-
-
-def _server_kind(line: ServerLine) -> str:
-    if line.counters.status == "ONLINE":
-        return "refuse" if line.errors_per_s else ""
-    return "refuse" if line.counters.status.startswith("SHUNNED") else "change"
-
-
-def _server_details(line: ServerLine) -> list[tuple[str, str]]:
-    one = line.counters
-    return [
-        ("hostgroup", str(one.hostgroup)),
-        ("server", _server_name(line)),
-        ("status", printable(one.status)),
-        ("connections", f"{one.conn_used:,} used, {one.conn_free:,} free"),
-        ("connected", f"{one.conn_ok:,} times, and {one.conn_err:,} times in vain"),
-        ("queries", f"{one.queries:,}, {rate_text(line.queries_per_s)}/s"),
-        ("sent to it", f"{bytes_text(one.bytes_sent)}, {bytes_text(line.sent_per_s)}/s"),
-        ("received", f"{bytes_text(one.bytes_recv)}, {bytes_text(line.recv_per_s)}/s"),
-        ("latency", duration_text(one.latency_us or None)),
-    ]
-
-
-SERVERS: LiveTable[ServerLine] = LiveTable(
-    name="servers",
-    columns=(
-        Column("hg", 4, lambda x: str(x.counters.hostgroup), lambda x: -x.counters.hostgroup),
-        Column("server", 0, _server_name, _server_name, is_number=False),
-        Column("status", 12, _status, _status, is_number=False),
-        Column(
-            "used", 5, lambda x: short_text(x.counters.conn_used), lambda x: x.counters.conn_used
-        ),
-        Column(
-            "free", 5, lambda x: short_text(x.counters.conn_free), lambda x: x.counters.conn_free
-        ),
-        Column("ok", 5, lambda x: short_text(x.counters.conn_ok), lambda x: x.counters.conn_ok),
-        Column("err", 5, lambda x: short_text(x.counters.conn_err), lambda x: x.counters.conn_err),
-        Column("q/s", 5, lambda x: rate_text(x.queries_per_s), lambda x: x.queries_per_s),
-        Column(
-            "sent/s",
-            8,
-            lambda x: bytes_text(x.sent_per_s),
-            lambda x: x.sent_per_s,
-            from_width=_WIDE,
-        ),
-        Column(
-            "recv/s",
-            8,
-            lambda x: bytes_text(x.recv_per_s),
-            lambda x: x.recv_per_s,
-            from_width=_WIDE,
-        ),
-        Column(
-            "latency",
-            7,
-            lambda x: duration_text(x.counters.latency_us or None),
-            lambda x: x.counters.latency_us or None,
-        ),
-    ),
-    order="hg",
-    lines=lambda view: view.servers,
-    row_key=lambda x: repr(x.counters.key),
-    kind=_server_kind,
-    details=_server_details,
-)
+_WIDER = 140
 
 
 def _digest_details(line: DigestLine) -> list[tuple[str, str]]:
@@ -150,7 +73,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
             lambda x: _names(x.usernames),
             lambda x: _names(x.usernames),
             is_number=False,
-            from_width=_WIDE,
+            from_width=WIDE,
         ),
         Column(
             "schema",
@@ -158,7 +81,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
             lambda x: _names(x.schemanames),
             lambda x: _names(x.schemanames),
             is_number=False,
-            from_width=_WIDE,
+            from_width=WIDE,
         ),
         Column(
             "digest",

@@ -22,6 +22,7 @@ from proxyctl.sandbox.replies import (
     sqlite_error,
 )
 from proxyctl.sandbox.runtime import as_tuples
+from proxyctl.sandbox.sample_traffic import UPTIME_S, SampleTraffic
 from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.tables import CHECKSUM_COLUMNS, VARIABLE_COLUMNS
 from proxyctl.sandbox.transfer import Transfer
@@ -65,6 +66,7 @@ class Engine:
         self._stats_database = Database({"monitor": ":memory:", "stats_history": ":memory:"})
         self.stats: dict[str, list[tuple[Cell, ...]]] = {}
         """Rows that tests put into a statistics table, by its name, in column order."""
+        self._traffic: SampleTraffic | None = None
         self._logins = Logins()
         try:
             self._create_tables(version, disk)
@@ -118,6 +120,13 @@ class Engine:
     def transfer(self) -> Transfer:
         """The layers, open to tests that play the monitor."""
         return self._transfer
+
+    def begin_traffic(self) -> None:
+        """Let the statistics be those of the sample shop, whose configuration is at RUNTIME."""
+        with self._lock:
+            now = self._clock()
+            self._started = now - UPTIME_S
+            self._traffic = SampleTraffic(self._transfer, self._clock)
 
     @property
     def lock(self) -> threading.RLock:
@@ -231,7 +240,7 @@ class Engine:
             case "PROXYSQL READWRITE":
                 self._transfer.running["admin-read_only"] = "false"
             case upper if _CLEARS_DIGESTS.fullmatch(upper):
-                return Result(affected=len(self.stats.pop("stats_mysql_query_digest", ())))
+                return Result(affected=self._clear_stats("stats_mysql_query_digest"))
             case _:
                 return None
         return OK
@@ -294,11 +303,22 @@ class Engine:
             return
         for name in self._stats[role].refresh(statement, self._stats_rows):
             if name.endswith("_reset"):
-                self.stats.pop(name.removesuffix("_reset"), None)
+                self._clear_stats(name.removesuffix("_reset"))
+
+    def _clear_stats(self, table: str) -> int:
+        """Begin the counters of a table again at 0; return how many rows it had."""
+        count = len(self._stats_rows(table))
+        self.stats.pop(table, None)
+        if self._traffic is not None:
+            self._traffic.clear(table)
+        return count
 
     def _stats_rows(self, table: str) -> Sequence[Sequence[Cell]]:
         if table in self.stats:
             return self.stats[table]
+        traffic = self._traffic
+        if traffic is not None and (played := traffic.rows(table)) is not None:
+            return played
         rows = self._transfer.rows
         match table:
             case "stats_mysql_connection_pool":
@@ -312,6 +332,7 @@ class Engine:
                     self._transfer.running,
                     uptime_s=self.uptime_s,
                     servers_version=self._transfer.checksums["mysql_servers"].version,
+                    counted=traffic.counters() if traffic else statistics.NOTHING,
                 )
             case "stats_mysql_commands_counters":
                 return statistics.command_rows()
@@ -320,7 +341,8 @@ class Engine:
             case "stats_proxysql_servers_checksums":
                 return statistics.peer_checksum_rows(rows["proxysql_servers"])
             case "stats_memory_metrics":
-                digests = self.stats.get("stats_mysql_query_digest", ())
-                return statistics.memory_rows(len(digests))
+                digests = self._stats_rows("stats_mysql_query_digest")
+                memory = traffic.memory() if traffic else statistics.NOTHING
+                return statistics.memory_rows(len(digests), memory)
             case _:
                 return ()

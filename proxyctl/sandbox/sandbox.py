@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from proxyctl.catalog import NO_ADDITIONS, Additions, known_version
 from proxyctl.errors import InternalError, ProxyctlError
+from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.monitor import Monitor
@@ -35,6 +37,7 @@ class Sandbox:
     `users` and `stats_users` are the logins at start, `variables` other global variables that
     differ from the defaults of `version`. `additions` are what it has beyond that version, as a
     ProxySQL of tomorrow has. DISK is kept in the file `path`, or in memory.
+    `clock` tells the time in unix seconds.
     Raises: ProxyctlError for a version that the catalogue does not know, and for a file that cannot
     be used.
     """
@@ -48,6 +51,7 @@ class Sandbox:
         variables: Mapping[str, str] | None = None,
         additions: Additions = NO_ADDITIONS,
         path: Path | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         parsed = known_version(version)
         admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
@@ -59,7 +63,7 @@ class Sandbox:
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
         self._make_engine: Callable[[bytes], Engine] = lambda disk: Engine(
-            parsed, product, overrides, additions=additions, path=path, disk=disk
+            parsed, product, overrides, additions=additions, path=path, disk=disk, clock=clock
         )
         self._engine = self._first_engine(path)
         self._thread: threading.Thread | None = None
@@ -201,6 +205,18 @@ class Sandbox:
     def stats(self) -> dict[str, list[tuple[Cell, ...]]]:
         """Rows to be shown by a statistics table, by its name, in column order."""
         return self._engine.stats
+
+    def fill_with_sample(self) -> None:
+        """Put a made-up shop into all layers, with statistics of traffic that goes on.
+
+        Raises: AdminError where rows are in the way. A restart forgets the statistics.
+        """
+        for sql in sample_shop.statements():
+            self.run(sql)
+        for node in sample_shop.NODES:
+            if node.is_shunned:
+                self.monitor.shun(node.hostgroup, (node.hostname, sample_shop.PORT))
+        self._engine.begin_traffic()
 
     @contextmanager
     def held(self) -> Iterator[None]:

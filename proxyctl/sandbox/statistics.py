@@ -1,12 +1,13 @@
 """The statistics tables: what the sandbox fills them with, which is little more than zeros.
 
-Nothing runs through a sandbox, so every counter stands still. The names of the counters are those
-of ProxySQL 2.7.1, whatever the version.
+Nothing runs through a sandbox, so every counter stands still, unless it plays the sample shop. The
+names of the counters are those of ProxySQL 2.7.1, whatever the version.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from proxyctl.catalog import Version
 from proxyctl.sandbox.database import Database
@@ -74,6 +75,11 @@ mysql_servers_v2
 """
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_CONNECTIONS: Mapping[str, int] = MappingProxyType({})
+NO_HITS: Mapping[Cell, int] = MappingProxyType({})
+
+
 class Statistics:
     """Fills the statistics tables of one schema whenever a statement names them."""
 
@@ -91,8 +97,10 @@ class Statistics:
         """
         named = frozenset(name for name in self._columns if name in sql)
         for name in named:
-            rows = content(name.removesuffix("_reset"))
-            self._database.refill(f"{self._schema}.{name}", self._columns[name], rows)
+            columns = self._columns[name]
+            # Columns that came with a later version stand at the end.
+            rows = [row[: len(columns)] for row in content(name.removesuffix("_reset"))]
+            self._database.refill(f"{self._schema}.{name}", columns, rows)
         if named:
             self._database.forget_changes()
         return named
@@ -106,14 +114,20 @@ def pool_rows(servers: Iterable[Row], used: Mapping[Server, int]) -> list[tuple[
     ]
 
 
-def user_rows(users: Iterable[Row]) -> list[tuple[Cell, ...]]:
-    """Return stats_mysql_users: the frontend halves, without connections."""
-    return [(row["username"], 0, row["max_connections"]) for row in users if row["frontend"] == 1]
+def user_rows(
+    users: Iterable[Row], connections: Mapping[str, int] = NO_CONNECTIONS
+) -> list[tuple[Cell, ...]]:
+    """Return stats_mysql_users: the frontend halves, with the given connections by user."""
+    return [
+        (row["username"], connections.get(str(row["username"]), 0), row["max_connections"])
+        for row in users
+        if row["frontend"] == 1
+    ]
 
 
-def hit_rows(rules: Iterable[Row]) -> list[tuple[Cell, ...]]:
-    """Return stats_mysql_query_rules: no rule was ever hit."""
-    return [(row["rule_id"], 0) for row in rules]
+def hit_rows(rules: Iterable[Row], hits: Mapping[Cell, int] = NO_HITS) -> list[tuple[Cell, ...]]:
+    """Return stats_mysql_query_rules, with the given hits by rule_id."""
+    return [(row["rule_id"], hits.get(row["rule_id"], 0)) for row in rules]
 
 
 def command_rows() -> list[tuple[Cell, ...]]:
@@ -122,22 +136,27 @@ def command_rows() -> list[tuple[Cell, ...]]:
 
 
 def global_rows(
-    running: Mapping[str, str], *, uptime_s: int, servers_version: int
+    running: Mapping[str, str],
+    *,
+    uptime_s: int,
+    servers_version: int,
+    counted: Mapping[str, str] = NOTHING,
 ) -> list[tuple[Cell, ...]]:
-    """Return stats_mysql_global: zeros but for what is known without traffic."""
+    """Return stats_mysql_global: zeros but for what is known without traffic, and `counted`."""
     known = {
         "ProxySQL_Uptime": str(uptime_s),
         "Servers_table_version": str(servers_version),
         "MySQL_Thread_Workers": running["mysql-threads"],
         "Stmt_Max_Stmt_id": "1",
         "mysql_listener_paused": "false",
+        **counted,
     }
     return [(name, known.get(name, "0")) for name in _GLOBAL.split()]
 
 
-def memory_rows(digests: int) -> list[tuple[Cell, ...]]:
-    """Return stats_memory_metrics: zeros but for the digests, which take some 900 bytes each."""
-    known = {"query_digest_memory": str(900 * digests)}
+def memory_rows(digests: int, counted: Mapping[str, str] = NOTHING) -> list[tuple[Cell, ...]]:
+    """Return stats_memory_metrics: zeros but for `counted`, and some 900 bytes for each digest."""
+    known = {"query_digest_memory": str(900 * digests), **counted}
     return [(name, known.get(name, "0")) for name in _MEMORY.split()]
 
 

@@ -59,8 +59,9 @@ def hits(view: View, rule_id: int) -> int:
 
 def test_rates_are_what_sysbench_sent(proxysql: ProxySQL, client: AdminClient) -> None:
     watcher = Watcher(client)
-    before = watcher.look()
-    time.sleep(before.digest_state.every_s or 0)  # until it is the digests' turn again
+    watcher.look()
+    before = watcher.look()  # which knows how long the digests took
+    time.sleep(before.digest_state.every_s or 0)  # until it is their turn again
     said = sysbench(proxysql.traffic_port, "--time=60", "--events=40", "run")
     queries, reads = (
         int(re.search(rf"{name}: +(\d+)", said)[1])  # type: ignore[index]

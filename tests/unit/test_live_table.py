@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proxyctl.live.digest_rates import DigestLine
-from proxyctl.live.view import ServerLine
+from proxyctl.live.hostgroups import ServerLine
 from proxyctl.render.live_numbers import bytes_text, duration_text, part_text, rate_text, short_text
 from proxyctl.render.live_table import GAP, Arrangement, LiveTable, arranged, fitted
 from proxyctl.render.live_tables import DIGESTS, SERVERS, TABLES

@@ -18,7 +18,7 @@ from proxyctl.live.view import View
 from proxyctl.render.live_table import GAP, Arrangement, Column, LiveTable, arranged, fitted
 
 MOST_LINES = 500
-_COLOURS = {"": "", "dim": "dim", "refuse": "red", "change": "yellow"}
+_COLOURS = {"": "", "bold": "bold", "dim": "dim", "refuse": "red", "change": "yellow"}
 
 
 class Panel(Vertical):

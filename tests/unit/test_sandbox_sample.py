@@ -1,0 +1,204 @@
+"""The sample shop of the sandbox: statistics, rules and servers agree with each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.configuration import read_configuration
+from proxyctl.routing import Request, Route, Router
+from proxyctl.routing.of_configuration import ROUTING_TABLES, router_of
+from proxyctl.sandbox import Sandbox
+from proxyctl.sandbox.recorded_digests import CACHE, TRAFFIC, Traffic
+from proxyctl.state import Layer
+
+DIGESTS = "stats_mysql_query_digest"
+RESET = "SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1"
+
+
+class Clock:
+    """Stands still until it is put on."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def shop(clock: Clock) -> Iterator[Sandbox]:
+    with Sandbox(clock=clock) as sandbox:
+        sandbox.fill_with_sample()
+        yield sandbox
+
+
+@pytest.fixture
+def router(shop: Sandbox) -> Router:
+    client = AdminClient(Login(port=shop.port, password="admin"))
+    try:
+        return router_of(read_configuration(client, Layer.RUNTIME, ROUTING_TABLES))
+    finally:
+        client.close()
+
+
+def route(router: Router, one: Traffic) -> Route:
+    return router.evaluate(
+        Request(one.query.encode(), username=one.username, schemaname=one.schemaname)
+    )
+
+
+@pytest.mark.parametrize("elapsed_s", [0, 1, 86_400])
+def test_hits_of_rules_are_those_that_the_evaluator_finds(
+    shop: Sandbox, clock: Clock, router: Router, elapsed_s: int
+) -> None:
+    clock.now += elapsed_s
+    calls = Counter(dict(shop.query(f"SELECT digest, sum(count_star) FROM {DIGESTS} GROUP BY 1")))
+    expected: Counter[int] = Counter()
+    for digest, one in {_digest(router, one): one for one in TRAFFIC}.items():
+        for rule_id in route(router, one).matched_rules:
+            expected[rule_id] += calls[digest]
+    hits = dict(shop.query("SELECT rule_id, hits FROM stats_mysql_query_rules"))
+    assert hits == {rule_id: expected[rule_id] for rule_id in hits}
+    assert expected.keys() <= hits.keys()
+
+
+def _digest(router: Router, one: Traffic) -> str:
+    digest = route(router, one).digest
+    assert digest is not None
+    return digest.hexadecimal
+
+
+@pytest.mark.parametrize("one", TRAFFIC, ids=lambda one: f"{one.hostgroup}: {one.query[:30]}")
+def test_queries_went_where_the_rules_send_them(router: Router, one: Traffic) -> None:
+    found = route(router, one)
+    if one.hostgroup == CACHE:
+        assert found.settings["cache_ttl"]
+    elif one.query not in ("COMMIT", "ROLLBACK"):  # they go where their transaction began
+        assert found.destination_hostgroup == one.hostgroup
+
+
+@pytest.mark.parametrize("elapsed_s", [0, 7, 86_400])
+def test_servers_and_counters_add_up_to_the_digests(
+    shop: Sandbox, clock: Clock, elapsed_s: int
+) -> None:
+    clock.now += elapsed_s
+    pool = "SELECT hostgroup, sum(Queries) FROM stats_mysql_connection_pool GROUP BY 1"
+    digests = f"SELECT hostgroup, sum(count_star) FROM {DIGESTS} WHERE hostgroup >= 0 GROUP BY 1"
+    assert shop.query(pool) == shop.query(digests)
+    assert counter(shop, "Questions") == shop.query(f"SELECT sum(count_star) FROM {DIGESTS}")[0][0]
+    [(connections,)] = shop.query(
+        "SELECT sum(ConnUsed + ConnFree) FROM stats_mysql_connection_pool"
+    )
+    assert counter(shop, "Server_Connections_connected") == connections
+    [(clients,)] = shop.query("SELECT sum(frontend_connections) FROM stats_mysql_users")
+    assert counter(shop, "Client_Connections_connected") == clients
+
+
+def counter(sandbox: Sandbox, name: str) -> int:
+    [(value,)] = sandbox.query(
+        f"SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name='{name}'"
+    )
+    return int(str(value))
+
+
+def test_every_user_and_hostgroup_of_the_digests_is_configured(shop: Sandbox) -> None:
+    users = shop.query(f"SELECT DISTINCT username FROM {DIGESTS} ORDER BY 1")
+    assert users == shop.query(
+        "SELECT username FROM runtime_mysql_users WHERE frontend=1 ORDER BY 1"
+    )
+    hostgroups = f"SELECT DISTINCT hostgroup FROM {DIGESTS} WHERE hostgroup >= 0 ORDER BY 1"
+    servers = "SELECT DISTINCT hostgroup_id FROM runtime_mysql_servers ORDER BY 1"
+    assert shop.query(hostgroups) == shop.query(servers)
+
+
+def test_numbers_of_a_digest_are_possible(shop: Sandbox, clock: Clock) -> None:
+    impossible = (
+        f"SELECT digest_text FROM {DIGESTS} WHERE first_seen > last_seen OR min_time > max_time"
+        " OR sum_time < max_time OR sum_time < min_time * count_star"
+        " OR sum_time > max_time * count_star"
+    )
+    assert shop.query(impossible) == []
+    shop.run(RESET)
+    for seconds in (0, 1, 10, 10_000):
+        clock.now += seconds
+        assert shop.query(impossible) == []
+
+
+def test_counters_go_on_while_time_does(shop: Sandbox, clock: Clock) -> None:
+    calls = f"SELECT count_star FROM {DIGESTS} ORDER BY hostgroup, username, digest"
+    first = shop.query(calls)
+    assert shop.query(calls) == first
+    clock.now += 60
+    later = shop.query(calls)
+    assert all(now[0] >= before[0] for now, before in zip(later, first, strict=True))
+    assert sum(now[0] - before[0] for now, before in zip(later, first, strict=True)) > 1_000
+
+
+@pytest.mark.parametrize("reset", [RESET, f"TRUNCATE TABLE {DIGESTS}"])
+def test_digests_that_are_cleared_begin_again(shop: Sandbox, clock: Clock, reset: str) -> None:
+    hits = shop.query("SELECT sum(hits) FROM stats_mysql_query_rules")
+    shop.run(reset)
+    assert shop.query(f"SELECT count(*) FROM {DIGESTS}") == [(0,)]
+    assert shop.query("SELECT sum(hits) FROM stats_mysql_query_rules") == hits
+    cleared = clock.now
+    clock.now += 10
+    assert shop.query(f"SELECT count(*) > 5, min(first_seen) >= {cleared} FROM {DIGESTS}") == [
+        (1, 1)
+    ]
+
+
+def test_what_administrators_ask_of_statistics_by_hand_is_answered(shop: Sandbox) -> None:
+    columns = "digest_text, count_star, sum_time, sum_time / count_star AS average"
+    longest = f"SELECT {columns} FROM {DIGESTS} ORDER BY sum_time DESC LIMIT 1"
+    slowest = (
+        f"SELECT {columns} FROM {DIGESTS} WHERE count_star > 100 ORDER BY average DESC LIMIT 1"
+    )
+    hits = (
+        "SELECT rule_id, hits, match_digest FROM mysql_query_rules NATURAL JOIN"
+        " stats_mysql_query_rules ORDER BY hits DESC LIMIT 1"
+    )
+    assert str(shop.query(longest)[0][0]).startswith("SELECT * FROM items")
+    assert str(shop.query(slowest)[0][0]).startswith("SELECT customer_id,SUM(total)")
+    assert shop.query(hits)[0][2] == "^SELECT name,price FROM items"
+    assert shop.query(RESET) == [(1,)]
+    assert shop.query(longest) == []
+
+
+def test_what_is_loaded_anew_has_no_hits_and_new_servers_no_queries(shop: Sandbox) -> None:
+    shop.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (20, 'new')")
+    shop.run("LOAD MYSQL SERVERS TO RUNTIME")
+    new = "SELECT Queries, Latency_us FROM stats_mysql_connection_pool WHERE srv_host='new'"
+    assert shop.query(new) == [(0, 0)]
+    shop.run("LOAD MYSQL QUERY RULES TO RUNTIME")
+    assert shop.query("SELECT sum(hits) FROM stats_mysql_query_rules") == [(0,)]
+
+
+def test_a_restart_keeps_the_shop_and_forgets_its_statistics(shop: Sandbox) -> None:
+    shop.restart()
+    assert shop.query("SELECT count(*) FROM runtime_mysql_query_rules") == [(11,)]
+    assert shop.query(f"SELECT count(*) FROM {DIGESTS}") == [(0,)]
+
+
+def test_without_it_a_sandbox_is_empty() -> None:
+    sandbox = Sandbox()
+    for table in (DIGESTS, "stats_mysql_connection_pool", "stats_mysql_users", "mysql_servers"):
+        assert sandbox.query(f"SELECT count(*) FROM {table}") == [(0,)]
+    sandbox.close()
+
+
+@pytest.mark.parametrize("version", ["2.0.1", "2.0.6", "2.4.8", "3.0.0"])
+def test_every_version_has_it(version: str) -> None:
+    sandbox = Sandbox(version)
+    sandbox.fill_with_sample()
+    assert sandbox.query(f"SELECT count(*) FROM {DIGESTS}") == [(len(TRAFFIC),)]
+    assert sandbox.query("SELECT count(*) FROM stats_mysql_connection_pool") == [(4,)]
+    sandbox.close()
