@@ -57,6 +57,11 @@ class Drift:
     plan: Plan
     evidence: Evidence = Evidence()
 
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing differs."""
+        return self.plan.is_in_sync
+
     def cause(self, module: ModulePlan, change: Change) -> Cause:
         """Return in which layers a row differs, and who could have done it."""
         return (

@@ -242,13 +242,17 @@ class Plan:
         Secrets enter it only as changed or unchanged: a hash over them could be guessed from the
         rest of the plan, which is printed.
         """
-        text = json.dumps(
-            [self.address, self.version, list(self._content())],
-            sort_keys=True,
-            default=str,
-            ensure_ascii=True,
-        )
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+        return _hash([self.address, self.version, list(self._content())])
+
+    @cached_property
+    def likeness(self) -> str:
+        """A hash that plans of two instances share when they would be printed alike, too.
+
+        Secrets enter it as in the fingerprint.
+        """
+        said = [self.left_alone, self.taken_out, self.warnings, self.restart_required]
+        names = sorted(self.hostgroup_names.items())
+        return _hash([self.version, self.saves, names, said, list(self._content())])
 
     def _content(self) -> Iterator[object]:
         for module in self.modules:
@@ -258,6 +262,11 @@ class Plan:
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
         if self.shard_moves:
             yield ["shard_moves", *map(list, self.shard_moves)]
+
+
+def _hash(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, default=str, ensure_ascii=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _change_content(change: Change) -> list[object]:

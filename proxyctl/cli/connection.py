@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,21 +93,68 @@ def connect(options: ConnectionOptions, chosen: Instance | None = None) -> Admin
 
 def login(options: ConnectionOptions, chosen: Instance | None = None) -> Login:
     """Return who we are and where. Asks for a password on a terminal when none is known."""
-    file = _option_file(options)
-    host, port, socket = _place(options, chosen, file)
-    user = options.user or (chosen and chosen.user) or file.get("user") or "admin"
-    address = socket or f"{host}:{port}"
-    return Login(
-        host=host,
-        port=port,
-        user=user,
-        password=_password(options, chosen, file, f"{user}@{address}"),
-        name=chosen.name if chosen else "",
-        socket=socket,
-        tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
-        tls_required=options.tls_required or bool(chosen and chosen.tls_required),
-        read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
-    )
+    return Logins(options).of(chosen)
+
+
+@dataclass
+class Logins:
+    """Who we are at each of several instances: files are read once, and nobody is asked twice."""
+
+    options: ConnectionOptions
+    _asked: dict[str, str] = field(default_factory=dict)
+
+    def of(self, chosen: Instance | None) -> Login:
+        """Return who we are at an instance, and where it is.
+
+        Asks for a password on a terminal when none is known, once for each account.
+        """
+        options = self.options
+        host, port, socket = _place(options, chosen, self._option_file)
+        user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
+        return Login(
+            host=host,
+            port=port,
+            user=user,
+            password=self._password(chosen, user, socket or f"{host}:{port}"),
+            name=chosen.name if chosen else "",
+            socket=socket,
+            tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
+            tls_required=options.tls_required or bool(chosen and chosen.tls_required),
+            read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
+        )
+
+    @cached_property
+    def _option_file(self) -> dict[str, str]:
+        return _option_file(self.options)
+
+    def _password(self, chosen: Instance | None, user: str, address: str) -> str:
+        """Return the password of the first place that has one; --debug says which."""
+        tell = self.options.debug or (lambda _text: None)
+        for place, found in self._passwords(chosen):
+            if found is not None:
+                tell(f"the password is that of {place}")
+                return found
+        if is_terminal(sys.stdin) and is_terminal(sys.stderr):
+            tell("the password is asked for on the terminal")
+            if user not in self._asked:
+                prompt = f"Password for {user}@{address}: "
+                self._asked[user] = getpass.getpass(prompt, stream=sys.stderr)
+            return self._asked[user]
+        tell("there is no password: it is empty")
+        return ""
+
+    def _passwords(self, chosen: Instance | None) -> Iterator[tuple[str, str | None]]:
+        """Yield where a password may stand, and the password, in the order in which they count."""
+        if self.options.password_file:
+            yield "--password-file", self._password_in_file
+        yield "PROXYCTL_PASSWORD", os.environ.get("PROXYCTL_PASSWORD")
+        if chosen is not None:
+            yield f"the instance {chosen.name} in the files", chosen.password()
+        yield "the option file", self._option_file.get("password")
+
+    @cached_property
+    def _password_in_file(self) -> str:
+        return _password_in(self.options.password_file or "")
 
 
 def _place(
@@ -185,34 +233,6 @@ def _warn_of(path: str) -> None:
     said = exposure(path)
     if said:
         say(f"warning: {said}")
-
-
-def _password(
-    options: ConnectionOptions, chosen: Instance | None, file: dict[str, str], who: str
-) -> str:
-    """Return the password of the first place that has one; --debug says which."""
-    tell = options.debug or (lambda _text: None)
-    for place, found in _passwords(options, chosen, file):
-        if found is not None:
-            tell(f"the password is that of {place}")
-            return found
-    if is_terminal(sys.stdin) and is_terminal(sys.stderr):
-        tell("the password is asked for on the terminal")
-        return getpass.getpass(f"Password for {who}: ", stream=sys.stderr)
-    tell("there is no password: it is empty")
-    return ""
-
-
-def _passwords(
-    options: ConnectionOptions, chosen: Instance | None, file: dict[str, str]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield where a password may stand, and the password, in the order in which they count."""
-    if options.password_file:
-        yield "--password-file", _password_in(options.password_file)
-    yield "PROXYCTL_PASSWORD", os.environ.get("PROXYCTL_PASSWORD")
-    if chosen is not None:
-        yield f"the instance {chosen.name} in the files", chosen.password()
-    yield "the option file", file.get("password")
 
 
 def _password_in(path: str) -> str:

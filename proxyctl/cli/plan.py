@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances, tables
+from proxyctl.cli.fleet import FleetOptions
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import ParsedFiles
     from proxyctl.drift import Drift
+    from proxyctl.fleet.outcome import Fleet
     from proxyctl.plan import Plan
     from proxyctl.replay.report import Report
     from proxyctl.workflow import PlanOptions
@@ -45,6 +47,7 @@ def plan(
     files: FileOptions,
     connection: ConnectionOptions,
     allowances: Allowances,
+    fleet: FleetOptions,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `apply FILE`."),
@@ -68,6 +71,12 @@ def plan(
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay has no place in a plan as SQL")
 
+    if fleet.is_meant():
+        if with_replay or out:
+            raise UsageError("--replay and --out are about one instance: --instance NAME")
+        if format is PlanFormat.SQL:
+            raise UsageError("--format sql is about one instance: --instance NAME")
+        return _plan_all(files, connection, allowances, fleet, format, detailed_exitcode)
     if out:
         check_target(Path(out))
     with opened(files, connection) as (client, parsed):
@@ -94,9 +103,39 @@ def plan(
     return ExitCode.DONE
 
 
+def _plan_all(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    allowances: Allowances,
+    fleet: FleetOptions,
+    format: PlanFormat,
+    detailed_exitcode: bool,
+) -> int:
+    from proxyctl.cli.fleet import planned_fleet, targets_of
+
+    targets = targets_of(files, connection, fleet)
+    found = planned_fleet(targets, allowances.options(), fleet)
+    write(_fleet_output(found, format))
+    differs = detailed_exitcode and bool(found.alike)
+    return found.exit_code(ExitCode.DIFFERENCES if differs else ExitCode.DONE)
+
+
+def _fleet_output(found: Fleet, format: PlanFormat) -> str:
+    from proxyctl.render.fleet_text import fleet_text
+    from proxyctl.render.plan_machine import fleet_json
+    from proxyctl.render.plan_markdown import fleet_markdown
+
+    if format is PlanFormat.JSON:
+        return fleet_json(found)
+    if format is PlanFormat.MARKDOWN:
+        return fleet_markdown(found)
+    return fleet_text(found, style())
+
+
 def drift(
     files: FileOptions,
     connection: ConnectionOptions,
+    fleet: FleetOptions,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", metavar="NAME", help="As for plan.", autocompletion=tables),
@@ -114,12 +153,43 @@ def drift(
 
     if quiet and format is DriftFormat.PROMETHEUS:
         raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
+    options = PlanOptions(only=tuple(only or ()))
+    if fleet.is_meant():
+        return _drift_all(files, connection, fleet, options, format, quiet=quiet)
     with opened(files, connection) as (client, parsed):
-        found = drift_of(client, parsed, PlanOptions(only=tuple(only or ())))
+        found = drift_of(client, parsed, options)
     if found.plan.is_in_sync and quiet:
         return ExitCode.DONE
     write(_drift_output(found, format))
     return ExitCode.DONE if found.plan.is_in_sync else ExitCode.DIFFERENCES
+
+
+def _drift_all(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    fleet: FleetOptions,
+    options: PlanOptions,
+    format: DriftFormat,
+    *,
+    quiet: bool,
+) -> int:
+    from proxyctl.cli.fleet import drift_of_fleet, targets_of
+    from proxyctl.render.drift_machine import drifting_fleet_json
+    from proxyctl.render.fleet_text import drifting_fleet_text
+    from proxyctl.render.prometheus import drift_prometheus
+
+    found = drift_of_fleet(targets_of(files, connection, fleet), options, fleet)
+    code = found.exit_code()
+    if quiet and code == ExitCode.DONE:
+        return code
+    match format:
+        case DriftFormat.TEXT:
+            write(drifting_fleet_text(found, style()))
+        case DriftFormat.JSON:
+            write(drifting_fleet_json(found))
+        case DriftFormat.PROMETHEUS:
+            write(drift_prometheus(found.found, found.failed))
+    return code
 
 
 def _drift_output(found: Drift, format: DriftFormat) -> str:
@@ -133,7 +203,7 @@ def _drift_output(found: Drift, format: DriftFormat) -> str:
         case DriftFormat.JSON:
             return drift_json(found)
         case DriftFormat.PROMETHEUS:
-            return drift_prometheus(found)
+            return drift_prometheus([found])
 
 
 def _replayed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -82,6 +83,7 @@ class ParsedFiles:
             documents = read_documents(sources, self._mistakes)
             self._parts = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
+        self._guard = threading.Lock()
 
     @property
     def sections(self) -> frozenset[str]:
@@ -136,8 +138,19 @@ class ParsedFiles:
         Raises: ConfigError with all mistakes.
         """
         asked = (version, takes_dead_rules, needs_secrets, additions)
-        if asked in self._projects:
+        with self._guard:
+            # Instances that are asked at the same time wait for the first one's result.
+            if asked not in self._projects:
+                self._projects[asked] = self._compiled(*asked)
             return self._projects[asked]
+
+    def _compiled(
+        self,
+        version: Version,
+        takes_dead_rules: bool,
+        needs_secrets: bool,
+        additions: Additions,
+    ) -> Project:
         context = Context(
             version, self._fence, needs_secrets, self._mistakes.copy(), additions=additions
         )
@@ -145,7 +158,6 @@ class ParsedFiles:
             compiler = _Compiler(self._parts, context, takes_dead_rules=takes_dead_rules)
             project = compiler.project()
         context.mistakes.raise_if_any()
-        self._projects[asked] = project
         return project
 
 
@@ -184,6 +196,23 @@ def rendered_texts(sources: Sources) -> list[Text]:
     texts = read_texts(sources, mistakes)
     mistakes.raise_if_any()
     return texts
+
+
+def instances_in(text: str, name: str) -> tuple[Instance, ...]:
+    """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
+
+    `name`: what to call it in mistakes. Raises: ConfigError.
+    """
+    mistakes = Mistakes()
+    is_list = text.lstrip().startswith(("[", "-"))
+    section = f"instances:\n{text}" if text.lstrip().startswith("-") else f"{{instances: {text}}}"
+    document = read_yaml(section if is_list else text, name, mistakes)
+    parts = split([] if document is None else [document], mistakes)
+    mistakes.raise_if_any()
+    context = Context(REFERENCE)
+    found = compile_instances(parts.get("instances", []), context)
+    context.mistakes.raise_if_any()
+    return found
 
 
 class _Compiler:

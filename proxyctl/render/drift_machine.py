@@ -5,16 +5,36 @@ from __future__ import annotations
 import json
 
 from proxyctl.drift import Drift
+from proxyctl.fleet.outcome import DriftingFleet
 from proxyctl.plan import ModulePlan
-from proxyctl.render.plan_machine import FORMAT, change_objects, module_object, plan_object
+from proxyctl.render.plan_machine import (
+    FORMAT,
+    change_objects,
+    failed_object,
+    module_object,
+    plan_object,
+)
 
 
 def drift_json(drift: Drift) -> str:
     """Return the drift as JSON. Shape: docs/reference/json.md; that of a plan, with causes."""
-    modules = [_module_object(drift, module) for module in drift.plan.modules]
-    instance = {**plan_object(drift.plan), "modules": modules}
-    document = {"format": FORMAT, "instances": [instance]}
+    document = {"format": FORMAT, "instances": [_instance_object(drift)]}
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def drifting_fleet_json(fleet: DriftingFleet) -> str:
+    """Return the drift of many instances as JSON: `failed` lists those that could not be read."""
+    document = {
+        "format": FORMAT,
+        "instances": [_instance_object(drift) for drift in fleet.found],
+        "failed": [failed_object(one) for one in fleet.failed],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _instance_object(drift: Drift) -> dict[str, object]:
+    modules = [_module_object(drift, module) for module in drift.plan.modules]
+    return {**plan_object(drift.plan), "modules": modules}
 
 
 def _module_object(drift: Drift, module: ModulePlan) -> dict[str, object]:

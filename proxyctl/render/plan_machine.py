@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Value
+from proxyctl.fleet.outcome import Failed, Fleet
 from proxyctl.plan import Change, ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.rows import remark
@@ -17,6 +18,37 @@ def plan_json(plans: Iterable[Plan]) -> str:
     """Return the plans as JSON. Shape: docs/reference/json.md; `format` rises with its meaning."""
     document = {"format": FORMAT, "instances": [plan_object(plan) for plan in plans]}
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def fleet_json(fleet: Fleet) -> str:
+    """Return the plans of many instances as JSON: `failed` lists those that have none."""
+    document = {
+        "format": FORMAT,
+        "instances": [*_planned_objects(fleet)],
+        "failed": [failed_object(one) for one in fleet.failed],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _planned_objects(fleet: Fleet) -> Iterator[dict[str, object]]:
+    made: dict[int, dict[str, object]] = {}
+    for one in fleet.planned:
+        shared = made.get(id(one.plan))
+        if shared is None:
+            shared = made[id(one.plan)] = plan_object(one.plan)
+        own = {"name": one.name, "address": one.address, "fingerprint": one.fingerprint}
+        yield {**shared, **own}
+
+
+def failed_object(failed: Failed) -> dict[str, object]:
+    """Return an instance without a plan as plain data."""
+    error = failed.error
+    return {
+        "name": failed.name,
+        "address": failed.address,
+        "error": "\n".join(error.lines()),
+        "exit_code": int(error.exit_code),
+    }
 
 
 def plan_object(plan: Plan) -> dict[str, object]:

@@ -7,10 +7,14 @@ the limit are counted, and no text can end its block, mention a person or become
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from proxyctl.errors import counted
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
 from proxyctl.remarks import entering_servers
+from proxyctl.render.fleet_text import names
+from proxyctl.render.fleet_text import summary as fleet_summary
 from proxyctl.render.plan_text import summary
 from proxyctl.render.rows import field_text, headline, listed_fields, note, remark
 from proxyctl.render.style import printable
@@ -22,6 +26,7 @@ _LEAST = 4_000
 _REMARKS_SHARE = 3
 """Refusals and remarks have this part of the characters of a plan."""
 _LONGEST_REMARK = 400
+_MOST_FAILED = 20
 
 
 def plan_markdown(plans: Iterable[Plan], *, limit: int = LONGEST) -> str:
@@ -37,6 +42,20 @@ def plan_markdown(plans: Iterable[Plan], *, limit: int = LONGEST) -> str:
         texts.append("\n".join(_plan_lines(plan, share)) + "\n")
         left -= len(texts[-1])
     return "".join(texts)
+
+
+def fleet_markdown(fleet: Fleet) -> str:
+    """Return the plans of many instances as markdown: each once, and who has it."""
+    lines = [f"**{_inline(fleet_summary(fleet))}**", ""]
+    lines += [
+        f"- {_inline(one.name[:100])}: {_inline(one.error.message[:_LONGEST_REMARK])}"
+        for one in fleet.failed[:_MOST_FAILED]
+    ]
+    if len(fleet.failed) > _MOST_FAILED:
+        lines.append(f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}")
+    begin = "\n".join([*lines, ""])
+    plans = [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
+    return f"{begin}\n{plan_markdown(plans, limit=LONGEST - len(begin))}" if plans else begin
 
 
 def _plan_lines(plan: Plan, limit: int) -> list[str]:

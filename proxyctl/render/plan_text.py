@@ -28,9 +28,14 @@ NOTES_FROM = 72
 """Characters of a row, without its indent, after which a note stands in a column."""
 
 
-def plan_text(plan: Plan, style: Style = PLAIN, *, is_done: bool = False) -> str:
-    """Return the plan of one instance. `is_done`: it stands before an apply's own report."""
-    lines = [_headline(plan, style), ""]
+def plan_text(
+    plan: Plan, style: Style = PLAIN, *, is_done: bool = False, headline: str | None = None
+) -> str:
+    """Return the plan of one instance. `is_done`: it stands before an apply's own report.
+
+    `headline`: what it says in place of the instance, where several have this plan.
+    """
+    lines = [style("bold", headline) if headline else _headline(plan, style), ""]
     for module in plan.modules:
         if module.changes or module.does_something:
             lines += [*_module_lines(plan, module, style), ""]

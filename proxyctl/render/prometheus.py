@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from proxyctl.digests.counting import is_counting
 from proxyctl.digests.top import Top, TopRow
 from proxyctl.drift import Drift
+from proxyctl.fleet.outcome import Failed
 from proxyctl.render.style import printable
 
 LONGEST_TEXT = 200
@@ -121,8 +122,25 @@ def digest_top_prometheus(top: Top) -> str:
     return exposition(families)
 
 
-def drift_prometheus(drift: Drift) -> str:
-    """Return how far an instance is from its files, as metrics."""
+def drift_prometheus(drifts: Iterable[Drift], unreached: Sequence[Failed] | None = None) -> str:
+    """Return how far instances are from their files, as metrics.
+
+    `unreached`: of many instances those of which nothing is known; None where one was asked.
+    """
+    merged: dict[str, Family] = {}
+    for drift in drifts:
+        for one in _drift_families(drift):
+            known = merged.get(one.name, replace(one, samples=()))
+            merged[one.name] = replace(known, samples=known.samples + one.samples)
+    families = [*merged.values()]
+    if unreached is not None:
+        samples = tuple(({"name": one.name, "address": one.address}, 1) for one in unreached)
+        text = "Instances of which nothing is known, since they could not be read."
+        families.append(Family("proxyctl_drift_unknown", "gauge", text, samples))
+    return exposition(families)
+
+
+def _drift_families(drift: Drift) -> list[Family]:
     plan = drift.plan
     base = {"name": plan.name, "address": plan.address}
     causes = Counter(
@@ -133,43 +151,41 @@ def drift_prometheus(drift: Drift) -> str:
         for module in plan.modules
         for change in module.changes
     )
-    return exposition(
-        [
-            Family(
-                "proxyctl_drift_in_sync",
-                "gauge",
-                "Whether the instance holds what the files say, in every layer.",
-                ((base, int(plan.is_in_sync)),),
+    return [
+        Family(
+            "proxyctl_drift_in_sync",
+            "gauge",
+            "Whether the instance holds what the files say, in every layer.",
+            ((base, int(plan.is_in_sync)),),
+        ),
+        Family(
+            "proxyctl_drift_differences",
+            "gauge",
+            "Rows and variables that differ from the files.",
+            ((base, sum(changes.values())),),
+        ),
+        Family(
+            "proxyctl_drift_changes",
+            "gauge",
+            "The same by what an apply would do; nothing where there is nothing to do.",
+            tuple(
+                ({**base, "module": module, "table": table, "action": action}, count)
+                for (module, table, action), count in sorted(changes.items())
             ),
-            Family(
-                "proxyctl_drift_differences",
-                "gauge",
-                "Rows and variables that differ from the files.",
-                ((base, sum(changes.values())),),
-            ),
-            Family(
-                "proxyctl_drift_changes",
-                "gauge",
-                "The same by what an apply would do; nothing where there is nothing to do.",
-                tuple(
-                    ({**base, "module": module, "table": table, "action": action}, count)
-                    for (module, table, action), count in sorted(changes.items())
-                ),
-            ),
-            Family(
-                "proxyctl_drift_causes",
-                "gauge",
-                "The same by what has probably happened; nothing where nothing has.",
-                tuple(({**base, "cause": cause}, count) for cause, count in sorted(causes.items())),
-            ),
-            Family(
-                "proxyctl_drift_refusals",
-                "gauge",
-                "Reasons for which an apply would refuse to act.",
-                ((base, len(plan.refusals)),),
-            ),
-        ]
-    )
+        ),
+        Family(
+            "proxyctl_drift_causes",
+            "gauge",
+            "The same by what has probably happened; nothing where nothing has.",
+            tuple(({**base, "cause": cause}, count) for cause, count in sorted(causes.items())),
+        ),
+        Family(
+            "proxyctl_drift_refusals",
+            "gauge",
+            "Reasons for which an apply would refuse to act.",
+            ((base, len(plan.refusals)),),
+        ),
+    ]
 
 
 def _lines(family: Family) -> Iterator[str]:

@@ -20,7 +20,7 @@ import yaml
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.load import Sources, load_project
 from proxyctl.sql import inserts
-from tests.bench import data, digests, replay, routing
+from tests.bench import data, digests, fleet, replay, routing
 from tests.bench.line import Line
 from tests.bench.measure import Fastest, Run, best, run
 from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
@@ -196,6 +196,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as name:
         folder = Path(name)
         lines = [*_lines_at_proxysql(folder), *routing.lines(folder), *replay.lines()]
+        lines += fleet.lines(folder / "fleet")
         (folder / "digests").mkdir()
         lines += digests.lines(folder / "digests")
     print(f"{'':<52} {'measured':>12} {'yardstick':>9} {'ratio':>7} {'bar':>7}")  # noqa: T201

@@ -165,7 +165,7 @@ def test_machines_get_the_cause_and_the_time_too():
     (module,) = json.loads(drift_json(found))["instances"][0]["modules"]
     assert (module["loaded"], module["changes"][0]["cause"]["code"]) == (0, "unsaved")
     line = 'proxyctl_drift_causes{name="h:6032",address="h:6032",cause="unsaved"} 1'
-    assert line in drift_prometheus(found).splitlines()
+    assert line in drift_prometheus([found]).splitlines()
 
 
 def test_what_an_apply_would_refuse_is_counted():

@@ -1,0 +1,143 @@
+"""The options of commands over many instances, and which instances they mean."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.errors import ProxyctlError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.config.load import Instance
+    from proxyctl.fleet.outcome import DriftingFleet, Fleet
+    from proxyctl.fleet_planning import Target
+    from proxyctl.workflow import PlanOptions
+
+_FLEET = "Many instances"
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """Whether all instances are meant, which they are, and how many are asked at the same time."""
+
+    all_instances: Annotated[
+        bool,
+        typer.Option("--all", help="Every instance of the files.", rich_help_panel=_FLEET),
+    ] = False
+    instances_from: Annotated[
+        str | None,
+        typer.Option(
+            "--instances-from",
+            metavar="COMMAND",
+            help="With --all: those that this command prints, as the section `instances` in JSON.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = None
+    parallel: Annotated[
+        int,
+        typer.Option(
+            "--parallel",
+            metavar="NUMBER",
+            min=1,
+            max=1000,
+            help="Ask this many at the same time.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = 10
+
+    def is_meant(self) -> bool:
+        """Return whether the command is about all instances.
+
+        Raises: UsageError for options that need --all.
+        """
+        if self.instances_from and not self.all_instances:
+            raise UsageError("--instances-from needs --all")
+        return self.all_instances
+
+
+def targets_of(
+    files: FileOptions, connection: ConnectionOptions, fleet: FleetOptions
+) -> list[Target]:
+    """Return all instances that are meant, with a login and the files for each.
+
+    Instances without `vars` share the files, which are compiled once for each version.
+
+    Raises: UsageError, ConfigError, ProxyctlError.
+    """
+    from proxyctl.cli.connection import Logins
+    from proxyctl.config.load import ParsedFiles
+    from proxyctl.fleet_planning import Target
+
+    named = connection.typed & {"host", "port", "socket", "instance"}
+    if named:
+        raise UsageError(f"--all means every instance; leave out --{min(named)}")
+    sources = files.sources()
+    parsed = ParsedFiles(sources)
+    instances = _printed_by(fleet.instances_from) if fleet.instances_from else parsed.instances()
+    if not instances:
+        raise UsageError(
+            "--all: there are no instances",
+            hint="list them in the section `instances` of the files",
+        )
+    logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
+    return [
+        Target(
+            logins.of(instance),
+            ParsedFiles(replace(sources, instance_vars=instance.vars)) if instance.vars else parsed,
+            connection.debug,
+        )
+        for instance in instances
+    ]
+
+
+def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions) -> Fleet:
+    """Return the plans of all; on a terminal a bar says how many are there."""
+    from proxyctl.cli.progress import progress
+    from proxyctl.fleet_planning import plan_fleet
+
+    with progress("planning", len(targets)) as tell:
+        return plan_fleet(targets, options, workers=fleet.parallel, done=tell)
+
+
+def drift_of_fleet(
+    targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions
+) -> DriftingFleet:
+    """Return the drift of all; on a terminal a bar says how many are there."""
+    from proxyctl.cli.progress import progress
+    from proxyctl.fleet_planning import drift_fleet
+
+    with progress("comparing", len(targets)) as tell:
+        return drift_fleet(targets, options, workers=fleet.parallel, done=tell)
+
+
+def _printed_by(command: str) -> tuple[Instance, ...]:
+    """Return the instances that a command prints. It does not see the admin password.
+
+    Raises: UsageError, ProxyctlError, ConfigError.
+    """
+    from proxyctl.config.load import instances_in
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--instances-from: {error}".lower()) from error
+    if not words:
+        raise UsageError("--instances-from: an empty command")
+    environment = {n: v for n, v in os.environ.items() if n != "PROXYCTL_PASSWORD"}
+    try:
+        done = subprocess.run(  # noqa: S603  # the command that the user wrote
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, check=False
+        )
+    except OSError as error:
+        raise ProxyctlError(f"--instances-from {words[0]}: {error.strerror}") from error
+    if done.returncode:
+        raise ProxyctlError(f"--instances-from {words[0]}: it ended with {done.returncode}")
+    text = done.stdout.decode("utf-8", "replace")
+    return instances_in(text, f"<{words[0]}>")

@@ -1,0 +1,92 @@
+"""A fleet of a hundred: one `plan --all` against ten plans, one after the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from proxyctl.sandbox import Sandbox
+from tests.bench.line import Line
+from tests.bench.measure import Fastest, Run, run
+
+INSTANCES = 100
+ONE_BY_ONE = 10
+ROUNDS = 3
+FILES = """\
+version: 1
+mysql_servers: [{hostgroup_id: 10, hostname: db1}, {hostgroup_id: 20, hostname: db2}]
+mysql_query_rules:
+"""
+RULE = (
+    "  - {{rule_id: {0}, match_digest: '^SELECT {0} ', destination_hostgroup: 20, apply: true}}\n"
+)
+
+
+def lines(folder: Path) -> list[Line]:
+    """Return what was measured, in a folder of its own."""
+    folder.mkdir()
+    with _fleet(folder):
+        rules = "".join(map(RULE.format, range(1, 201)))
+        (folder / "proxyctl.yaml").write_text(FILES + rules)
+        fastest = Fastest()
+        for _ in range(ROUNDS):
+            fastest.add("all", _plan(folder, "--all", "--instances-from", f"cat {folder}/all.json"))
+            fastest.add("ten", _ten(folder))
+    together, apart = fastest["all"], fastest["ten"]
+    return [
+        Line("plan --all of 100 / ten plans", together.seconds, apart.seconds, 3.0),
+        Line("plan --all of 100: peak memory", together.megabytes, 200, 1.0, "MB"),
+    ]
+
+
+def _ten(folder: Path) -> Run:
+    runs = [
+        _plan(folder, "--port", port)
+        for port in (folder / "ports").read_text().split()[:ONE_BY_ONE]
+    ]
+    return Run(sum(one.seconds for one in runs), max(one.megabytes for one in runs), 0, "")
+
+
+def _plan(folder: Path, *options: str) -> Run:
+    command = [sys.executable, "-m", "proxyctl", "plan", "-f", str(folder / "proxyctl.yaml")]
+    found = run([*command, *options], env={"PROXYCTL_PASSWORD": "admin"})
+    assert found.code == 0, found.output
+    return found
+
+
+@contextmanager
+def _fleet(folder: Path) -> Iterator[None]:
+    """Serve the instances, from a process of their own."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.bench.fleet", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield
+    finally:
+        process.communicate()
+
+
+def _serve(folder: Path) -> None:
+    """Serve sandboxes until stdin ends."""
+    with ExitStack() as stack:
+        ports = [stack.enter_context(Sandbox()).port for _ in range(INSTANCES)]
+        (folder / "ports").write_text(" ".join(map(str, ports)))
+        listed = ",\n".join(
+            f'{{"name": "px{number}", "host": "127.0.0.1", "port": {port}}}'
+            for number, port in enumerate(ports, 1)
+        )
+        (folder / "all.json").write_text(f"[{listed}]")
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]))

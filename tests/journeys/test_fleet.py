@@ -1,0 +1,182 @@
+"""Many instances at once: each plan is said once, and one that fails does not hold the others."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.cli import Project, proxyctl
+from tests.journeys.story import said
+from tests.servers import free_port
+
+SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
+RULE = "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 10}]\n"
+
+
+@pytest.fixture
+def ports() -> Iterator[list[int]]:
+    """Three sandboxes."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Sandbox()).port for _ in range(3)]
+
+
+def listed(ports: list[int], *more: str) -> str:
+    """Return a section `instances`: px1, px2 and so on."""
+    lines = [
+        f"  - {{name: px{number}, host: 127.0.0.1, port: {port}, password: admin}}\n"
+        for number, port in enumerate(ports, 1)
+    ]
+    return "instances:\n" + "".join([*lines, *(f"  - {one}\n" for one in more)])
+
+
+def applied(name: str) -> None:
+    found = proxyctl("apply", "--auto-approve", "--instance", name)
+    assert found.code == 0, found.text
+
+
+def test_a_plan_is_said_once_for_all_that_have_it(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    applied("px3")
+    offline.write(SERVERS + RULE + listed(ports))
+    found = proxyctl("plan", "--all", "--detailed-exitcode")
+    assert found.code == 2, found.text
+    assert found.out.count("+ server 10 db1:3306") == 1
+    assert "px1, px2  2 instances alike, ProxySQL 2.7.1-sandbox" in found.out
+    assert f"px3  127.0.0.1:{ports[2]}  ProxySQL" in found.out
+    assert "Fleet of 3 instances: 3 would change in 2 ways: px1, px2; px3.\n" in found.out
+
+    for name in ("px1", "px2", "px3"):
+        applied(name)
+    done = proxyctl("plan", "--all", "--detailed-exitcode")
+    assert (done.code, done.out) == (0, "Fleet of 3 instances: 3 in sync.\n")
+
+
+def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    applied("px2")
+    document = proxyctl("plan", "--all", "--format", "json").json
+    assert [one["name"] for one in document["instances"]] == ["px1", "px2", "px3"]
+    assert [one["in_sync"] for one in document["instances"]] == [False, True, False]
+    assert [one["address"] for one in document["instances"]] == [f"127.0.0.1:{p}" for p in ports]
+    assert len({one["fingerprint"] for one in document["instances"]}) == 3
+    assert document["failed"] == []
+    alone = proxyctl("plan", "--instance", "px3", "--format", "json").json["instances"]
+    assert alone == document["instances"][2:]
+
+
+def test_an_instance_that_cannot_be_reached(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports, f"{{name: gone, host: 127.0.0.1, port: {free_port()}}}"))
+    found = proxyctl("plan", "--all")
+    assert found.code == 1
+    assert "px1, px2, px3  3 instances alike" in found.out
+    assert "error: cannot connect to 127.0.0.1" in found.out
+    assert "Fleet of 4 instances: 3 would change: px1, px2, px3, 1 not read: gone." in found.out
+    (failed,) = proxyctl("plan", "--all", "--format", "json").json["failed"]
+    assert (failed["name"], failed["exit_code"]) == ("gone", 1)
+    markdown = proxyctl("plan", "--all", "--format", "markdown").out
+    assert "- gone: cannot connect" in markdown
+    assert "### proxyctl plan: px1, px2, px3 (" in markdown
+
+
+def test_one_that_hangs_does_not_hold_the_others(offline: Project, ports: list[int]) -> None:
+    """With one of two places taken by it, the others go through the second one."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hangs = f"{{name: hangs, host: 127.0.0.1, port: {silent.getsockname()[1]}}}"
+        text = SERVERS + listed(ports, hangs)
+        offline.write(text)
+        options = ("--parallel", "2", "--read-timeout", "1")
+        found = proxyctl("plan", "--all", *options)
+    assert found.code == 1
+    assert "px1, px2, px3  3 instances alike" in found.out
+    assert "1 not read: hangs." in found.out
+
+
+def test_each_has_its_own_variables(offline: Project, ports: list[int]) -> None:
+    offline.write(
+        "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: 'db.{{ region }}'}]\n",
+        "proxyctl.yaml.j2",
+    )
+    instances = "instances:\n" + "".join(
+        f"  - {{name: px{n}, host: 127.0.0.1, port: {port}, password: admin,"
+        f" vars: {{region: {'west' if n == 2 else 'east'}}}}}\n"
+        for n, port in enumerate(ports, 1)
+    )
+    offline.write(instances, "instances.yaml")
+    found = proxyctl("plan", "--all", "-f", ".")
+    assert "px1, px3  2 instances alike" in found.out
+    assert "+ server 10 db.east:3306" in found.out
+    assert "+ server 10 db.west:3306" in found.out
+
+
+def test_instances_that_a_command_prints(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS)
+    instances = [
+        {"name": f"px{n}", "host": "127.0.0.1", "port": port, "password": "admin"}
+        for n, port in enumerate(ports, 1)
+    ]
+    offline.write(json.dumps(instances), "found.json")
+    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
+    assert "px1, px2, px3  3 instances alike" in found.out
+    offline.write(json.dumps({"instances": instances[:1]}), "found.json")
+    assert "px1" in proxyctl("plan", "--all", "--instances-from", "cat found.json").out
+
+    offline.write('[{"name": "px1", "prot": 6032}]', "found.json")
+    wrong = proxyctl("plan", "--all", "--instances-from", "cat found.json")
+    said(wrong, 1, "<cat>:1:", "prot")
+    said(proxyctl("plan", "--all", "--instances-from", "cat gone.json"), 1, "it ended with 1")
+    said(proxyctl("plan", "--all", "--instances-from", "no-such-command"), 1, "No such file")
+    said(proxyctl("plan", "--all", "--instances-from", "'"), 64, "no closing quotation")
+
+
+def test_such_a_command_does_not_see_the_password(
+    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline.write(SERVERS)
+    offline.write(
+        "import json, os\n"
+        f"found = {{'name': 'px1', 'host': '127.0.0.1', 'port': {ports[0]}}}\n"
+        "assert 'PROXYCTL_PASSWORD' not in os.environ\n"
+        "print(json.dumps([found]))\n",
+        "list.py",
+    )
+    monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    found = proxyctl("plan", "--all", "--instances-from", f"{sys.executable} list.py")
+    assert found.code == 0, found.text
+
+
+def test_drift_of_all(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    for name in ("px1", "px2", "px3"):
+        applied(name)
+    quiet = proxyctl("drift", "--all")
+    assert (quiet.code, quiet.out) == (0, "Fleet of 3 instances: 3 without drift.\n")
+    assert proxyctl("drift", "--all", "--quiet").out == ""
+
+    offline.write(SERVERS.replace("db1", "db2") + listed(ports))
+    applied("px1")
+    found = proxyctl("drift", "--all")
+    assert found.code == 2
+    assert "Fleet of 3 instances: 1 without drift, 2 drifted: px2, px3.\n" in found.out
+    assert found.out.count("differ from the files") == 2
+    documents = proxyctl("drift", "--all", "--format", "json").json["instances"]
+    assert [one["in_sync"] for one in documents] == [True, False, False]
+    metrics = proxyctl("drift", "--all", "--format", "prometheus").out
+    assert metrics.count("# TYPE proxyctl_drift_in_sync gauge") == 1
+    assert f'proxyctl_drift_in_sync{{name="px3",address="127.0.0.1:{ports[2]}"}} 0' in metrics
+
+
+def test_what_does_not_go_together(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS)
+    said(proxyctl("plan", "--all"), 64, "there are no instances")
+    offline.write(SERVERS + listed(ports))
+    said(proxyctl("plan", "--all", "--host", "h"), 64, "leave out --host")
+    said(proxyctl("plan", "--all", "--instance", "px1"), 64, "leave out --instance")
+    said(proxyctl("plan", "--all", "--out", "x"), 64, "about one instance")
+    said(proxyctl("plan", "--all", "--format", "sql"), 64, "about one instance")
+    said(proxyctl("plan", "--instances-from", "cat x"), 64, "--instances-from needs --all")
