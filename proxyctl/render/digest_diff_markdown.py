@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
+from proxyctl.digests.diff_verdict import Verdict
 from proxyctl.digests.units import time_text
 from proxyctl.render.digest_diff_figures import (
     change_text,
@@ -49,13 +50,14 @@ def _cells(diff: Diff, entry: Entry) -> list[str]:
     one, other = (
         hostgroups_text(calls) for calls in (entry.hostgroups_before, entry.hostgroups_after)
     )
+    is_known = after.calls and entry.verdict is not Verdict.FEW_CALLS
     word = verdict_text(entry) + (", moved" if entry.is_moved else "")
     return [
         word + (", counters cleared" if entry.is_reset else ""),
         *(f"{time_text(time)}/s" for time in busy),
         *(rate_text(calls) for calls in rate),
         *(time_text(load.average) if load.calls else "" for load in (before, after)),
-        change_text(before.average, after.average) if after.calls else "",
+        change_text(before.average, after.average) if is_known else "",
         f"{one} → {other}" if entry.is_moved else other or one,
         code_span(name_of(diff, entry)),
         code_span(shown(entry.text, limit=WIDEST_TEXT)) if entry.text else "",

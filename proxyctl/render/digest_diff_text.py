@@ -119,7 +119,8 @@ def figure_texts(diff: Diff, entry: Entry) -> list[str]:
             f"avg {time_text(other.average)}",
             f"hostgroup {where}",
         ]
-    change = change_text(one.average, other.average)
+    is_known = entry.verdict is not Verdict.FEW_CALLS
+    change = change_text(one.average, other.average) if is_known else ""
     if entry.is_moved:
         where = f"{hostgroups_text(entry.hostgroups_before)} -> {where}"
     return [

@@ -196,9 +196,12 @@ def test_a_rewrite_that_helps(shop: Project, proxysql: ProxySQL, mariadb: MariaD
     assert (found["before"]["count_star"], found["before"]["sum_time"]) == before
     assert found["after"]["count_star"] == after[0] - before[0]
     assert found["after"]["sum_time"] == after[1] - before[1]
-    verdicts = {one["digest_text"]: one["verdict"] for one in found["digests"]}
-    assert verdicts["SELECT id FROM account WHERE LOWER(email) = LOWER(?)"] == "vanished"
-    assert verdicts["SELECT id FROM account WHERE email = ?"] == "new"
+    by_text = {one["digest_text"]: one for one in found["digests"]}
+    # How long either side took decides whether that is enough to say that one vanished.
+    old = by_text["SELECT id FROM account WHERE LOWER(email) = LOWER(?)"]
+    assert (old["after"]["count_star"], old["verdict"] in ("vanished", "few_calls")) == (0, True)
+    new = by_text["SELECT id FROM account WHERE email = ?"]
+    assert (new["before"]["count_star"], new["verdict"] in ("new", "few_calls")) == (0, True)
     by_user = ("--group", "user", "--format", "json")
     [user] = done(proxyctl("digest", "diff", "--before", "before.gz", *by_user)).json["digests"]
     assert user["verdict"] == "faster"

@@ -165,8 +165,14 @@ def test_a_rewriting_rule_before_and_after(servers: Servers, project: Project) -
     assert found["after"]["count_star"] == after[0] - before[0]
     assert found["after"]["sum_time"] == after[1] - before[1]
     assert found["remarks"] == []
-    verdicts = {one["digest_text"]: one["verdict"] for one in found["digests"]}
+    by_text = {one["digest_text"]: one for one in found["digests"]}
+    # How long either side took decides whether that is enough to say that one vanished.
     for table in (1, 2):
-        assert verdicts[DISTINCT.format(table) + " ORDER BY c"] == "vanished"
-        assert verdicts[DISTINCT.format(table)] == "new"
-    assert verdicts["COMMIT"] in ("same", "slower", "faster")
+        old = by_text[DISTINCT.format(table) + " ORDER BY c"]
+        assert (old["after"]["count_star"], old["verdict"] in ("vanished", "few_calls")) == (
+            0,
+            True,
+        )
+        new = by_text[DISTINCT.format(table)]
+        assert (new["before"]["count_star"], new["verdict"] in ("new", "few_calls")) == (0, True)
+    assert by_text["COMMIT"]["verdict"] in ("same", "slower", "faster")
