@@ -71,11 +71,13 @@ class Check:
 class Said:
     """What a node says when it is asked directly; `unreachable` is why it could not be.
 
-    `status` and `variables` hold wsrep_* and a few others, by lower-case name.
+    `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:
+    it is not known.
     """
 
     unreachable: str | None = None
     version: str = ""
+    offers_tls: bool | None = None
     status: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
