@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 
 from proxyctl.admin.client import AdminClient
@@ -74,6 +75,9 @@ def read_fast_routing(client: AdminClient) -> dict[int, int]:
     return {client.number(hostgroup): client.number(count) for hostgroup, count in rows}
 
 
+_SINCE = (2, 0, 4)
+"""The first ProxySQL that describes its unused connections."""
+
 _MOST_CONNECTIONS = 5_000
 
 
@@ -82,18 +86,27 @@ def read_pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[N
 
     Empty where there are very many of them: ProxySQL describes each. Raises: InstanceError.
     """
-    if not nodes:
+    if not nodes or client.version < _SINCE:
         return {}
     counted = client.query("SELECT ifnull(sum(ConnFree),0) FROM stats_mysql_connection_pool")
     if client.number(counted[0][0]) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(
-        "SELECT DISTINCT srv_host, srv_port, json_extract(mysql_info, '$.server_version')"
-        " FROM stats_mysql_free_connections",
-        width=3,
+        "SELECT srv_host, srv_port, mysql_info FROM stats_mysql_free_connections", width=3
     )
-    return {
-        (str(host), client.number(port)): text
-        for host, port, text in rows
-        if text and (host, client.number(port)) in nodes
-    }
+    found: dict[Node, str] = {}
+    for host, port, info in rows:
+        node = (str(host), client.number(port))
+        if node in nodes and node not in found and (text := _server_version(info or "")):
+            found[node] = text
+    return found
+
+
+def _server_version(info: str) -> str:
+    """Return the version in what ProxySQL writes about a connection; empty where it is not."""
+    try:
+        parsed = json.loads(info)
+    except ValueError:
+        return ""
+    text = parsed.get("server_version") if isinstance(parsed, dict) else None
+    return text if isinstance(text, str) else ""

@@ -87,6 +87,21 @@ def check_failed(facts: Facts) -> Iterator[Finding]:
             )
 
 
+@check("node-drained", Severity.INFO)
+def drained(facts: Facts) -> Iterator[Finding]:
+    """A server takes no new connections at RUNTIME: OFFLINE_SOFT, or max_connections 0."""
+    for node in facts.nodes:
+        rows = [server for server in facts.servers if server.node == node]
+        if all(row.status == "OFFLINE_SOFT" or row.max_connections == 0 for row in rows):
+            how = "OFFLINE_SOFT" if rows[0].status == "OFFLINE_SOFT" else "max_connections 0"
+            yield Finding(
+                node_text(node),
+                f"it takes no new connections: {how} in hostgroup"
+                f" {', '.join(str(row.hostgroup) for row in rows)}",
+                "nothing to do while it is looked after; then give it back",
+            )
+
+
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     """Return the logs whose newest line is an error, one a server, of those that are in service.
 

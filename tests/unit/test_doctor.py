@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.catalog import REFERENCE, Version
-from proxyctl.doctor.examination import all_checks, examine
+from proxyctl.doctor.examination import KINDS, all_checks, examine
 from proxyctl.doctor.facts import (
     Checksum,
     Facts,
@@ -184,7 +184,14 @@ def test_a_check_that_fails_on_a_connection_that_works() -> None:
 def test_a_server_out_of_service_may_be_down() -> None:
     away = tuple(one._replace(status="OFFLINE_SOFT") for one in HEALTHY.servers)
     facts = replace(with_logs(failing("ping", "Can't connect")), servers=away, rules=(), users=())
-    assert found(facts) == []
+    assert found(facts) == [
+        (
+            "node-drained",
+            f"{host}:3306",
+            f"it takes no new connections: OFFLINE_SOFT in hostgroup {id_}",
+        )
+        for host, id_ in (("db1", 10), ("db2", 20))
+    ]
 
 
 def test_a_monitor_that_is_off() -> None:
@@ -234,7 +241,8 @@ def test_servers_that_take_nothing() -> None:
         Server(20, "db3", 3306, max_connections=0),
         Server(10, "db1", 3306),
     )
-    _, _, message = only(replace(HEALTHY, servers=servers))
+    (_, _, message), drained = found(replace(HEALTHY, servers=servers))
+    assert drained[:2] == ("node-drained", "db3:3306")
     assert message.endswith(
         "db1:3306 SHUNNED, db2:3306 has weight 0, db3:3306 has max_connections 0"
     )
@@ -447,6 +455,16 @@ def test_the_gravest_comes_first_and_what_is_ignored_is_counted() -> None:
 def test_what_a_server_says_cannot_move_the_cursor() -> None:
     text = doctor_text(examine(with_logs(failing("connect", "Access denied \x1b[2J"))))
     assert "Access denied \\x1b[2J" in text
+
+
+def test_every_module_with_checks_is_run() -> None:
+    folder = ROOT / "proxyctl" / "doctor"
+    with_checks = {
+        path.stem
+        for path in folder.glob("*.py")
+        if "@check(" in path.read_text("utf-8") or "register(Check(" in path.read_text("utf-8")
+    }
+    assert with_checks - {"finding"} == set(KINDS)
 
 
 def test_every_code_is_on_the_page() -> None:
