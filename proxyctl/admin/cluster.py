@@ -32,7 +32,7 @@ def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
     """Return what was last seen of each module at each peer. Raises: InstanceError."""
     number = client.number
     rows = client.query(
-        "SELECT hostname, port, name, version, epoch, checksum, diff_check"
+        "SELECT hostname, port, name, version, epoch, checksum, updated_at"
         " FROM stats_proxysql_servers_checksums ORDER BY hostname, port, name",
         width=7,
     )
@@ -41,7 +41,7 @@ def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
             (str(host), number(port)),
             str(name),
             Checksum(number(version), number(epoch), checksum or ""),
-            number(diff_check),
+            number(seen_at),
         )
-        for host, port, name, version, epoch, checksum, diff_check in rows
+        for host, port, name, version, epoch, checksum, seen_at in rows
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from proxyctl.doctor.facts import Checksum, Facts, PeerChecksum
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import lasting, node_text
+from proxyctl.families import Node
 
 _SETTLES_S = 30
 """A change takes two to three seconds to travel; from here on something keeps it."""
@@ -59,6 +60,28 @@ def not_seen(facts: Facts) -> Iterator[Finding]:
             )
 
 
+@check("peer-lost", Severity.ERROR)
+def lost(facts: Facts) -> Iterator[Finding]:
+    """A peer has answered before, and does so no more: what it holds now is not known."""
+    for peer, seen_at in _lost(facts).items():
+        yield Finding(
+            f"peer {node_text(peer)}",
+            f"has not answered for {lasting(facts.now - seen_at)}",
+            "start it, look at the network between them, or take it out of proxysql_servers",
+        )
+
+
+def _lost(facts: Facts) -> dict[Node, int]:
+    """Return the peers that stopped answering, and when they answered last."""
+    last: dict[Node, int] = {}
+    for one in facts.peer_checksums:
+        if _is_seen(one):
+            last[one.peer] = max(last.get(one.peer, 0), one.seen_at)
+    interval = facts.variables.get("admin-cluster_check_interval_ms", "")
+    patience_s = max(_SETTLES_S, 5 * int(interval) / 1000 if interval.isdecimal() else 0)
+    return {peer: at for peer, at in last.items() if facts.now - at > patience_s}
+
+
 @dataclass(frozen=True)
 class _Apart:
     """A module in which a peer differs. `age_s`: since the newer side was loaded."""
@@ -91,8 +114,11 @@ def _has_account(facts: Facts) -> bool:
 
 
 def _apart(facts: Facts) -> Iterator[_Apart]:
+    lost_ones = _lost(facts)
     for one in facts.peer_checksums:
         own = facts.own.get(one.name)
+        if one.peer in lost_ones:
+            continue
         if own is None or not _is_seen(one) or one.name not in _MODULES:
             continue
         if one.name == "mysql_servers" and "mysql_servers_v2" in facts.own:

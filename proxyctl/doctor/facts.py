@@ -83,12 +83,15 @@ class Checksum(NamedTuple):
 
 
 class PeerChecksum(NamedTuple):
-    """What this instance last saw of one module at one peer. `name` as `mysql_query_rules`."""
+    """What this instance last saw of one module at one peer. `name` as `mysql_query_rules`.
+
+    Units: `seen_at` unix seconds, 0 for never.
+    """
 
     peer: Node
     name: str
     seen: Checksum
-    diff_check: int = 0
+    seen_at: int = 0
 
 
 _NOTHING: Mapping[Node, Said] = MappingProxyType({})

@@ -14,7 +14,7 @@ _Numbers = tuple[int, int, int]
 
 _NAME = "mysql-server_version"
 _FRACTIONS_SINCE = (5, 6, 4)
-"""From this version on drivers send fractions of seconds; to an older server they cut them off."""
+"""The first MySQL that keeps fractions of seconds; to an older one some drivers send none."""
 
 
 def _lowest(facts: Facts) -> tuple[_Numbers, str] | None:
@@ -94,7 +94,7 @@ def below(facts: Facts) -> Iterator[Finding]:
             continue
         message = f"clients are told {told}, and the lowest server is {text}"
         if numbers < _FRACTIONS_SINCE <= lowest:
-            message += ": below 5.6.4 drivers cut off fractions of seconds, and nobody is told"
+            message += ": below 5.6.4 some drivers leave out fractions of seconds, silently"
         else:
             message += ": drivers may ask for variables that it no longer has"
         yield Finding(_NAME, message, _proposed(text))

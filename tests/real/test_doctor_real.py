@@ -111,15 +111,19 @@ def test_a_wrong_monitor_password(proxysql: ProxySQL) -> None:
         pass
 
 
-def test_a_server_that_is_gone(proxysql: ProxySQL) -> None:
-    port = free_port()
-    load(
-        proxysql.instance,
-        f"INSERT INTO mysql_servers (hostgroup_id,hostname,port) VALUES (20,'127.0.0.1',{port})",
-        "UPDATE mysql_query_rules SET destination_hostgroup=20",
-        "LOAD MYSQL QUERY RULES TO RUNTIME",
-        "SAVE MYSQL QUERY RULES TO DISK",
-    )
+def test_a_server_that_is_stopped(proxysql: ProxySQL, tmp_path: Path) -> None:
+    with MariaDB(tmp_path / "other") as other:
+        port = other.port
+        load(
+            proxysql.instance,
+            "INSERT INTO mysql_servers (hostgroup_id,hostname,port)"
+            f" VALUES (20,'127.0.0.1',{port})",
+            "UPDATE mysql_query_rules SET destination_hostgroup=20",
+            "LOAD MYSQL QUERY RULES TO RUNTIME",
+            "SAVE MYSQL QUERY RULES TO DISK",
+        )
+        with until_found(proxysql):
+            pass
     with until_found(proxysql, "backend-unreachable", "hostgroup-without-servers") as found:
         assert f"127.0.0.1:{port}: no connection for" in message(found, "backend-unreachable")
         said = message(found, "hostgroup-without-servers")
@@ -256,14 +260,21 @@ def test_a_peer_that_is_not_there(nodes: tuple[ProxySQL, ProxySQL]) -> None:  # 
     wait_for(lambda: "peer-not-seen" in cluster_codes(first))
 
 
+def test_a_peer_that_ends(nodes: tuple[ProxySQL, ProxySQL]) -> None:  # noqa: F811
+    first, second = nodes
+    wait_for(lambda: not cluster_codes(first))
+    second.stop()
+    wait_for(lambda: cluster_codes(first) == {"peer-lost"}, most_s=90)
+
+
 def cluster_codes(server: ProxySQL) -> set[str]:
     return {
         one.code for one in examined(server).findings if one.code.startswith(("peer", "cluster"))
     }
 
 
-def wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+def wait_for(is_so: Callable[[], bool], *, most_s: float = 30) -> None:
+    deadline = time.monotonic() + most_s
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.2)

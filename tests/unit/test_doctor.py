@@ -317,8 +317,8 @@ def clustered(own: Checksum, seen: Checksum, **variables: str) -> Facts:
         peers=(PX1, PX2),
         own={"mysql_users": own},
         peer_checksums=(
-            PeerChecksum(PX1, "mysql_users", own),
-            PeerChecksum(PX2, "mysql_users", seen),
+            PeerChecksum(PX1, "mysql_users", own, NOW - 1),
+            PeerChecksum(PX2, "mysql_users", seen, NOW - 1 if seen.version else 0),
         ),
     )
 
@@ -355,8 +355,8 @@ def test_the_monitors_moves_do_not_count() -> None:
         clustered(Checksum(2, NOW - 90, "0xA"), Checksum(2, NOW - 90, "0xA")),
         own={"mysql_servers": Checksum(5, NOW, "0xA"), "mysql_servers_v2": Checksum(2, 1, "0xC")},
         peer_checksums=(
-            PeerChecksum(PX1, "mysql_servers", Checksum(5, NOW, "0xA")),
-            PeerChecksum(PX2, "mysql_servers", Checksum(9, NOW, "0xB")),
+            PeerChecksum(PX1, "mysql_servers", Checksum(5, NOW, "0xA"), NOW),
+            PeerChecksum(PX2, "mysql_servers", Checksum(9, NOW, "0xB"), NOW),
         ),
     )
     assert found(facts) == []
@@ -369,6 +369,13 @@ def test_a_peer_that_never_answered() -> None:
     assert only(clustered(Checksum(2, NOW, "0xA"), nothing, admin__cluster_username=""))[0] == (
         "cluster-no-account"
     )
+
+
+def test_a_peer_that_is_lost_is_not_compared() -> None:
+    facts = clustered(Checksum(3, NOW - 90, "0xA"), Checksum(2, NOW - 900, "0xB"))
+    here, there = facts.peer_checksums
+    facts = replace(facts, peer_checksums=(here, there._replace(seen_at=NOW - 240)))
+    assert found(facts) == [("peer-lost", "peer px2:6032", "has not answered for 4 min")]
 
 
 # -- digests, memory, defects ---------------------------------------------------------------------
