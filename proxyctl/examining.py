@@ -115,7 +115,11 @@ def _variables(client: AdminClient) -> dict[str, str]:
 
 def _now(client: AdminClient) -> int:
     """Return the time of the instance's clock, in unix seconds."""
-    return client.number(client.query("SELECT strftime('%s','now')", width=1)[0][0])
+    sql = "SELECT strftime('%s','now')"
+    rows = client.query(sql, width=1)
+    if not rows:
+        raise client.strange("no row", sql)
+    return client.number(rows[0][0])
 
 
 def _resident(client: AdminClient) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 _MARIADB = re.compile(r"mariadb", re.IGNORECASE)
 
 _PRETENDED = "5.5.5-"

@@ -88,8 +88,8 @@ def read_pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[N
     """
     if not nodes or client.version < _SINCE:
         return {}
-    counted = client.query("SELECT ifnull(sum(ConnFree),0) FROM stats_mysql_connection_pool")
-    if client.number(counted[0][0]) > _MOST_CONNECTIONS:
+    counts = client.query("SELECT ConnFree FROM stats_mysql_connection_pool", width=1)
+    if sum(client.number(count) for (count,) in counts) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(
         "SELECT srv_host, srv_port, mysql_info FROM stats_mysql_free_connections", width=3

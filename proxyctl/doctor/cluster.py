@@ -77,8 +77,7 @@ def _lost(facts: Facts) -> dict[Node, int]:
     for one in facts.peer_checksums:
         if _is_seen(one):
             last[one.peer] = max(last.get(one.peer, 0), one.seen_at)
-    interval = facts.variables.get("admin-cluster_check_interval_ms", "")
-    patience_s = max(_SETTLES_S, 5 * int(interval) / 1000 if interval.isdecimal() else 0)
+    patience_s = max(_SETTLES_S, 5 * facts.number("admin-cluster_check_interval_ms") / 1000)
     return {peer: at for peer, at in last.items() if facts.now - at > patience_s}
 
 

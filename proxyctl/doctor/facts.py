@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from proxyctl.catalog import Version
+from proxyctl.catalog.variable_rules import atoi
 from proxyctl.families import Family, Node
 from proxyctl.nodes.model import Said
 from proxyctl.survey import TableSurvey
@@ -137,6 +138,10 @@ class Facts:
     def is_on(self, name: str) -> bool:
         """Return whether a boolean variable is true at RUNTIME."""
         return self.variables.get(name, "").lower() in ("true", "1")
+
+    def number(self, name: str) -> int:
+        """Return an integer variable at RUNTIME; 0 where this ProxySQL does not have it."""
+        return atoi(self.variables.get(name, ""))
 
     @property
     def nodes(self) -> list[Node]:

@@ -64,8 +64,8 @@ def _is_served(facts: Facts, hostgroup: int) -> bool:
 
 def _finding(facts: Facts, hostgroup: int, senders: str, other_way: str) -> Finding:
     """Return what becomes of the queries that get there."""
-    wait = facts.variables.get("mysql-connect_timeout_server_max", "")
-    after = f" after {int(wait) / 1000:g} s" if wait.isdecimal() else ""
+    wait_ms = facts.number("mysql-connect_timeout_server_max")
+    after = f" after {wait_ms / 1000:g} s" if wait_ms > 0 else ""
     return Finding(
         hostgroup_text(hostgroup, facts.hostgroup_names),
         f"queries of {senders} fail{after}: {_servers(facts, hostgroup)}",

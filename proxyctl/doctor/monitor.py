@@ -148,10 +148,6 @@ def _how_long(facts: Facts, logs: Iterable[MonitorLog]) -> str:
     """Return how long it has been so, as far as the log goes back."""
     began = min(log.failing_since for log in logs)
     text = lasting(max(facts.now - began, 0))
-    kept_s = _number(facts.variables.get("mysql-monitor_history", "")) / 1000
+    kept_s = facts.number("mysql-monitor_history") / 1000
     is_all = kept_s > 0 and facts.now - began > kept_s * 0.95
     return f"{text} or more" if is_all else text
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
