@@ -113,6 +113,7 @@ def _place_configured(
         return
     rows = standing.get(node)
     own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
+    staying = [row for other in mine for row in standing.get(columns.node(other), ())]
     main = own[main_hostgroup(family, own)]
     if rows is None:
         if family.is_galera and standing and family.offline is not None:
@@ -126,23 +127,34 @@ def _place_configured(
         source = own.get(current[columns.hostgroup], main)
         changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
         if family.is_galera:
-            changes[columns.status] = _galera_status(columns, current, rows)
+            changes[columns.status] = _galera_status(columns, family, current, staying)
         if is_drained(family, columns, current, source):
             changes[columns.max_connections] = 0
         placed = _with(source, changes)
         result[layout.key_of(placed)] = placed
 
 
-def _galera_status(columns: ServerColumns, row: Row, rows: list[Row]) -> Value:
-    """SHUNNED is loaded as such only while the node serves elsewhere: the monitor mends that.
+def _galera_status(
+    columns: ServerColumns, family: Family, row: Row, staying: Iterable[Row]
+) -> Value:
+    """Return the status to load; `staying` has the RUNTIME rows of all nodes that stay.
 
-    A loaded SHUNNED of a node without another row would stay for ever.
+    SHUNNED is loaded as such only where the monitor mends it.
+
+    That is while the node serves elsewhere, and where it waits to be writer beside another one:
+    between two checks it may stand nowhere else, and ONLINE it would be a second writer. Any other
+    loaded SHUNNED would stay for ever.
     """
     status = str(row[columns.status]).upper()
     if status != "SHUNNED":
         return status
-    serves = any(str(other[columns.status]).upper() == "ONLINE" for other in rows)
-    return "SHUNNED" if serves else "ONLINE"
+
+    online = [other for other in staying if str(other[columns.status]).upper() == "ONLINE"]
+    serves = any(columns.node(other) == columns.node(row) for other in online)
+    waits = row[columns.hostgroup] == family.writer and any(
+        other[columns.hostgroup] == family.writer for other in online
+    )
+    return "SHUNNED" if serves or waits else "ONLINE"
 
 
 def _online(columns: ServerColumns, row: Row) -> Row:
