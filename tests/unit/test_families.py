@@ -13,7 +13,7 @@ from proxyctl.survey import Surroundings
 from tests.build import desired, layout, module_plan, rows, survey
 
 SERVERS = layout("mysql_servers")
-GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
 REPLICATION = Family("replication", 10, frozenset({10, 30}))
 
 
@@ -263,7 +263,7 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
         rds_discovery=False,
     )
     hostgroups = frozenset({10, 20, 30, 40, 50})
-    assert found == Family("galera", 10, hostgroups, 40, also=("replication",))
+    assert found == Family("galera", 10, hostgroups, 40, 20, also=("replication",))
     placed = rows("mysql_servers", node(40, "n1"), node(50, "n2"))
     files = wanted(node(10, "n1"), node(10, "n2")).rows
     assert compare_servers(SERVERS, placed, files, [found]).differences == []
