@@ -8,6 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
+from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -86,7 +87,8 @@ class Said:
 class NodeView:
     """One node of a family or hostgroup with everything that is known of it.
 
-    `said` is None when it was not asked.
+    `said` is None when it was not asked. `drain` is what is on record, if RUNTIME shows it or the
+    drain is not finished.
     """
 
     node: Node
@@ -94,6 +96,7 @@ class NodeView:
     runtime: tuple[Place, ...] = ()
     check: Check = Check()
     said: Said | None = None
+    drain: Drain | None = None
 
     @property
     def connections(self) -> Connections:

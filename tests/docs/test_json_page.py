@@ -23,6 +23,7 @@ from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
 from proxyctl.digests.top import Load as TopLoad
 from proxyctl.doctor.examination import examine
 from proxyctl.doctor.facts import Facts
+from proxyctl.drains import Drain
 from proxyctl.drift import Drift
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
@@ -101,7 +102,8 @@ def documents() -> Iterator[object]:
 
 def node_documents() -> Iterator[object]:
     place = Place(10, "ONLINE", 1, 1000)
-    view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said())
+    drain = Drain(("n1", 3306), 0, "anna", "", True, {})
+    view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said(), drain)
     group = NodeGroup((10,), None, (view,))
     yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
     facts = Facts("px1", "h:6032", "2.7.1", REFERENCE, dead_apply="apply by pid 7")
