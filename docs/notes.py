@@ -200,7 +200,8 @@ refused."""
 
 EXIT_CODE = {
     "DONE": "Done, or in sync.",
-    "ERROR": "An error: in the files, or while connecting or reading.",
+    "ERROR": "An error: in the files, or while connecting or reading; routing tests that fail; a"
+    " finding of `lint` or `doctor` that is an error.",
     "DIFFERENCES": "There are differences: `drift`, or `plan --detailed-exitcode`.",
     "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
     " already, or by the person asked.",

@@ -10,7 +10,7 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
@@ -41,6 +41,7 @@ class Family:
     writer: Value
     hostgroups: frozenset[Value]
     offline: Value = None
+    backup: Value = None
     discovers: bool = False
     also: tuple[str, ...] = ()
 
@@ -77,6 +78,9 @@ def families_in(
                     ),
                     offline=row[index["offline_hostgroup"]]
                     if "offline_hostgroup" in index
+                    else None,
+                    backup=row[index["backup_writer_hostgroup"]]
+                    if "backup_writer_hostgroup" in index
                     else None,
                     discovers=kind in ("group_replication", "aurora")
                     or (kind == "replication" and rds_discovery),
@@ -141,8 +145,9 @@ def same_status(current: object, desired: object) -> bool:
 class ServersVerdict:
     """How RUNTIME servers compare with the desired ones.
 
-    `drained` are nodes of Galera families taken out by hand (max_connections 0 at RUNTIME);
-    `discovered` are nodes the monitor added. Both are left alone and said.
+    `drained` are nodes taken out: those on record, and nodes of Galera families taken out by hand
+    (max_connections 0 at RUNTIME). `discovered` are nodes the monitor added. Both are left alone
+    and said.
     """
 
     differences: list[Difference]
@@ -204,6 +209,7 @@ class _Comparison:
     columns: ServerColumns
     is_owned: Callable[[Key], bool]
     ignored: frozenset[int]
+    drains: Collection[Node]
 
     def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
         """Return the attributes that differ between a RUNTIME row and a configured one."""
@@ -224,11 +230,12 @@ def compare_servers(
     *,
     owned: Mapping[Key, bool] | None = None,
     ignored: frozenset[int] = frozenset(),
+    drains: Collection[Node] = (),
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
     `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
-    only at RUNTIME whether they would be deleted (default: all).
+    only at RUNTIME whether they would be deleted (default: all). `drains`: nodes on record.
 
     Shape: a difference for every row of a node that is not as configured. Its key is the configured
     row's, so that one key may come several times, with another `current` each time.
@@ -238,11 +245,13 @@ def compare_servers(
         return owned is None or owned.get(key, True)
 
     columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored)
+    comparison = _Comparison(layout, columns, is_owned, ignored, drains)
     in_family = _by_hostgroup(families)
     current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
     verdict = ServersVerdict([], [], [])
-    verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))
+    verdict.differences.extend(
+        _outside_families(comparison, current.outside, wanted.outside, verdict)
+    )
     for place, configured in wanted.nodes.items():
         _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
     for place, rows in current.nodes.items():
@@ -252,9 +261,12 @@ def compare_servers(
 
 
 def _outside_families(
-    comparison: _Comparison, current: Rows, wanted: Mapping[Key, DesiredRow]
+    comparison: _Comparison,
+    current: Rows,
+    wanted: Mapping[Key, DesiredRow],
+    verdict: ServersVerdict,
 ) -> Iterator[Difference]:
-    """Yield every difference of rows that stay where the files put them."""
+    """Yield every difference of rows that stay where the files put them. Changes: verdict."""
     for key, row in current.items():
         if key not in wanted and comparison.is_owned(key):
             yield Difference(key, row, None)
@@ -262,7 +274,10 @@ def _outside_families(
         found = current.get(key)
         if found is None:
             yield Difference(key, None, configured)
-        elif changed := comparison.changed(found, configured):
+            continue
+        held = drained_columns(None, comparison.columns, found, comparison.drains)
+        _note_drained(verdict, comparison.columns.node(found), held)
+        if changed := tuple(p for p in comparison.changed(found, configured) if p not in held):
             yield Difference(key, found, configured, changed)
 
 
@@ -286,13 +301,18 @@ def _compare_node(
     skip = {columns.hostgroup} | ({columns.status} if family.is_galera else set())
     for _, row in current:
         key, configured = by_hostgroup.get(row[columns.hostgroup], main)
-        changed = [p for p in comparison.changed(row, configured) if p not in skip]
-        if is_drained(family, columns, row, configured):
-            if columns.node(row) not in verdict.drained:
-                verdict.drained.append(columns.node(row))
-            changed = [position for position in changed if position != columns.max_connections]
+        held = drained_columns(family, columns, row, comparison.drains)
+        if not held and is_drained(family, columns, row, configured):
+            held = frozenset([columns.max_connections])
+        _note_drained(verdict, columns.node(row), held)
+        changed = [p for p in comparison.changed(row, configured) if p not in skip | held]
         if changed:
             verdict.differences.append(Difference(key, row, configured, tuple(changed)))
+
+
+def _note_drained(verdict: ServersVerdict, node: Node, held: frozenset[int]) -> None:
+    if held and node not in verdict.drained:
+        verdict.drained.append(node)
 
 
 def _foreign_node(
@@ -315,6 +335,23 @@ def main_hostgroup(family: Family, configured: Iterable[object]) -> Value:
     """Return the hostgroup whose row counts where the node stands in one that no file names."""
     found = cast("Iterable[int]", configured)
     return min(found, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
+
+
+def drained_columns(
+    family: Family | None, columns: ServerColumns, row: Row, drains: Collection[Node]
+) -> frozenset[int]:
+    """Return the columns that a drain on record holds in a RUNTIME row, if the row still shows it.
+
+    A Galera node is drained by its limit, and weighs nothing lest it become the writer; any other
+    server by its status.
+    """
+    if columns.node(row) not in drains:
+        return frozenset()
+    if family is not None and family.is_galera:
+        shows = row[columns.max_connections] == 0
+        return frozenset([columns.weight, columns.max_connections] if shows else [])
+    shows = str(row[columns.status]).upper() == "OFFLINE_SOFT"
+    return frozenset([columns.status] if shows else [])
 
 
 def is_drained(family: Family, columns: ServerColumns, row: Row, configured: DesiredRow) -> bool:

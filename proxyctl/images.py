@@ -45,7 +45,9 @@ def _server_images(
 ) -> list[dict[str, Rows]]:
     survey = plan.surveys["mysql_servers"]
     layout, runtime = survey.layout, survey.runtime or {}
-    placed = placed_rows(layout, survey.target, runtime, surroundings.families)
+    placed = placed_rows(
+        layout, survey.target, runtime, surroundings.families, drains=surroundings.drains
+    )
     loaded = with_successors(layout, placed, runtime, surroundings.families)
     image = {**plan.final, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
     hostgroup = layout.index["hostgroup_id"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_leftovers
 from proxyctl.admin.read import (
     RuntimeFacts,
@@ -105,8 +106,11 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
         memory[name] = list(found.memory.values())
         wanted[name] = list(found.target.values())
         runtime[name] = list(survey.reader.read(layout, Layer.RUNTIME).values())
+    drains = read_drains(survey.client, survey.layouts["mysql_servers"])
     if not survey.facts.monitor_enabled:
-        survey.surroundings = Surroundings(is_cluster_member=survey.facts.is_cluster_member)
+        survey.surroundings = Surroundings(
+            is_cluster_member=survey.facts.is_cluster_member, drains=drains
+        )
         return ()
 
     def families(rows: dict[str, list[Row]]) -> list[Family]:
@@ -117,6 +121,7 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
         families=tuple(monitored(coming, running)),
         memory_families=tuple(monitored(families(memory), running)),
         is_cluster_member=survey.facts.is_cluster_member,
+        drains=drains,
     )
     return tuple(coming)
 

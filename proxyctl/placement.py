@@ -7,24 +7,44 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.families import Family, Node, ServerColumns, is_drained, main_hostgroup
+from proxyctl.families import (
+    Family,
+    Node,
+    ServerColumns,
+    drained_columns,
+    is_drained,
+    main_hostgroup,
+)
 from proxyctl.state import Row, Rows
 
 
 def placed_rows(
-    layout: Layout, configured: Rows, runtime: Rows, families: Iterable[Family]
+    layout: Layout,
+    configured: Rows,
+    runtime: Rows,
+    families: Iterable[Family],
+    *,
+    drains: Collection[Node] = (),
+    released: Collection[Node] = (),
 ) -> Rows:
     """Return the MEMORY rows whose LOAD leaves every node of a family where it stands.
 
     Shape: rows outside families as configured; nodes of a family with the hostgroups they have at
     RUNTIME and the configured attributes; a new node of a placed Galera family enters through the
-    offline hostgroup; discovered nodes stay.
+    offline hostgroup; discovered nodes stay. Nodes that were drained stay so: those on record
+    (`drains`), and those of Galera families by hand unless they are `released`.
     """
     columns = ServerColumns.of(layout)
     result: Rows = dict(configured)
+    for key, row in runtime.items():
+        held = drained_columns(None, columns, row, drains)
+        if held and key in result:
+            result[key] = _with(result[key], {position: row[position] for position in held})
+    hands_off = _HandsOff(drains, released)
     for family in families:
         mine = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
         standing: dict[Node, list[Row]] = {}
@@ -33,7 +53,7 @@ def placed_rows(
                 standing.setdefault(columns.node(row), []).append(row)
         nodes = {columns.node(row) for row in mine}
         for row in mine:
-            _place_configured(layout, family, row, mine, standing, result)
+            _place_configured(layout, family, row, mine, standing, result, hands_off)
         if family.discovers:
             for node, rows in standing.items():
                 if node not in nodes:
@@ -99,6 +119,23 @@ def _election(columns: ServerColumns, row: Row) -> tuple[Value, ...]:
     return (row[columns.weight], row[columns.hostname], row[columns.port])
 
 
+class _HandsOff(NamedTuple):
+    """Nodes on record as drained, and nodes that are drained no more whatever RUNTIME shows."""
+
+    drains: Collection[Node]
+    released: Collection[Node]
+
+    def columns(
+        self, family: Family, columns: ServerColumns, current: Row, configured: Row
+    ) -> frozenset[int]:
+        """Return the columns that stay as RUNTIME has them."""
+        held = drained_columns(family, columns, current, self.drains)
+        if held or columns.node(current) in self.released:
+            return held
+        by_hand = is_drained(family, columns, current, configured)
+        return frozenset([columns.max_connections] if by_hand else [])
+
+
 def _place_configured(
     layout: Layout,
     family: Family,
@@ -106,6 +143,7 @@ def _place_configured(
     mine: list[Row],
     standing: dict[Node, list[Row]],
     result: Rows,
+    hands_off: _HandsOff,
 ) -> None:
     columns = ServerColumns.of(layout)
     node = columns.node(row)
@@ -113,6 +151,7 @@ def _place_configured(
         return
     rows = standing.get(node)
     own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
+    staying = [row for other in mine for row in standing.get(columns.node(other), ())]
     main = own[main_hostgroup(family, own)]
     if rows is None:
         if family.is_galera and standing and family.offline is not None:
@@ -126,23 +165,34 @@ def _place_configured(
         source = own.get(current[columns.hostgroup], main)
         changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
         if family.is_galera:
-            changes[columns.status] = _galera_status(columns, current, rows)
-        if is_drained(family, columns, current, source):
-            changes[columns.max_connections] = 0
+            changes[columns.status] = _galera_status(columns, family, current, staying)
+        held = hands_off.columns(family, columns, current, source)
+        changes |= {position: current[position] for position in held}
         placed = _with(source, changes)
         result[layout.key_of(placed)] = placed
 
 
-def _galera_status(columns: ServerColumns, row: Row, rows: list[Row]) -> Value:
-    """SHUNNED is loaded as such only while the node serves elsewhere: the monitor mends that.
+def _galera_status(
+    columns: ServerColumns, family: Family, row: Row, staying: Iterable[Row]
+) -> Value:
+    """Return the status to load; `staying` has the RUNTIME rows of all nodes that stay.
 
-    A loaded SHUNNED of a node without another row would stay for ever.
+    SHUNNED is loaded as such only where the monitor mends it.
+
+    That is while the node serves elsewhere, and where it waits to be writer beside another one:
+    between two checks it may stand nowhere else, and ONLINE it would be a second writer. Any other
+    loaded SHUNNED would stay for ever.
     """
     status = str(row[columns.status]).upper()
     if status != "SHUNNED":
         return status
-    serves = any(str(other[columns.status]).upper() == "ONLINE" for other in rows)
-    return "SHUNNED" if serves else "ONLINE"
+
+    online = [other for other in staying if str(other[columns.status]).upper() == "ONLINE"]
+    serves = any(columns.node(other) == columns.node(row) for other in online)
+    waits = row[columns.hostgroup] == family.writer and any(
+        other[columns.hostgroup] == family.writer for other in online
+    )
+    return "SHUNNED" if serves or waits else "ONLINE"
 
 
 def _online(columns: ServerColumns, row: Row) -> Row:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
 from proxyctl.compare import Difference
 from proxyctl.errors import RefusedError
-from proxyctl.families import Family
+from proxyctl.families import Family, Node
 from proxyctl.sql import Statement, is_secret, transition
 from proxyctl.state import FILES, KEEP, DesiredRow, Key, Layer, Row, Rows, Source, Where
 from proxyctl.survey import TableSurvey, one_key_a_node, value_of
@@ -204,6 +204,10 @@ class Plan:
     """The families that the monitor will place once everything is loaded."""
     families_before: tuple[Family, ...] = ()
     """The families of the MEMORY rows before, which the monitor places now."""
+    drains: frozenset[Node] = frozenset()
+    """The nodes on record as drained: they stay so if RUNTIME has to be put back."""
+    released: frozenset[Node] = frozenset()
+    """The nodes that are not drained where RUNTIME is put back, whatever it shows then."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""

@@ -28,13 +28,17 @@ def left_alone(found: TableSurvey) -> Iterator[str]:
 
 def taken_out(found: TableSurvey) -> Iterator[str]:
     """Yield the servers that an operator took out, where the files do not say otherwise."""
-    for host, port in found.drained:
-        yield f"{host}:{port} drained (max_connections 0 at RUNTIME)"
+    for node in found.drained:
+        drain = found.drains.get(node)
+        how = drain.text() if drain else "drained (max_connections 0 at RUNTIME)"
+        yield f"{node[0]}:{node[1]} {how}"
     if found.layout.name != "mysql_servers" or found.desired is None:
         return
     status = found.layout.index["status"]
     for key, row in (found.runtime or {}).items():
         wanted = found.desired.rows.get(key)
+        if (row[1], row[2]) in found.drained:
+            continue
         if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
             yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
 

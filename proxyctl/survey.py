@@ -16,6 +16,7 @@ from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
+from proxyctl.drains import Drain
 from proxyctl.families import Family, Node, ServersVerdict, compare_servers, place_of
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
@@ -34,7 +35,8 @@ class TableSurvey:
     MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` and `disk` are
     kept only where a restore, a placement or several LOADs need them. `memory_count` and
     `runtime_count` count a user and a node of a family once, however many rows they have; `place`
-    tells by a row's key what it counts as.
+    tells by a row's key what it counts as. `drained` are nodes taken out at RUNTIME, `drains` what
+    is on record about them.
     """
 
     layout: Layout
@@ -51,6 +53,7 @@ class TableSurvey:
     place: Callable[[Key], Key] | None = None
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
     drained: list[Node] = field(default_factory=list)
+    drains: Mapping[Node, Drain] = field(default_factory=dict)
     discovered: list[Node] = field(default_factory=list)
     draining: int = 0
     unowned: int = 0
@@ -67,11 +70,13 @@ class Surroundings:
 
     `families` are the desired families that the monitor places now; `memory_families` those of the
     MEMORY rows. `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
+    `drains`: the nodes that are on record as drained.
     """
 
     families: tuple[Family, ...] = ()
     memory_families: tuple[Family, ...] = ()
     is_cluster_member: bool = False
+    drains: Mapping[Node, Drain] = field(default_factory=dict)
 
 
 def survey_table(
@@ -339,6 +344,7 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     survey.draining = len(runtime) - len(live)
     survey.runtime_count = _count(survey, live)
     survey.runtime = live
+    survey.drains = surroundings.drains
     survey.changes[Layer.RUNTIME] = []
     if survey.desired is not None:
         image = runtime_image(layout, dict(survey.desired.rows))
@@ -346,7 +352,11 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.drained, survey.discovered = verdict.drained, verdict.discovered
     survey.unpublished = compare_servers(
-        layout, live, runtime_image(layout, survey.memory), surroundings.memory_families
+        layout,
+        live,
+        runtime_image(layout, survey.memory),
+        surroundings.memory_families,
+        drains=surroundings.drains,
     ).differences
 
 
@@ -364,6 +374,7 @@ def _by_family(
         surroundings.families,
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
+        drains=surroundings.drains,
     )
 
 

@@ -111,6 +111,7 @@ def _surveyed(
     )
     plan.families = survey_families(survey)
     plan.families_before = survey.surroundings.memory_families
+    plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
     plan.modules = list(_module_plans(survey))
     mistakes = [

@@ -29,7 +29,10 @@ class GaleraNode:
     wsrep_desync: str = "OFF"
     wsrep_cluster_status: str = "Primary"
     pxc_maint_mode: str = "DISABLED"
+    wsrep_incoming_addresses: str = ""
     is_up: bool = True
+    is_slow: bool = False
+    """A query of a client waits until this is False again."""
     queries: list[str] = field(default_factory=list)
 
     def answer(self, sql: str) -> tuple[list[tuple[Any, ...]], list[str]]:
@@ -40,10 +43,12 @@ class GaleraNode:
             return [
                 ("wsrep_local_state_comment", state),
                 ("wsrep_cluster_status", self.wsrep_cluster_status),
+                ("wsrep_incoming_addresses", self.wsrep_incoming_addresses),
             ], ["Variable_name", "Value"]
         if lowered.startswith("show global variables"):
             return [
                 ("version", "8.0.36"),
+                ("wsrep_cluster_name", "shop"),
                 ("read_only", self.read_only),
                 ("wsrep_desync", self.wsrep_desync),
                 ("pxc_maint_mode", self.pxc_maint_mode),
@@ -103,7 +108,10 @@ class _Session(BaseSession):  # type: ignore[misc]
         lowered = sql.strip().lower()
         if lowered.startswith(("set ", "begin", "commit", "rollback")):
             return [], []
-        return self._node.answer(sql)
+        answer = self._node.answer(sql)
+        while self._node.is_slow and sql in self._node.queries:
+            await asyncio.sleep(0.02)
+        return answer
 
     async def init(self, connection: Any) -> None:
         if not self._node.is_up:
@@ -121,7 +129,8 @@ class GaleraCluster:
 
     def __init__(self, hosts: list[str], port: int) -> None:
         self.port = port
-        self.nodes = {host: GaleraNode(host) for host in hosts}
+        members = ",".join(f"{host}:{port}" for host in hosts)
+        self.nodes = {host: GaleraNode(host, wsrep_incoming_addresses=members) for host in hosts}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._servers: list[MysqlServer] = []

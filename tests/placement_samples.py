@@ -13,12 +13,16 @@ Placement = dict[int, set[tuple[str, str]]]
 """Host and status of every server, by hostgroup."""
 
 
-def placement(instance: Instance) -> Placement:
-    """Return where the servers stand now, without those that only drain."""
+def placement(instance: Instance, *, usable: bool = False) -> Placement:
+    """Return where the servers stand now, without those whose last connections drain.
+
+    `usable`: only servers that take new connections, if their status lets them.
+    """
+    and_usable = " AND max_connections>0 AND weight>0" if usable else ""
     found: Placement = {10: set(), 20: set(), 30: set(), 40: set()}
     for hostgroup, host, status in instance.query(
         "SELECT hostgroup_id, hostname, status FROM runtime_mysql_servers"
-        " WHERE status<>'OFFLINE_HARD'"
+        f" WHERE status<>'OFFLINE_HARD'{and_usable}"
     ):
         found.setdefault(int(hostgroup or 0), set()).add((host or "", status or ""))
     return found
@@ -42,7 +46,8 @@ def settle(instance: Instance, hosts: list[str]) -> None:
 class Sampler:
     """Reads RUNTIME every few milliseconds, on a connection of its own, until the context ends."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, *, usable: bool = False) -> None:
+        self._usable = usable
         self._instance = Instance(
             instance.host, instance.port, user=instance.user, password=instance.password
         )
@@ -52,7 +57,7 @@ class Sampler:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self.samples.append(placement(self._instance))
+            self.samples.append(placement(self._instance, usable=self._usable))
             time.sleep(0.005)
 
     def __enter__(self) -> Self:

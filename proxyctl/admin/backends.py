@@ -67,6 +67,7 @@ def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
 
 def _ask(node: Node, account: Account) -> Said:
     import pymysql
+    from pymysql.constants import CLIENT
 
     host, port = node
     if not port:
@@ -92,7 +93,14 @@ def _ask(node: Node, account: Account) -> Said:
     except (pymysql.err.MySQLError, OSError, ValueError) as error:
         # ValueError: an answer that no MySQL gives.
         return Said(unreachable=_reason(error))
-    return Said(version=variables.get("version", ""), status=status, variables=variables)
+    # PyMySQL's types do not know what it keeps of the handshake.
+    capabilities: int = connection.server_capabilities  # type: ignore[attr-defined]
+    return Said(
+        version=variables.get("version", ""),
+        offers_tls=bool(capabilities & CLIENT.SSL),
+        status=status,
+        variables=variables,
+    )
 
 
 def _show(what: str, names: Collection[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
 from proxyctl.catalog import Layout
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
@@ -39,6 +40,7 @@ def read_nodes(client: AdminClient) -> NodeReport:
         _families(client, reader, layouts),
         _connections(client),
         _checks(client),
+        read_drains(client, servers),
     )
     return NodeReport(
         client.login.name or client.address, client.address, client.version_text, groups

@@ -156,7 +156,15 @@ class PuttingBack:
                 rows = survey.runtime
             if name == "mysql_servers":
                 now = self.steps.read(module, name, Layer.RUNTIME)
-                rows = placed_rows(survey.layout, rows, now, self.steps.plan.families_before)
+                plan = self.steps.plan
+                rows = placed_rows(
+                    survey.layout,
+                    rows,
+                    now,
+                    plan.families_before,
+                    drains=plan.drains,
+                    released=plan.released,
+                )
             image[name] = rows
         if "admin_variables" not in image:
             return [image]

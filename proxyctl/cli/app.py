@@ -18,6 +18,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     from proxyctl.cli import (
         apply,
         digest,
+        doctor,
         explain,
         export,
         files,
@@ -64,6 +65,7 @@ def build() -> Any:  # noqa: ANN401  # Typer's own command type moved between it
     rules.register(app)
     top.register(app)
     nodes.register(app)
+    doctor.register(app)
     sandbox.register(app)
     built: Any = typer.main.get_command(app)
     groups = [one for one in built.commands.values() if hasattr(one, "commands")]

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
+from proxyctl.server_version import is_mariadb, version_numbers
 from proxyctl.state import Secret
 
 _NAME = "mysql-server_version"
 _TABLE = "mysql_variables"
 _COLUMN = "variable_value"
-_NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
-_MARIADB = re.compile(r"mariadb", re.IGNORECASE)
 _DEFAULTS = ("5.5.30", "8.0.11")
 """What ProxySQL comes with, before 2.6 and since; an old one may stay in its database."""
-
-_PRETENDED = "5.5.5-"
-"""What MariaDB puts before its version, for clients of old."""
 
 
 def _finding(message: str, hint: str) -> Finding:
     return Finding(_TABLE, (_NAME,), message, _COLUMN, hint)
-
-
-def version_numbers(text: str) -> tuple[int, int, int] | None:
-    """Return a server version as numbers, whatever follows them; None for what is no version."""
-    found = _NUMBERS.match(text.strip().removeprefix(_PRETENDED))
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
 
 
 @check("PX541", "server-version-default", Severity.WARNING)
@@ -96,7 +85,7 @@ def compared_with(subject: Subject, backends: Sequence[str]) -> Iterator[Finding
     if numbers is None or not known:
         return
     lowest, text = min(known)
-    others = [one for one in backends if bool(_MARIADB.search(one)) is not _is_mariadb(told)]
+    others = [one for one in backends if is_mariadb(one) is not is_mariadb(told)]
     if others:
         message = f"clients are told {_shown(told)}, and a backend is {others[0]}"
         yield _finding(message, "MySQL and MariaDB are told apart by it")
@@ -107,10 +96,6 @@ def compared_with(subject: Subject, backends: Sequence[str]) -> Iterator[Finding
 
 def _shown(version: str) -> str:
     return "(sensitive)" if isinstance(version, Secret) else version
-
-
-def _is_mariadb(version: str) -> bool:
-    return bool(_MARIADB.search(version))
 
 
 @check("PX543", "server-version-unreadable", Severity.ERROR)

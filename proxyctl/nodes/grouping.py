@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from proxyctl.catalog import Layout, Value
+from proxyctl.drains import Drain
 from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeView, Place, Said
 from proxyctl.state import Key, Row, Rows
@@ -18,6 +20,7 @@ def node_groups(
     families: Iterable[Family],
     connections: Mapping[Key, Connections],
     checks: Mapping[Node, Check],
+    drains: Mapping[Node, Drain] = MappingProxyType({}),
 ) -> tuple[NodeGroup, ...]:
     """Return the nodes, by family or hostgroup, sorted by hostgroup, host and port.
 
@@ -48,7 +51,10 @@ def node_groups(
         NodeGroup(
             hostgroups,
             in_family.get(hostgroups[0]),
-            tuple(_sorted(nodes[node], hostgroups) for node in sorted(nodes, key=_sortable)),
+            tuple(
+                _with_drain(_sorted(nodes[node], hostgroups), drains)
+                for node in sorted(nodes, key=_sortable)
+            ),
         )
         for hostgroups, nodes in sorted(views.items(), key=lambda item: _sortable(item[0]))
     )
@@ -79,6 +85,13 @@ def _place(columns: ServerColumns, row: Row, connections: Connections | None = N
         row[columns.max_connections],
         connections or Connections(),
     )
+
+
+def _with_drain(view: NodeView, drains: Mapping[Node, Drain]) -> NodeView:
+    drain = drains.get(view.node)
+    if drain is None or (drain.is_done and not view.is_drained):
+        return view
+    return replace(view, drain=drain)
 
 
 def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:

@@ -8,6 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
+from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -71,11 +72,13 @@ class Check:
 class Said:
     """What a node says when it is asked directly; `unreachable` is why it could not be.
 
-    `status` and `variables` hold wsrep_* and a few others, by lower-case name.
+    `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:
+    it is not known.
     """
 
     unreachable: str | None = None
     version: str = ""
+    offers_tls: bool | None = None
     status: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
@@ -84,7 +87,8 @@ class Said:
 class NodeView:
     """One node of a family or hostgroup with everything that is known of it.
 
-    `said` is None when it was not asked.
+    `said` is None when it was not asked. `drain` is what is on record, if RUNTIME shows it or the
+    drain is not finished.
     """
 
     node: Node
@@ -92,6 +96,7 @@ class NodeView:
     runtime: tuple[Place, ...] = ()
     check: Check = Check()
     said: Said | None = None
+    drain: Drain | None = None
 
     @property
     def connections(self) -> Connections:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 
+from proxyctl.drains import Drain
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place
 
 FORMAT = 1
@@ -41,6 +43,7 @@ def _node(view: NodeView) -> dict[str, object]:
         "hostname": host,
         "port": port,
         "drained": view.is_drained,
+        "drain": view.drain and _drain(view.drain),
         "configured": [_place(place) for place in view.configured],
         "runtime": [
             {**_place(place), "connections": asdict(place.connections)} for place in view.runtime
@@ -59,6 +62,15 @@ def _node(view: NodeView) -> dict[str, object]:
             "status": dict(view.said.status),
             "variables": dict(view.said.variables),
         },
+    }
+
+
+def _drain(drain: Drain) -> dict[str, object]:
+    return {
+        "since": datetime.fromtimestamp(drain.since, UTC).isoformat(),
+        "by": drain.by,
+        "reason": drain.purpose,
+        "is_done": drain.is_done,
     }
 
 

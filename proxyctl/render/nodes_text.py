@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place
+from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
 from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
 
 _HEADS = ("node", "RUNTIME", "weight", "limit", "used", "free", "says")
@@ -86,13 +86,13 @@ def _says(view: NodeView) -> Iterator[str]:
     """Yield what stands out of a node, the worst first."""
     if not view.configured:
         yield "in no configuration"
-    if view.is_drained:
+    if view.drain:
+        yield printable(view.drain.text())
+    elif view.is_drained:
         yield "drained"
     said, check = view.said, view.check
     if said is not None and said.unreachable is None:
-        yield from _of_itself(said.variables, said.status)
-        if said.version:
-            yield printable(said.version)
+        yield from answers(said)
     elif said is not None:
         yield f"not reached from here: {printable(said.unreachable or '')}"
     if check.error:
@@ -103,7 +103,9 @@ def _says(view: NodeView) -> Iterator[str]:
         yield f"lag {check.lag_s} s"
 
 
-def _of_itself(variables: Mapping[str, str], status: Mapping[str, str]) -> Iterator[str]:
+def answers(said: Said) -> Iterator[str]:
+    """Yield what a node that answered says of itself."""
+    variables, status = said.variables, said.status
     if state := status.get("wsrep_local_state_comment"):
         yield printable(state)
     cluster = status.get("wsrep_cluster_status", "Primary")
@@ -118,6 +120,8 @@ def _of_itself(variables: Mapping[str, str], status: Mapping[str, str]) -> Itera
     segment = _SEGMENT.search(variables.get("wsrep_provider_options", ""))
     if segment and segment[1] != "0":
         yield f"segment {segment[1]}"
+    if said.version:
+        yield printable(said.version)
 
 
 def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:

@@ -21,6 +21,9 @@ from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
 from proxyctl.digests.top import Load as TopLoad
+from proxyctl.doctor.examination import examine
+from proxyctl.doctor.facts import Facts
+from proxyctl.drains import Drain
 from proxyctl.drift import Drift
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
@@ -32,6 +35,7 @@ from proxyctl.render.apply_text import apply_json
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_suggest_machine import suggest_json
 from proxyctl.render.digest_top_machine import digest_top_json
+from proxyctl.render.doctor_machine import doctor_json
 from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.explain_machine import explain_json
 from proxyctl.render.history_text import history_json, taken_json
@@ -53,7 +57,7 @@ from proxyctl.state import Where
 from tests.build import desired, layout, module_plan, rows, survey
 from tests.docs.pages import ROOT
 
-PAGES = ("json.md", "json-routing.md", "json-digests.md", "json-nodes.md")
+PAGES = ("json.md", "json-routing.md", "json-digests.md", "json-nodes.md", "json-doctor.md")
 PAGE = "\n".join((ROOT / "docs" / "reference" / name).read_text("utf-8") for name in PAGES)
 FREE = (
     *("fields", "tables", "settings", "hints", "sets", "broken", "texts"),
@@ -98,9 +102,12 @@ def documents() -> Iterator[object]:
 
 def node_documents() -> Iterator[object]:
     place = Place(10, "ONLINE", 1, 1000)
-    view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said())
+    drain = Drain(("n1", 3306), 0, "anna", "", True, {})
+    view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said(), drain)
     group = NodeGroup((10,), None, (view,))
     yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
+    facts = Facts("px1", "h:6032", "2.7.1", REFERENCE, dead_apply="apply by pid 7")
+    yield json.loads(doctor_json(examine(facts)))
 
 
 def routing_documents() -> Iterator[object]:

@@ -22,9 +22,13 @@ from proxyctl.admin.lock import read_holder
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.digests.top import TopOptions
+from proxyctl.doctor.examination import examine
 from proxyctl.errors import InstanceError, StatementError
+from proxyctl.examining import read_facts_for_doctor
 from proxyctl.live.notes import notes_of
 from proxyctl.live.view import Meter
+from proxyctl.render.doctor_machine import doctor_json
+from proxyctl.render.doctor_text import doctor_text
 from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
 from proxyctl.render.live_table import Arrangement, LiveTable, arranged
 from proxyctl.render.live_tables import DIGESTS, RULES, SERVERS
@@ -230,6 +234,12 @@ def _watch(client: AdminClient) -> None:
                 arranged(table, table.lines(view), Arrangement(column.title, filter="1"))
 
 
+def _doctor(client: AdminClient) -> None:
+    found = examine(read_facts_for_doctor(client, asks=False, memory=True))
+    doctor_text(found)
+    doctor_json(found)
+
+
 _Action = Callable[[AdminClient, ParsedFiles], object]
 _ACTIONS: tuple[_Action, ...] = (
     _plan,
@@ -242,6 +252,7 @@ _ACTIONS: tuple[_Action, ...] = (
     lambda client, _files: read_holder(client),
     lambda client, _files: read_digest_size(client),
     lambda client, _files: _watch(client),
+    lambda client, _files: _doctor(client),
 )
 
 
@@ -283,7 +294,7 @@ _Lie = tuple[int, int, bytes]
 def _lies(data: bytes) -> Iterator[tuple[int, _Lie]]:
     for part in data.split(b"\x1f")[:4]:
         if len(part) >= 3:
-            yield part[0] % 64, (part[1], part[2], part[3:])
+            yield part[0] % 96, (part[1], part[2], part[3:])
 
 
 def _told(lie: _Lie, columns: list[bytes], rows: list[list[bytes | None]]) -> bytes:

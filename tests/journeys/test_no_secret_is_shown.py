@@ -39,6 +39,8 @@ ARGUMENTS = {
     "digest diff": ("seen.gz",),
     "digest report": ("-o", "report.html"),
     "digest reset": ("--auto-approve",),
+    "nodes drain": ("db1", "--force"),
+    "nodes restore": ("db1",),
 }
 """What commands need that do not run without arguments."""
 

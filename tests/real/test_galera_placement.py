@@ -251,3 +251,25 @@ def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: Galera
         time.sleep(CHECK_MS / 1000 * 1.5)
     sampler.check()
     assert plan(proxysql, files(cluster, new, **light)).is_in_sync
+
+
+def test_a_node_that_waits_nowhere_but_as_writer_does_not_become_a_second_one(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """When the writer changes, the monitor may leave a node so until its next check."""
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    waiting, reader = sorted(online(placement(proxysql.instance)[30]))
+    changed = files(cluster, HOSTS, **{reader: {"max_connections": 77}})
+    run = proxysql.instance.execute
+    run("DELETE FROM mysql_servers")
+    run("INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers")
+    run(f"DELETE FROM mysql_servers WHERE hostname='{waiting}' AND hostgroup_id<>10")
+    with Sampler(proxysql.instance) as sampler:
+        run("LOAD MYSQL SERVERS TO RUNTIME")
+        run("LOAD MYSQL SERVERS FROM DISK")
+        apply(proxysql, changed)
+        settle(proxysql.instance, HOSTS)
+    sampler.check()
+    assert any((waiting, "SHUNNED") in s[10] and not s[40] for s in sampler.samples)
+    assert plan(proxysql, changed).is_in_sync

@@ -13,7 +13,7 @@ from proxyctl.survey import Surroundings
 from tests.build import desired, layout, module_plan, rows, survey
 
 SERVERS = layout("mysql_servers")
-GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
 REPLICATION = Family("replication", 10, frozenset({10, 30}))
 
 
@@ -203,13 +203,25 @@ def test_the_last_reader_stays_one_when_it_becomes_the_writer():
     assert statuses(loaded) == {(10, "n2"): "ONLINE", (30, "n2"): "ONLINE"}
 
 
-def test_shunned_is_loaded_only_while_the_galera_node_serves_elsewhere():
+def test_a_node_that_waits_beside_a_writer_is_not_loaded_as_a_second_one():
     runtime = rows("mysql_servers", node(10, "n1"), node(10, "n2", "SHUNNED"))
     configured = rows("mysql_servers", *CONFIGURED[:2])
     assert statuses(placed_rows(SERVERS, configured, runtime, [GALERA])) == {
         (10, "n1"): "ONLINE",
-        (10, "n2"): "ONLINE",
+        (10, "n2"): "SHUNNED",
     }
+
+
+def test_shunned_is_not_loaded_where_nobody_else_writes():
+    runtime = rows("mysql_servers", node(10, "n2", "SHUNNED"), node(40, "n1"))
+    configured = rows("mysql_servers", *CONFIGURED[:2])
+    assert statuses(placed_rows(SERVERS, configured, runtime, [GALERA])) == {
+        (10, "n2"): "ONLINE",
+        (40, "n1"): "ONLINE",
+    }
+    leaving = rows("mysql_servers", node(10, "n1"), node(10, "n2", "SHUNNED"))
+    rest = rows("mysql_servers", CONFIGURED[1])
+    assert statuses(placed_rows(SERVERS, rest, leaving, [GALERA])) == {(10, "n2"): "ONLINE"}
 
 
 def test_a_failed_over_replication_pair_stays_failed_over():
@@ -250,7 +262,8 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
         {name: rows(name, row).values() for name, row in tables.items()},
         rds_discovery=False,
     )
-    assert found == Family("galera", 10, frozenset({10, 20, 30, 40, 50}), 40, also=("replication",))
+    hostgroups = frozenset({10, 20, 30, 40, 50})
+    assert found == Family("galera", 10, hostgroups, 40, 20, also=("replication",))
     placed = rows("mysql_servers", node(40, "n1"), node(50, "n2"))
     files = wanted(node(10, "n1"), node(10, "n2")).rows
     assert compare_servers(SERVERS, placed, files, [found]).differences == []

@@ -1,0 +1,112 @@
+"""Reads who sends queries where at RUNTIME, and the servers that are there to take them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
+from proxyctl.doctor.facts import Rule, Server, User
+from proxyctl.families import Node
+
+
+def read_servers(client: AdminClient) -> tuple[Server, ...]:
+    """Return the servers at RUNTIME, without OFFLINE_HARD. Raises: InstanceError."""
+    refuse_lethal_numbers(client, "MYSQL SERVERS")
+    number = client.number
+    return tuple(
+        Server(
+            number(hostgroup),
+            str(host),
+            number(port),
+            str(status).upper(),
+            number(weight),
+            number(limit),
+            use_ssl == "1",
+        )
+        for hostgroup, host, port, status, weight, limit, use_ssl in client.query(
+            "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl"
+            " FROM runtime_mysql_servers WHERE status<>'OFFLINE_HARD'",
+            width=7,
+        )
+    )
+
+
+def read_rules(client: AdminClient) -> tuple[Rule, ...]:
+    """Return the rules at RUNTIME, as far as they matter here. Raises: InstanceError."""
+    refuse_lethal_numbers(client, "MYSQL QUERY RULES")
+    number = client.number
+    rows = client.query(
+        "SELECT rule_id, destination_hostgroup, mirror_hostgroup, apply,"
+        " OK_msg IS NOT NULL OR error_msg IS NOT NULL, match_digest IS NOT NULL,"
+        " replace_pattern IS NOT NULL, re_modifiers LIKE '%CASELESS%'"
+        " FROM runtime_mysql_query_rules",
+        width=8,
+    )
+    return tuple(
+        Rule(
+            number(rule_id),
+            None if destination is None else number(destination),
+            None if mirror is None else number(mirror),
+            *(cell == "1" for cell in flags),
+        )
+        for rule_id, destination, mirror, *flags in rows
+    )
+
+
+def read_users(client: AdminClient) -> tuple[User, ...]:
+    """Return the users that clients log in as. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT username, default_hostgroup, use_ssl FROM runtime_mysql_users WHERE frontend=1",
+        width=3,
+    )
+    return tuple(User(str(name), client.number(group), ssl == "1") for name, group, ssl in rows)
+
+
+def read_fast_routing(client: AdminClient) -> dict[int, int]:
+    """Return how many rows of fast routing send to a hostgroup. Raises: InstanceError."""
+    refuse_lethal_numbers(client, "MYSQL QUERY RULES")
+    rows = client.query(
+        "SELECT destination_hostgroup, count(*) FROM runtime_mysql_query_rules_fast_routing"
+        " GROUP BY destination_hostgroup",
+        width=2,
+    )
+    return {client.number(hostgroup): client.number(count) for hostgroup, count in rows}
+
+
+_SINCE = (2, 0, 4)
+"""The first ProxySQL that describes its unused connections."""
+
+_MOST_CONNECTIONS = 5_000
+
+
+def read_pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node, str]:
+    """Return the versions that open, unused connections to these servers were told.
+
+    Empty where there are very many of them: ProxySQL describes each. Raises: InstanceError.
+    """
+    if not nodes or client.version < _SINCE:
+        return {}
+    counts = client.query("SELECT ConnFree FROM stats_mysql_connection_pool", width=1)
+    if sum(client.number(count) for (count,) in counts) > _MOST_CONNECTIONS:
+        return {}
+    rows = client.query(
+        "SELECT srv_host, srv_port, mysql_info FROM stats_mysql_free_connections", width=3
+    )
+    found: dict[Node, str] = {}
+    for host, port, info in rows:
+        node = (str(host), client.number(port))
+        if node in nodes and node not in found and (text := _server_version(info or "")):
+            found[node] = text
+    return found
+
+
+def _server_version(info: str) -> str:
+    """Return the version in what ProxySQL writes about a connection; empty where it is not."""
+    try:
+        parsed = json.loads(info)
+    except ValueError:
+        return ""
+    text = parsed.get("server_version") if isinstance(parsed, dict) else None
+    return text if isinstance(text, str) else ""

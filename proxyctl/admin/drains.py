@@ -1,0 +1,86 @@
+"""Keeps on the instance which nodes are drained: since when, by whom, and what was there before.
+
+Rows in a TEMP table, as the lock is one: all admin sessions see it, SHOW TABLES does not, and it is
+gone with the process. So is every drain, since RUNTIME comes from DISK then.
+"""
+
+from __future__ import annotations
+
+import json
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.catalog import Layout
+from proxyctl.drains import Drain
+from proxyctl.families import Node
+from proxyctl.sql import Statement, literal, mask_literals
+from proxyctl.state import Row, Rows
+
+_TABLE = "proxyctl_drains"
+_CREATE = (
+    f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}(hostname, port INT, since INT, who, purpose,"
+    " is_done INT, memory, PRIMARY KEY(hostname, port))"
+)
+_NOW = "CAST(strftime('%s','now') AS INT)"
+"""The instance's clock: those of several operators need not agree."""
+
+
+def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
+    """Return what is on record, by node. `layout` is that of mysql_servers."""
+    # Asked first: a statement that fails would stand in the instance's error log.
+    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
+    if tables == [("0",)]:
+        return {}
+    found: dict[Node, Drain] = {}
+    for cells in client.query(
+        f"SELECT hostname, port, since, who, purpose, is_done, memory FROM {_TABLE}", width=7
+    ):
+        host, port, since, who, purpose, is_done, memory = (cell or "" for cell in cells)
+        node = (host, client.number(port or "0"))
+        found[node] = Drain(
+            node,
+            client.number(since or "0"),
+            who,
+            purpose,
+            is_done == "1",
+            _rows(layout, memory),
+        )
+    return found
+
+
+def record_drain(client: AdminClient, node: Node, who: str, purpose: str, memory: Rows) -> None:
+    """Note that a drain of this node begins, and all rows that MEMORY is meant to hold."""
+    client.execute(Statement.plain(_CREATE))
+    rows = json.dumps([list(row) for row in memory.values()])
+    texts = [literal(node[0]), literal(node[1]), _NOW, literal(who), literal(purpose)]
+    sql = f"INSERT INTO {_TABLE} VALUES ({','.join(texts)},0,{literal(rows)})"
+    forget_drain(client, node)
+    client.execute(Statement(sql, lambda: mask_literals(sql)))
+
+
+def drain_is_done(client: AdminClient, node: Node) -> None:
+    """Note that RUNTIME shows the drain and MEMORY is as it was."""
+    client.execute(Statement.plain(f"UPDATE {_TABLE} SET is_done=1 WHERE {_is(node)}"))
+
+
+def forget_drain(client: AdminClient, node: Node) -> None:
+    """Take the node off the record."""
+    client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {_is(node)}"))
+
+
+def _is(node: Node) -> str:
+    return f"hostname={literal(node[0])} AND port={literal(node[1])}"
+
+
+def _rows(layout: Layout, text: str) -> Rows:
+    """Return the rows on record; none where they are no rows of this table."""
+    try:
+        listed = json.loads(text)
+    except ValueError:
+        return {}
+    rows: Rows = {}
+    for cells in listed if isinstance(listed, list) else []:
+        row: Row = tuple(cells) if isinstance(cells, list) else ()
+        if len(row) != len(layout.names):
+            return {}
+        rows[layout.key_of(row)] = row
+    return rows

@@ -1,0 +1,216 @@
+"""Members of a ProxySQL Cluster that are out of step, and why they do not follow.
+
+A peer is taken as a source when its version is above 1 and its epoch is the newer one; equal epochs
+with different checksums stay as they are for ever. Source: ProxySQL 2.7.1, run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from proxyctl.doctor.facts import Checksum, Facts, PeerChecksum
+from proxyctl.doctor.finding import Finding, Severity, check
+from proxyctl.doctor.wording import lasting, node_text
+from proxyctl.families import Node
+
+_SETTLES_S = 30
+"""A change takes two to three seconds to travel; from here on something keeps it."""
+
+_MODULES = {
+    "admin_variables": "ADMIN VARIABLES",
+    "mysql_query_rules": "MYSQL QUERY RULES",
+    "mysql_servers": "MYSQL SERVERS",
+    "mysql_servers_v2": "MYSQL SERVERS",
+    "mysql_users": "MYSQL USERS",
+    "mysql_variables": "MYSQL VARIABLES",
+    "proxysql_servers": "PROXYSQL SERVERS",
+}
+"""The admin module of a checksum; others are of plugins."""
+
+
+@check("cluster-no-account", Severity.ERROR)
+def no_account(facts: Facts) -> Iterator[Finding]:
+    """There are peers, and no account to ask them with."""
+    names = ("admin-cluster_username", "admin-cluster_password")
+    missing = [name for name in names if not facts.variables.get(name)]
+    if facts.peers and missing:
+        yield Finding(
+            "cluster",
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} empty: no peer is asked"
+            " for anything",
+            "set both on every member, to an account of admin-admin_credentials",
+        )
+
+
+@check("peer-not-seen", Severity.ERROR)
+def not_seen(facts: Facts) -> Iterator[Finding]:
+    """A peer has never answered."""
+    if not _has_account(facts):
+        return
+    seen = {one.peer for one in facts.peer_checksums if _is_seen(one)}
+    for peer in facts.peers:
+        if peer not in seen:
+            yield Finding(
+                f"peer {node_text(peer)}",
+                "has not answered this instance yet",
+                "it has to run, to have the account of admin-cluster_username in"
+                " admin-admin_credentials, TLS (mysql-have_ssl) on both sides, and the same version"
+                f" {facts.version_text}",
+            )
+
+
+@check("peer-lost", Severity.ERROR)
+def lost(facts: Facts) -> Iterator[Finding]:
+    """A peer has answered before, and does so no more: what it holds now is not known."""
+    for peer, seen_at in _lost(facts).items():
+        yield Finding(
+            f"peer {node_text(peer)}",
+            f"has not answered for {lasting(facts.now - seen_at)}",
+            "start it, look at the network between them, or take it out of proxysql_servers",
+        )
+
+
+def _lost(facts: Facts) -> dict[Node, int]:
+    """Return the peers that stopped answering, and when they answered last."""
+    last: dict[Node, int] = {}
+    for one in facts.peer_checksums:
+        if _is_seen(one):
+            last[one.peer] = max(last.get(one.peer, 0), one.seen_at)
+    patience_s = max(_SETTLES_S, 5 * facts.number("admin-cluster_check_interval_ms") / 1000)
+    return {peer: at for peer, at in last.items() if facts.now - at > patience_s}
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """A module in which a peer differs. `age_s`: since the newer side was loaded."""
+
+    one: PeerChecksum
+    own: Checksum
+    age_s: int
+
+    @property
+    def module(self) -> str:
+        return _MODULES[self.one.name]
+
+    @property
+    def where(self) -> str:
+        return f"{self.module}, peer {node_text(self.one.peer)}"
+
+    @property
+    def is_switched_off_at(self) -> str:
+        """The name of the variable that decides whether differences are pulled."""
+        return f"admin-cluster_{self.one.name.removesuffix('_v2')}_diffs_before_sync"
+
+
+def _is_seen(one: PeerChecksum) -> bool:
+    return one.seen.version > 0 and bool(one.seen.checksum)
+
+
+def _has_account(facts: Facts) -> bool:
+    names = ("admin-cluster_username", "admin-cluster_password")
+    return all(facts.variables.get(name) for name in names)
+
+
+def _apart(facts: Facts) -> Iterator[_Apart]:
+    lost_ones = _lost(facts)
+    for one in facts.peer_checksums:
+        own = facts.own.get(one.name)
+        if one.peer in lost_ones:
+            continue
+        if own is None or not _is_seen(one) or one.name not in _MODULES:
+            continue
+        if one.name == "mysql_servers" and "mysql_servers_v2" in facts.own:
+            continue  # each side's monitor places nodes by itself: v2 is the configuration
+        if own.checksum != one.seen.checksum:
+            yield _Apart(one, own, facts.now - max(own.epoch, one.seen.epoch))
+
+
+def _is_off(facts: Facts, apart: _Apart) -> bool:
+    return facts.variables.get(apart.is_switched_off_at) == "0"
+
+
+@check("peers-not-synchronised", Severity.WARNING)
+def not_synchronised(facts: Facts) -> Iterator[Finding]:
+    """A peer differs in a module that this instance does not synchronise."""
+    for apart in _apart(facts):
+        if _is_off(facts, apart):
+            yield Finding(
+                apart.where,
+                f"it differs, and nothing is pulled from it: {apart.is_switched_off_at} is 0",
+                f"variables: {{{apart.is_switched_off_at}: 3}}; or apply the same files at both",
+            )
+
+
+@check("peers-split", Severity.ERROR)
+def split(facts: Facts) -> Iterator[Finding]:
+    """Two members were loaded in the same second, and stay different for ever."""
+    for apart in _apart(facts):
+        own, seen = apart.own, apart.one.seen
+        if not _is_off(facts, apart) and own.epoch == seen.epoch and own.version > 1 < seen.version:
+            yield Finding(
+                apart.where,
+                "both were loaded in the same second with different content: neither follows the"
+                " other",
+                f"LOAD {apart.module} TO RUNTIME once more, at the one that is right",
+            )
+
+
+@check("peers-without-source", Severity.WARNING)
+def without_source(facts: Facts) -> Iterator[Finding]:
+    """Two members differ, and neither was loaded since it started, so that none is followed."""
+    for apart in _apart(facts):
+        if not _is_off(facts, apart) and apart.own.version <= 1 and apart.one.seen.version <= 1:
+            yield Finding(
+                apart.where,
+                "it differs, and neither was loaded since it started: at version 1 nobody is"
+                " followed",
+                f"LOAD {apart.module} TO RUNTIME at the one that is right",
+            )
+
+
+@check("peer-behind", Severity.ERROR)
+def behind(facts: Facts) -> Iterator[Finding]:
+    """A peer has not taken over what was loaded here a while ago, or the other way round."""
+    for apart in _following(facts):
+        if apart.age_s < _SETTLES_S:
+            continue
+        since = lasting(apart.age_s)
+        if _is_source(apart.own, apart.one.seen):
+            yield Finding(
+                apart.where,
+                f"it does not take over what was loaded here {since} ago",
+                f"look into its log; there {apart.is_switched_off_at} may be 0, or the cluster's"
+                " account missing",
+            )
+        else:
+            yield Finding(
+                apart.where,
+                f"this instance does not take over what was loaded there {since} ago",
+                "look into the log of this instance; LOAD nothing here, it would become the newest",
+            )
+
+
+@check("peer-catching-up", Severity.INFO)
+def catching_up(facts: Facts) -> Iterator[Finding]:
+    """A change is on its way to a peer."""
+    for apart in _following(facts):
+        if apart.age_s < _SETTLES_S:
+            yield Finding(
+                apart.where,
+                f"it differs; the last LOAD was {lasting(max(apart.age_s, 0))} ago",
+                "look again in some seconds",
+            )
+
+
+def _following(facts: Facts) -> Iterator[_Apart]:
+    """Yield the differences in which one side should take over from the other."""
+    for apart in _apart(facts):
+        own, seen = apart.own, apart.one.seen
+        if not _is_off(facts, apart) and (_is_source(own, seen) or _is_source(seen, own)):
+            yield apart
+
+
+def _is_source(one: Checksum, other: Checksum) -> bool:
+    """Return whether `other` takes over from `one`."""
+    return one.version > 1 and (other.version <= 1 or one.epoch > other.epoch)

@@ -1,0 +1,155 @@
+"""What is known of an instance when the doctor looks at it: rows, mostly, each read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from proxyctl.catalog import Version
+from proxyctl.catalog.variable_rules import atoi
+from proxyctl.families import Family, Node
+from proxyctl.nodes.model import Said
+from proxyctl.survey import TableSurvey
+
+
+class Server(NamedTuple):
+    """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD."""
+
+    hostgroup: int
+    hostname: str
+    port: int
+    status: str = "ONLINE"
+    weight: int = 1
+    max_connections: int = 1000
+    use_ssl: bool = False
+
+    @property
+    def node(self) -> Node:
+        """Host and port."""
+        return (self.hostname, self.port)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether ProxySQL sends new queries to it.
+
+        Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001.
+        """
+        return self.status == "ONLINE" and self.weight > 0 and self.max_connections > 0
+
+
+class Rule(NamedTuple):
+    """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg."""
+
+    rule_id: int
+    destination: int | None = None
+    mirror: int | None = None
+    apply: bool = False
+    answers: bool = False
+    matches_digest: bool = False
+    replaces: bool = False
+    is_caseless: bool = True
+
+
+class User(NamedTuple):
+    """A user at RUNTIME that clients log in as."""
+
+    username: str
+    default_hostgroup: int = 0
+    use_ssl: bool = False
+
+
+class MonitorLog(NamedTuple):
+    """The newest line that a log of the monitor has of a server.
+
+    `log` is `connect`, `ping`, `read_only`, `replication_lag`, `galera` or `group_replication`.
+    `error` None: all was well. Units: unix seconds; `failing_since` is when the errors began that
+    followed the last success, as far as the log goes back.
+    """
+
+    log: str
+    node: Node
+    at: float
+    error: str | None = None
+    failing_since: float = 0
+
+
+class Checksum(NamedTuple):
+    """A row of runtime_checksums_values, or what a peer has there. Units: `epoch` unix seconds."""
+
+    version: int
+    epoch: int
+    checksum: str
+
+
+class PeerChecksum(NamedTuple):
+    """What this instance last saw of one module at one peer. `name` as `mysql_query_rules`.
+
+    Units: `seen_at` unix seconds, 0 for never.
+    """
+
+    peer: Node
+    name: str
+    seen: Checksum
+    seen_at: int = 0
+
+
+_NOTHING: Mapping[Node, Said] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One instance.
+
+    Shape: `variables` are those of RUNTIME. `fast_routing` counts rows by destination. `surveys`
+    hold each table in its three layers, by catalogue name. `said` has the answers of the servers
+    that were asked, none with `asks` False; `pooled_versions` those of open connections.
+    `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
+    them where it is listed. `dead_apply` tells who left an apply behind.
+    Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
+    not tell, `digest_bytes` None where nobody asked.
+    """
+
+    name: str
+    address: str
+    version_text: str
+    version: Version
+    now: int = 0
+    asks: bool = True
+    variables: Mapping[str, str] = field(default_factory=dict)
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    servers: tuple[Server, ...] = ()
+    families: tuple[Family, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    users: tuple[User, ...] = ()
+    fast_routing: Mapping[int, int] = field(default_factory=dict)
+    monitor_logs: tuple[MonitorLog, ...] = ()
+    said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
+    pooled_versions: Mapping[Node, str] = field(default_factory=dict)
+    surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
+    dead_apply: str = ""
+    own: Mapping[str, Checksum] = field(default_factory=dict)
+    peers: tuple[Node, ...] = ()
+    peer_checksums: tuple[PeerChecksum, ...] = ()
+    resident_bytes: int | None = None
+    digest_bytes: int | None = None
+
+    def is_on(self, name: str) -> bool:
+        """Return whether a boolean variable is true at RUNTIME."""
+        return self.variables.get(name, "").lower() in ("true", "1")
+
+    def number(self, name: str) -> int:
+        """Return an integer variable at RUNTIME; 0 where this ProxySQL does not have it."""
+        return atoi(self.variables.get(name, ""))
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The servers at RUNTIME, each once, sorted by hostgroup."""
+        return list(dict.fromkeys(server.node for server in sorted(self.servers)))
+
+    @property
+    def versions(self) -> dict[Node, str]:
+        """The versions of servers as far as they are known; what a server says itself counts."""
+        known = {node: text for node, text in self.pooled_versions.items() if text}
+        return known | {node: said.version for node, said in self.said.items() if said.version}

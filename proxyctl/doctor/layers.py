@@ -1,0 +1,96 @@
+"""Layers of this instance that are out of step, and what waits for a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from proxyctl.catalog import ADMIN_MODULES, AdminModule
+from proxyctl.compare import Difference
+from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.finding import Finding, Severity, check
+from proxyctl.doctor.wording import listed
+from proxyctl.state import Key
+from proxyctl.survey import TableSurvey
+
+
+@check("not-loaded", Severity.WARNING)
+def not_loaded(facts: Facts) -> Iterator[Finding]:
+    """MEMORY holds edits that are not at RUNTIME: the next LOAD of anybody makes them live."""
+    for module in ADMIN_MODULES.values():
+        rows = {name: _keys(found.unpublished) for name, found in _surveys(facts, module)}
+        if not any(rows.values()):
+            continue
+        unsaved = any(
+            {*rows[name]} & {*_keys(found.unsaved)} for name, found in _surveys(facts, module)
+        )
+        event = "the next LOAD" if unsaved else "the next LOAD, or a restart,"
+        undo = f"LOAD {module.name} FROM DISK" if unsaved else "`proxyctl apply` other files"
+        yield Finding(
+            module.name,
+            f"MEMORY is not what runs: {_shown(rows)}; {event} makes it live",
+            f"if it is wanted, LOAD {module.name} TO RUNTIME; if not, {undo}",
+        )
+
+
+@check("not-saved", Severity.WARNING)
+def not_saved(facts: Facts) -> Iterator[Finding]:
+    """What runs is not on DISK: a restart brings the old configuration back."""
+    for module in ADMIN_MODULES.values():
+        rows = {
+            name: _keys(found.unsaved, but=found.unpublished)
+            for name, found in _surveys(facts, module)
+        }
+        if any(rows.values()):
+            yield Finding(
+                module.name,
+                f"what runs is not on DISK: {_shown(rows)}; a restart brings the old state back",
+                f"if it is wanted, SAVE {module.name} TO DISK; if not, LOAD {module.name} FROM DISK"
+                f" and LOAD {module.name} TO RUNTIME",
+            )
+
+
+@check("dead-apply", Severity.WARNING)
+def dead_apply(facts: Facts) -> Iterator[Finding]:
+    """An apply of proxyctl died on the way, and what it had written may still stand in MEMORY."""
+    if facts.dead_apply:
+        yield Finding(
+            "lock",
+            f"an apply did not finish: {facts.dead_apply}",
+            "`proxyctl apply` goes on where it stopped",
+        )
+
+
+@check("restart-pending", Severity.INFO)
+def restart_pending(facts: Facts) -> Iterator[Finding]:
+    """A variable that only a restart changes has another value on DISK."""
+    for survey in facts.surveys.values():
+        for key, row in survey.disk_restart_only.items():
+            name, on_disk = str(key[0]), str(row[1])
+            running = facts.variables.get(name)
+            if running is not None and running != on_disk:
+                yield Finding(
+                    name,
+                    f"it is {running} now, and {on_disk} after a restart",
+                    "restart ProxySQL when it suits",
+                )
+
+
+def _surveys(facts: Facts, module: AdminModule) -> Iterator[tuple[str, TableSurvey]]:
+    for table in module.tables:
+        if table.name in facts.surveys:
+            yield table.name, facts.surveys[table.name]
+
+
+def _keys(differences: Iterable[Difference], but: Iterable[Difference] = ()) -> list[Key]:
+    """Return the keys, each once and in order, without those of `but`."""
+    left_out = {one.key for one in but}
+    return [key for key in dict.fromkeys(one.key for one in differences) if key not in left_out]
+
+
+def _shown(rows: Mapping[str, list[Key]]) -> str:
+    return "; ".join(_of_table(name, keys) for name, keys in rows.items() if keys)
+
+
+def _of_table(name: str, keys: list[Key]) -> str:
+    texts = listed(":".join(map(str, key)) for key in keys)
+    return texts if name.endswith("_variables") else f"{name} {texts}"

@@ -1,0 +1,153 @@
+"""Whether ProxySQL's monitor gets through to every server, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proxyctl.doctor.facts import Facts, MonitorLog
+from proxyctl.doctor.finding import Finding, Severity, check
+from proxyctl.doctor.wording import lasting, listed, node_text
+
+_CONNECTING = ("connect", "ping")
+_DENIED = ("access denied", "using password:", "authentication", "is not allowed to connect")
+_TIMED_OUT = ("timeout", "timed out", "system error: 110", "(110)")
+
+
+def is_denied(error: str) -> bool:
+    """Return whether a server has answered, and did not let the monitor in."""
+    return any(words in error.lower() for words in _DENIED)
+
+
+def is_timeout(error: str) -> bool:
+    """Return whether no answer came in time."""
+    return not is_denied(error) and any(words in error.lower() for words in _TIMED_OUT)
+
+
+def _user(facts: Facts) -> str:
+    return facts.variables.get("mysql-monitor_username", "monitor")
+
+
+@check("monitor-off", Severity.WARNING)
+def off(facts: Facts) -> Iterator[Finding]:
+    """The monitor is switched off: nobody notices a server that is gone, or moves a node."""
+    if facts.servers and not facts.is_on("mysql-monitor_enabled"):
+        yield Finding(
+            "mysql-monitor_enabled",
+            "the monitor is off: a server that is gone is noticed by failing queries only, and no"
+            " node of a cluster is moved",
+            "variables: {mysql-monitor_enabled: true}",
+        )
+
+
+@check("monitor-denied", Severity.ERROR)
+def denied(facts: Facts) -> Iterator[Finding]:
+    """A server does not let the monitor's account in: ProxySQL takes it for broken."""
+    logs = [log for log in _failing(facts, _CONNECTING) if is_denied(log.error or "")]
+    user = _user(facts)
+    for error, found in _by_error(logs).items():
+        yield Finding(
+            _where(found),
+            f"the monitor's account {user!r} is refused for {_how_long(facts, found)}: {error}",
+            f"set mysql-monitor_password (`{{env: NAME}}`) to that of the account, or create it"
+            f" there: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
+            f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
+        )
+
+
+@check("backend-unreachable", Severity.ERROR)
+def unreachable(facts: Facts) -> Iterator[Finding]:
+    """The monitor cannot connect to a server: it answers too late, or not at all."""
+    logs = [log for log in _failing(facts, _CONNECTING) if not is_denied(log.error or "")]
+    for error, found in _by_error(logs).items():
+        late = is_timeout(error)
+        yield Finding(
+            _where(found),
+            f"{'no answer in time' if late else 'no connection'} for"
+            f" {_how_long(facts, found)}: {error}",
+            "look at the network and at firewalls between ProxySQL and it"
+            if late
+            else "start it, or take it out of mysql_servers; see `proxyctl nodes list`",
+        )
+
+
+@check("monitor-check-failed", Severity.ERROR)
+def check_failed(facts: Facts) -> Iterator[Finding]:
+    """The monitor connects to a server, and its check there fails: rights may be missing."""
+    lost = {log.node for log in _failing(facts, _CONNECTING)}
+    names = [log.log for log in facts.monitor_logs if log.log not in _CONNECTING]
+    for name in dict.fromkeys(names):
+        logs = [log for log in _failing(facts, (name,)) if log.node not in lost]
+        for error, found in _by_error(logs).items():
+            yield Finding(
+                _where(found),
+                f"the monitor's check of {name.replace('_', ' ')} fails for"
+                f" {_how_long(facts, found)}: {error}",
+                f"grant {_user(facts)!r} what the check reads: REPLICATION CLIENT, and SELECT on"
+                " performance_schema",
+            )
+
+
+@check("node-drained", Severity.INFO)
+def drained(facts: Facts) -> Iterator[Finding]:
+    """A server takes no new connections at RUNTIME: OFFLINE_SOFT, or max_connections 0."""
+    for node in facts.nodes:
+        rows = [server for server in facts.servers if server.node == node]
+        if all(row.status == "OFFLINE_SOFT" or row.max_connections == 0 for row in rows):
+            how = "OFFLINE_SOFT" if rows[0].status == "OFFLINE_SOFT" else "max_connections 0"
+            yield Finding(
+                node_text(node),
+                f"it takes no new connections: {how} in hostgroup"
+                f" {', '.join(str(row.hostgroup) for row in rows)}",
+                "nothing to do while it is looked after; then give it back",
+            )
+
+
+def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
+    """Return the logs whose newest line is an error, one a server, of those that are in service.
+
+    A line of a connection that failed is old news once a later ping went well, unless the account
+    was refused: a ping uses connections that were opened before.
+    """
+    if not facts.is_on("mysql-monitor_enabled"):
+        return []  # its logs tell of old times
+    wanted = tuple(names)
+    in_service = {s.node for s in facts.servers if s.status != "OFFLINE_SOFT"}
+    found: dict[object, MonitorLog] = {}
+    for log in facts.monitor_logs:
+        if log.log not in wanted or log.error is None or log.node not in in_service:
+            continue
+        newer_success = any(
+            other.node == log.node and other.log in wanted and not other.error
+            and other.at > log.at
+            for other in facts.monitor_logs
+        )  # fmt: skip
+        if newer_success and not is_denied(log.error):
+            continue
+        known = found.get(log.node)
+        if known is None or (is_denied(log.error), log.at) > (
+            is_denied(known.error or ""),
+            known.at,
+        ):
+            found[log.node] = log
+    return list(found.values())
+
+
+def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
+    """Return the logs by what the error says, without what names the server."""
+    found: dict[str, list[MonitorLog]] = {}
+    for log in logs:
+        found.setdefault(log.error or "", []).append(log)
+    return found
+
+
+def _where(logs: Iterable[MonitorLog]) -> str:
+    return listed(node_text(log.node) for log in logs)
+
+
+def _how_long(facts: Facts, logs: Iterable[MonitorLog]) -> str:
+    """Return how long it has been so, as far as the log goes back."""
+    began = min(log.failing_since for log in logs)
+    text = lasting(max(facts.now - began, 0))
+    kept_s = facts.number("mysql-monitor_history") / 1000
+    is_all = kept_s > 0 and facts.now - began > kept_s * 0.95
+    return f"{text} or more" if is_all else text

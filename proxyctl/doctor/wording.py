@@ -1,0 +1,40 @@
+"""How findings show servers, hostgroups, lists and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from proxyctl.families import Node
+
+_LISTED = 4
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def node_text(node: Node) -> str:
+    """Return `db1:3306`; the path alone for a Unix socket."""
+    host, port = node
+    return f"{host}:{port}" if port else str(host)
+
+
+def hostgroup_text(hostgroup: int, names: Mapping[int, str]) -> str:
+    """Return `hostgroup 10`, or `hostgroup 10 (writer)`."""
+    name = names.get(hostgroup)
+    return f"hostgroup {hostgroup} ({name})" if name else f"hostgroup {hostgroup}"
+
+
+def listed(things: Iterable[object]) -> str:
+    """Return the first few, and how many more there are."""
+    found = [str(one) for one in things]
+    more = len(found) - _LISTED
+    # One more would take as much room as to say that there is one.
+    if more <= 1:
+        return ", ".join(found)
+    return f"{', '.join(found[:_LISTED])} and {more} more"
+
+
+def lasting(seconds: float) -> str:
+    """Return how long something has lasted: `3 min`, rounded down."""
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "0 s"

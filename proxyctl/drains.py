@@ -1,0 +1,47 @@
+"""A drain: a node that takes no new connection, because somebody asked proxyctl for it. Pure.
+
+RUNTIME shows it. Who did it, when, and what was there before is kept on the instance beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from proxyctl.families import Family, Node, ServerColumns, drained_columns
+from proxyctl.state import Row, Rows
+
+
+@dataclass(frozen=True)
+class Drain:
+    """What is on record about one drained node.
+
+    `is_done` False: the command is at work, or died. `memory`: all rows of mysql_servers in MEMORY
+    before. Units: `since` in unix seconds of the instance's clock.
+    """
+
+    node: Node
+    since: int
+    by: str
+    purpose: str
+    is_done: bool
+    memory: Rows
+
+    def text(self) -> str:
+        """Return who did it, since when, and what for; `half` while it is at work, or died."""
+        when = datetime.fromtimestamp(self.since, UTC)
+        what = f": {self.purpose}" if self.purpose else ""
+        state = "drained" if self.is_done else "half drained"
+        return f"{state} by {self.by} since {when:%Y-%m-%d %H:%M:%S} UTC{what}"
+
+
+def shows_drain(
+    columns: ServerColumns, runtime: Iterable[Row], families: Iterable[Family], node: Node
+) -> bool:
+    """Return whether RUNTIME shows the node drained: every row of it, at least one."""
+    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    rows = [row for row in runtime if columns.node(row) == node]
+    return bool(rows) and all(
+        drained_columns(in_family.get(row[columns.hostgroup]), columns, row, {node}) for row in rows
+    )

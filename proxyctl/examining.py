@@ -1,0 +1,130 @@
+"""Reads one instance for the doctor: every table in three layers, and what else there is to know.
+
+instance -> Facts -> (proxyctl.doctor) -> Examination
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxyctl.admin.backends import Account, ask_nodes
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
+from proxyctl.admin.destinations import (
+    read_fast_routing,
+    read_pooled_versions,
+    read_rules,
+    read_servers,
+    read_users,
+)
+from proxyctl.admin.digest_size import read_digest_size
+from proxyctl.admin.lock import read_holder
+from proxyctl.admin.monitor_logs import read_monitor_logs
+from proxyctl.admin.read import TableReader
+from proxyctl.doctor.facts import Facts
+from proxyctl.families import FAMILY_TABLES, Family, families_in
+from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
+from proxyctl.state import Layer, Row
+from proxyctl.survey import Surroundings
+
+
+def read_facts_for_doctor(
+    client: AdminClient,
+    *,
+    asks: bool = True,
+    memory: bool = False,
+    hostgroup_names: Mapping[int, str] | None = None,
+) -> Facts:
+    """Return what there is to know. Sends SELECTs only.
+
+    `asks`: connect to the servers, as the monitor would. `memory`: have the digests summed up,
+    while which queries wait. Raises: InstanceError.
+    """
+    survey = _surveyed(client)
+    variables = _variables(client)
+    servers = read_servers(client)
+    nodes = {server.node for server in servers}
+    account = Account(
+        variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
+    )
+    said = ask_nodes(sorted(nodes, key=str), account) if asks else {}
+    unknown = {node for node in nodes if node not in said or not said[node].version}
+    holder = read_holder(client)
+    peers = read_peers(client)
+    return Facts(
+        name=client.login.name or client.address,
+        address=client.address,
+        version_text=client.version_text,
+        version=client.version,
+        now=_now(client),
+        asks=asks,
+        variables=variables,
+        hostgroup_names=hostgroup_names or {},
+        servers=servers,
+        families=survey.surroundings.memory_families,
+        rules=read_rules(client),
+        users=read_users(client),
+        fast_routing=read_fast_routing(client),
+        monitor_logs=read_monitor_logs(client),
+        said=said,
+        pooled_versions=read_pooled_versions(client, unknown),
+        surveys=survey.done,
+        dead_apply=holder.text() if holder is not None and holder.is_dead() else "",
+        own=read_own_checksums(client) if peers else {},
+        peers=peers,
+        peer_checksums=read_peer_checksums(client) if peers else (),
+        resident_bytes=_resident(client),
+        digest_bytes=read_digest_size(client).memory if memory else None,
+    )
+
+
+def _surveyed(client: AdminClient) -> InstanceSurvey:
+    """Return every table in its three layers, compared with MEMORY: there are no files here."""
+    look = look_at(client)
+    survey = InstanceSurvey(client, TableReader(client), look.layouts, look.facts, {})
+    survey.surroundings = Surroundings(
+        memory_families=_families(survey), is_cluster_member=look.facts.is_cluster_member
+    )
+    large = [look.layouts[name] for name in LARGE if name in look.layouts]
+    with survey.reader.reading_ahead(all_layers(large)):
+        for layout in large:
+            survey.table(layout.name)
+    for name in look.layouts:
+        survey.table(name)
+    return survey
+
+
+def _families(survey: InstanceSurvey) -> tuple[Family, ...]:
+    """Return the families whose nodes the monitor places now."""
+    if not survey.facts.monitor_enabled:
+        return ()
+    rows: dict[str, list[Row]] = {
+        name: list(survey.reader.read(survey.layouts[name], Layer.RUNTIME).values())
+        for name in FAMILY_TABLES
+        if name in survey.layouts
+    }
+    return tuple(families_in(survey.layouts, rows, rds_discovery=survey.facts.rds_discovery))
+
+
+def _variables(client: AdminClient) -> dict[str, str]:
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables", width=2
+    )
+    return {str(name): value or "" for name, value in rows}
+
+
+def _now(client: AdminClient) -> int:
+    """Return the time of the instance's clock, in unix seconds."""
+    sql = "SELECT strftime('%s','now')"
+    rows = client.query(sql, width=1)
+    if not rows:
+        raise client.strange("no row", sql)
+    return client.number(rows[0][0])
+
+
+def _resident(client: AdminClient) -> int | None:
+    """Return the memory that the history has last; None where it is not kept."""
+    rows = client.query(
+        "SELECT resident FROM stats_history.system_memory ORDER BY timestamp DESC LIMIT 1", width=1
+    )
+    return client.number(rows[0][0]) if rows and rows[0][0] is not None else None

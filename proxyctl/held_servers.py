@@ -1,0 +1,210 @@
+"""MYSQL SERVERS of one instance, read under the lock, and a LOAD of it that saves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from proxyctl.admin.apply import ApplyOptions, apply_plan
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.catalog import ADMIN_MODULES, Layout
+from proxyctl.drains import Drain, shows_drain
+from proxyctl.errors import RefusedError, UsageError
+from proxyctl.families import Node
+from proxyctl.instance_survey import InstanceSurvey, survey_families
+from proxyctl.nodes.draining import Standing
+from proxyctl.pending import pending_edits, refusals
+from proxyctl.placement import placed_rows
+from proxyctl.plan import ModulePlan, Plan, raise_refusals
+from proxyctl.state import DesiredTable, Layer, Rows, Scope, Source
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
+
+_SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
+_DRAIN = Source("the drain says", "part of the drain", "not part of the drain", "of the drain")
+
+
+def name_of(node: Node) -> str:
+    """Return host and port."""
+    return f"{node[0]}:{node[1]}"
+
+
+@dataclass
+class HeldServers:
+    """MYSQL SERVERS of an instance, read under the lock.
+
+    `truth` are the rows that MEMORY is meant to hold: another drain may have died while it held
+    placed ones.
+    """
+
+    client: AdminClient
+    lock: Lock
+    survey: InstanceSurvey
+    surveys: dict[str, TableSurvey]
+    truth: Rows
+    drains: dict[Node, Drain] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, client: AdminClient, lock: Lock) -> HeldServers:
+        """Read everything that a LOAD of MYSQL SERVERS moves.
+
+        Raises: RefusedError when an apply died and its rows stand in MEMORY.
+        """
+        layouts = read_layouts(client)
+        layout = layouts["mysql_servers"]
+        nothing_is_ours = DesiredTable(layout, {}, scope=Scope(lambda _key: False, ""))
+        survey = InstanceSurvey(
+            client,
+            TableReader(client),
+            layouts,
+            read_facts(client),
+            {"mysql_servers": nothing_is_ours},
+        )
+        survey_families(survey)
+        surveys = survey.module(_SERVERS, managed_only=False)
+        drains = dict(survey.surroundings.drains)
+        found = surveys["mysql_servers"]
+        truth = found.memory
+        if _SERVERS.name in lock.leftovers:
+            dead = [one for one in drains.values() if not one.is_done and one.memory]
+            if not dead:
+                raise RefusedError(
+                    f"{client.address}: an apply that did not finish left its rows in MEMORY",
+                    hint="run apply, which finishes it, and then this again",
+                )
+            truth = dead[0].memory
+            surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
+        return cls(client, lock, survey, surveys, truth, drains)
+
+    def again(self) -> HeldServers:
+        """Return the servers as they are now."""
+        return self.read(self.client, self.lock)
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of mysql_servers."""
+        return self.surveys["mysql_servers"].layout
+
+    @property
+    def disk(self) -> Rows:
+        """The rows on DISK."""
+        return self.survey.reader.read(self.layout, Layer.DISK)
+
+    @property
+    def standing(self) -> Standing:
+        """RUNTIME, and who moves servers there."""
+        found = self.surveys["mysql_servers"]
+        return Standing(found.layout, found.runtime or {}, self.survey.surroundings.families)
+
+    def find(self, text: str) -> Node:
+        """Return the node that a person means.
+
+        Raises: UsageError when there is none, or several.
+        """
+        columns = self.standing.columns
+        runtime = self.standing.runtime
+        nodes = {columns.node(row) for row in (*self.truth.values(), *runtime.values())}
+        host, _, port = text.rpartition(":")
+        fitting = [
+            node
+            for node in nodes
+            if text in (node[0], name_of(node))
+            or (host.strip("[]"), port) == (node[0], str(node[1]))
+        ]
+        if len(fitting) == 1:
+            return fitting[0]
+        names = ", ".join(sorted(map(name_of, fitting or nodes)))
+        what = "several nodes of that name" if fitting else "no such node"
+        raise UsageError(f"{text}: {what}", hint=f"nodes: {names}" if names else None)
+
+    def shows(self, node: Node) -> bool:
+        """Return whether RUNTIME shows the node drained."""
+        standing = self.standing
+        rows = standing.runtime.values()
+        return shows_drain(standing.columns, rows, standing.families, node)
+
+    def is_configured_soft(self, node: Node) -> bool:
+        """Return whether the configuration itself has the node OFFLINE_SOFT."""
+        status = self.standing.columns.status
+        rows = self.rows_of(node, self.truth).values()
+        return any(str(row[status]).upper() == "OFFLINE_SOFT" for row in rows)
+
+    def is_configured_out(self, node: Node) -> bool:
+        """Return whether the node is configured as a drain would have it."""
+        limit = self.standing.columns.max_connections
+        rows = self.rows_of(node, self.truth).values()
+        return self.is_configured_soft(node) or any(row[limit] == 0 for row in rows)
+
+    def rows_of(self, node: Node, rows: Rows) -> Rows:
+        """Return the rows of one node."""
+        columns = self.standing.columns
+        return {key: row for key, row in rows.items() if columns.node(row) == node}
+
+    def placed(self, released: Node | None = None) -> Rows:
+        """Return the rows whose LOAD changes nothing but what drains the node that is released."""
+        standing = self.standing
+        return placed_rows(
+            standing.layout,
+            self.truth,
+            standing.runtime,
+            standing.families,
+            drains=self.drains.keys() - {released},
+            released=() if released is None else (released,),
+        )
+
+    def check(self, reasons: Iterable[str], *, include_pending: bool) -> None:
+        """Refuse for these reasons, and for edits in MEMORY that a LOAD would publish.
+
+        Raises: RefusedError.
+        """
+        plan = self._plan(None, self.truth)
+        found = pending_edits(plan.modules[0], saves=False)
+        if self.truth is not self.surveys["mysql_servers"].memory:
+            # Servers differ from RUNTIME by what the command that died had loaded.
+            found = [edit for edit in found if edit.table != "mysql_servers"]
+        plan.refusals.extend(refusals(found, discard=False, include=include_pending, source=_DRAIN))
+        said = list(reasons)
+        if said and not plan.refusals:
+            raise RefusedError(f"{plan.name}: nothing was changed", reasons=said)
+        raise_refusals(plan)
+
+    def load(self, node: Node, image: Rows) -> None:
+        """LOAD these servers, read RUNTIME back, and put MEMORY as it was. Saves nothing."""
+        options = ApplyOptions(save=False)
+        apply_plan(self.client, self._plan(node, image), self.lock, options)
+        self.lock.finished([_SERVERS.name])
+        servers = self.surveys["mysql_servers"]
+        self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
+
+    def _plan(self, node: Node | None, image: Rows) -> Plan:
+        module = ModulePlan(_SERVERS, self.surveys, [], load=True, save=False)
+        module.final = {name: found.target for name, found in self.surveys.items()}
+        module.images = [{**module.final, "mysql_servers": image}]
+        families = self.survey.surroundings.families
+        released = frozenset() if node is None else frozenset([node])
+        return Plan(
+            self.client.login.name or self.client.address,
+            self.client.address,
+            self.client.version_text,
+            [module],
+            saves=False,
+            families=families,
+            families_before=families,
+            drains=frozenset(self.drains) - released,
+            released=released,
+        )
+
+
+def _as_if(truth: Rows, found: TableSurvey, surroundings: Surroundings) -> TableSurvey:
+    """Return the survey as if MEMORY held the rows that it is meant to hold.
+
+    What stands there, by a command that died, is replaced by the next LOAD.
+    """
+    layers = {Layer.MEMORY: truth, Layer.RUNTIME: found.runtime or {}}
+
+    def read(layer: Layer) -> Rows:
+        return layers.get(layer, truth)
+
+    meant = survey_table(found.layout, found.desired, read, surroundings)
+    return replace(meant, memory=found.memory, target=truth)

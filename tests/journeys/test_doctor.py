@@ -1,0 +1,72 @@
+"""The command doctor on an instance: exit codes, formats, what is ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.cli import Project, proxyctl
+from tests.servers import Instance
+
+RULE = (
+    "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply)"
+    " VALUES (5,1,'^SELECT',20,1)"
+)
+LOAD, SAVE = "LOAD MYSQL QUERY RULES TO RUNTIME", "SAVE MYSQL QUERY RULES TO DISK"
+
+
+def test_one_line_where_nothing_is_wrong(project: Project) -> None:
+    found = proxyctl("doctor")
+    assert (found.code, found.err) == (0, "")
+    assert found.out.endswith(": nothing is wrong\n")
+    assert len(found.out.splitlines()) == 1
+
+
+def test_an_error_is_the_exit_code_and_a_warning_is_with_strict(
+    project: Project, instance: Instance
+) -> None:
+    instance.run(RULE)
+    assert proxyctl("doctor").code == 0
+    found = proxyctl("doctor", "--strict")
+    assert found.code == 1
+    assert "warning  MYSQL QUERY RULES  (not-loaded)" in found.out
+    instance.run(LOAD)
+    instance.run(SAVE)
+    found = proxyctl("doctor")
+    assert found.code == 1
+    assert "error  hostgroup 20  (hostgroup-without-servers)" in found.out
+    found = proxyctl("doctor", "--format", "json")
+    assert (found.code, found.json["healthy"]) == (1, False)
+    assert [one["code"] for one in found.json["findings"]] == ["hostgroup-without-servers"]
+
+
+def test_what_is_meant_can_be_left_out(project: Project, instance: Instance) -> None:
+    instance.run(RULE)
+    instance.run(LOAD)
+    codes = ("hostgroup-without-servers", "not-saved")
+    found = proxyctl("doctor", *(f"--ignore={code}" for code in codes))
+    assert found.code == 0
+    assert found.out.endswith(": nothing is wrong, 2 ignored\n")
+    found = proxyctl("doctor", "--ignore", "not-save")
+    assert found.code == 64
+    assert "did you mean 'not-saved'?" in found.err
+
+
+def test_hostgroups_have_the_names_of_the_files(project: Project, instance: Instance) -> None:
+    project.write("version: 1\nhostgroups:\n  reader: {id: 20}\n")
+    instance.run(RULE)
+    instance.run(LOAD)
+    assert "hostgroup 20 (reader)" in proxyctl("doctor").out
+
+
+@pytest.mark.parametrize("version", ["2.0.1", "2.0.4", "2.4.8", "2.5.5", "2.7.3", "3.0.0"])
+def test_every_version_can_be_looked_at(offline: Project, version: str) -> None:
+    with Sandbox(version) as served:
+        offline.connect(Instance(served.host, served.port, sandbox=served))
+        served.run("INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (10,'db1')")
+        served.run("LOAD MYSQL SERVERS TO RUNTIME")
+        found = proxyctl("doctor", "--no-ask", "--memory", "--format", "json")
+        assert found.code == 0, found.text
+        codes = {one["code"] for one in found.json["findings"]}
+        old = {"digests-stall-queries"} if version < "2.5.2" else set()
+        assert codes == {"not-saved"} | old

@@ -1,0 +1,189 @@
+"""nodes drain and nodes restore, where no monitor places servers: on the sandbox, and for real."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.drains import record_drain
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.read import TableReader, read_layouts
+from proxyctl.state import Layer
+from tests.cli import Outcome, Project, proxyctl
+from tests.servers import Instance
+
+FILES = """\
+version: 1
+mysql_servers:
+  - {hostgroup_id: 10, hostname: db1, weight: 5}
+  - {hostgroup_id: 10, hostname: db2}
+  - {hostgroup_id: 20, hostname: db2, max_connections: 50}
+  - {hostgroup_id: 20, hostname: db3, port: 3307}
+"""
+
+
+@pytest.fixture
+def servers(project: Project, instance: Instance) -> Instance:
+    """An instance that holds the servers of the files."""
+    project.connect(instance)
+    project.write(FILES)
+    done = proxyctl("apply", "--auto-approve")
+    assert done.code == 0, done.text
+    return instance
+
+
+def layer(instance: Instance, table: str) -> list[tuple[str | None, ...]]:
+    return instance.query(f"SELECT * FROM {table} ORDER BY hostgroup_id, hostname")
+
+
+def statuses(instance: Instance, host: str) -> set[str]:
+    rows = instance.query(f"SELECT status FROM runtime_mysql_servers WHERE hostname='{host}'")
+    return {str(status) for (status,) in rows}
+
+
+def drained(*arguments: str) -> Outcome:
+    done = proxyctl("nodes", "drain", *arguments)
+    assert done.code == 0, done.text
+    return done
+
+
+def test_a_drained_server_is_soft_at_runtime_only_and_comes_back_exactly(
+    servers: Instance,
+) -> None:
+    before = {
+        table: layer(servers, table)
+        for table in ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
+    }
+    said = drained("db2", "--reason", "new disks")
+    assert "db2:3306 is drained" in said.out
+    assert "db2:3306: no connection is in use" in said.out
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert statuses(servers, "db1") == {"ONLINE"}
+    for table in ("mysql_servers", "disk.mysql_servers"):
+        assert layer(servers, table) == before[table]
+
+    restored = proxyctl("nodes", "restore", "db2:3306")
+    assert restored.code == 0, restored.text
+    assert "db2:3306 is back (drained by" in restored.out
+    assert {table: layer(servers, table) for table in before} == before
+    again = proxyctl("nodes", "restore", "db2")
+    assert (again.code, again.out) == (0, "db2:3306 is not drained: nothing to do\n")
+
+
+def test_everybody_sees_who_drained_it_and_nobody_calls_it_drift(servers: Instance) -> None:
+    drained("db2", "--reason", "new disks")
+    drift = proxyctl("drift")
+    assert drift.code == 0, drift.text
+    assert "no drift (db2:3306 drained by" in drift.out
+    assert "UTC: new disks)" in drift.out
+    plan = proxyctl("plan", "--detailed-exitcode")
+    assert plan.code == 0, plan.text
+    assert "db2:3306 drained by" in plan.out
+    listed = proxyctl("nodes", "list", "--no-ask")
+    assert "drained by" in listed.out
+    twice = drained("db2")
+    assert "db2:3306 is drained already: drained by" in twice.out
+
+
+def test_an_apply_leaves_a_drained_server_drained(servers: Instance, project: Project) -> None:
+    drained("db2")
+    project.write(FILES.replace("weight: 5", "weight: 6").replace("50", "60"))
+    done = proxyctl("apply", "--auto-approve")
+    assert done.code == 0, done.text
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert ("ONLINE",) in servers.query("SELECT status FROM disk.mysql_servers")
+    assert proxyctl("drift").code == 0
+    back = proxyctl("nodes", "restore", "db2")
+    assert "its configuration was changed in the meantime: it has the new one" in back.out
+    assert statuses(servers, "db2") == {"ONLINE"}
+    limits = servers.query(
+        "SELECT max_connections FROM runtime_mysql_servers WHERE hostname='db2' AND hostgroup_id=20"
+    )
+    assert limits == [("60",)]
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_the_last_server_of_a_hostgroup_is_not_drained(servers: Instance) -> None:
+    drained("db2")
+    before = layer(servers, "runtime_mysql_servers")
+    refused = proxyctl("nodes", "drain", "db1")
+    assert refused.code == 3
+    assert "db1:3306 is the last usable node of hostgroup 10   allow with --force" in refused.text
+    assert layer(servers, "runtime_mysql_servers") == before
+    drained("db1", "--force", "--no-wait")
+    assert statuses(servers, "db1") == {"OFFLINE_SOFT"}
+
+
+def test_edits_that_a_load_would_publish_are_not_published(servers: Instance) -> None:
+    servers.execute("UPDATE mysql_servers SET weight=99 WHERE hostname='db1'")
+    refused = proxyctl("nodes", "drain", "db2")
+    assert refused.code == 3
+    assert "weight edited in MEMORY" in refused.text
+    assert statuses(servers, "db2") == {"ONLINE"}
+    drained("db2", "--include-pending")
+    weights = "SELECT weight FROM runtime_mysql_servers WHERE hostname='db1'"
+    assert servers.query(weights) == [("99",)]
+
+
+def test_edits_of_the_drained_server_itself_are_not_published_either(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'")
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3
+    assert "were edited in MEMORY since it was drained" in refused.text
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+
+
+def test_a_drain_that_somebody_undid_is_no_drain(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert statuses(servers, "db2") == {"ONLINE"}
+    assert "drained" not in proxyctl("drift").out
+    assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
+    said = proxyctl("nodes", "restore", "db2")
+    assert "db2:3306 is as configured; it did not show as drained any more" in said.out
+
+
+def test_what_a_dead_drain_left_in_memory_is_put_right(servers: Instance) -> None:
+    before = layer(servers, "mysql_servers")
+    die_half_way(servers)
+    assert layer(servers, "mysql_servers") != before
+    said = proxyctl("nodes", "restore", "db2")
+    assert said.code == 0, said.text
+    assert layer(servers, "mysql_servers") == before
+    assert statuses(servers, "db2") == {"ONLINE"}
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_a_dead_drain_is_finished_by_a_second_one(servers: Instance) -> None:
+    before = layer(servers, "mysql_servers")
+    die_half_way(servers)
+    drained("db2")
+    assert layer(servers, "mysql_servers") == before
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def die_half_way(instance: Instance) -> None:
+    """Leave what a drain leaves that is killed after its LOAD: its rows in MEMORY, and its lock."""
+    login = Login(instance.host, instance.port, instance.user, instance.password)
+    with AdminClient(login) as client:
+        lock = Lock(client, "nodes drain db2")
+        lock.take(timeout_s=5)
+        layout = read_layouts(client)["mysql_servers"]
+        memory = TableReader(client).read(layout, Layer.MEMORY)
+        record_drain(client, ("db2", 3306), "anna on ops1", "", memory)
+        lock.mark("staging MEMORY", ("MYSQL SERVERS",))
+    instance.execute("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'")
+    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    instance.execute("UPDATE proxyctl_lock SET expires=0")
+
+
+def test_a_server_that_is_not_there_is_named(servers: Instance) -> None:
+    wrong = proxyctl("nodes", "drain", "db9")
+    assert wrong.code == 64
+    assert "db9: no such node" in wrong.text
+    assert "db1:3306, db2:3306, db3:3307" in wrong.text
+    other_port = proxyctl("nodes", "drain", "db1:3307")
+    assert other_port.code == 64
