@@ -18,6 +18,7 @@ from proxyctl.admin.destinations import (
     read_users,
 )
 from proxyctl.admin.digest_size import read_digest_size
+from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.monitor_logs import read_monitor_logs
 from proxyctl.admin.read import TableReader
@@ -69,6 +70,7 @@ def read_facts_for_doctor(
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),
         surveys=survey.done,
+        drains=survey.surroundings.drains,
         dead_apply=holder.text() if holder is not None and holder.is_dead() else "",
         own=read_own_checksums(client) if peers else {},
         peers=peers,
@@ -83,7 +85,9 @@ def _surveyed(client: AdminClient) -> InstanceSurvey:
     look = look_at(client)
     survey = InstanceSurvey(client, TableReader(client), look.layouts, look.facts, {})
     survey.surroundings = Surroundings(
-        memory_families=_families(survey), is_cluster_member=look.facts.is_cluster_member
+        memory_families=_families(survey),
+        is_cluster_member=look.facts.is_cluster_member,
+        drains=read_drains(client, look.layouts["mysql_servers"]),
     )
     large = [look.layouts[name] for name in LARGE if name in look.layouts]
     with survey.reader.reading_ahead(all_layers(large)):

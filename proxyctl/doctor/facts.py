@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
+from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
 from proxyctl.nodes.model import Said
 from proxyctl.survey import TableSurvey
@@ -29,6 +30,11 @@ class Server(NamedTuple):
     def node(self) -> Node:
         """Host and port."""
         return (self.hostname, self.port)
+
+    @property
+    def is_out_of_service(self) -> bool:
+        """Whether somebody let it take no new connections."""
+        return self.status == "OFFLINE_SOFT" or self.max_connections == 0
 
     @property
     def is_usable(self) -> bool:
@@ -103,8 +109,9 @@ class Facts:
     """One instance.
 
     Shape: `variables` are those of RUNTIME. `fast_routing` counts rows by destination. `surveys`
-    hold each table in its three layers, by catalogue name. `said` has the answers of the servers
-    that were asked, none with `asks` False; `pooled_versions` those of open connections.
+    hold each table in its three layers, by catalogue name; `drains` is what is on record of drained
+    nodes. `said` has the answers of the servers that were asked, none with `asks` False;
+    `pooled_versions` those of open connections.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
     them where it is listed. `dead_apply` tells who left an apply behind.
     Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
@@ -128,6 +135,7 @@ class Facts:
     said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
     pooled_versions: Mapping[Node, str] = field(default_factory=dict)
     surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
+    drains: Mapping[Node, Drain] = field(default_factory=dict)
     dead_apply: str = ""
     own: Mapping[str, Checksum] = field(default_factory=dict)
     peers: tuple[Node, ...] = ()

@@ -92,14 +92,20 @@ def drained(facts: Facts) -> Iterator[Finding]:
     """A server takes no new connections at RUNTIME: OFFLINE_SOFT, or max_connections 0."""
     for node in facts.nodes:
         rows = [server for server in facts.servers if server.node == node]
-        if all(row.status == "OFFLINE_SOFT" or row.max_connections == 0 for row in rows):
-            how = "OFFLINE_SOFT" if rows[0].status == "OFFLINE_SOFT" else "max_connections 0"
-            yield Finding(
-                node_text(node),
-                f"it takes no new connections: {how} in hostgroup"
-                f" {', '.join(str(row.hostgroup) for row in rows)}",
-                "nothing to do while it is looked after; then give it back",
-            )
+        drain = facts.drains.get(node)
+        if not all(row.is_out_of_service for row in rows) and (drain is None or drain.is_done):
+            continue
+        if drain is not None:
+            name = node_text(node)
+            yield Finding(name, drain.text(), f"`proxyctl nodes restore {name}`")
+            continue
+        how = "OFFLINE_SOFT" if rows[0].status == "OFFLINE_SOFT" else "max_connections 0"
+        yield Finding(
+            node_text(node),
+            f"it takes no new connections: {how} in hostgroup"
+            f" {', '.join(str(row.hostgroup) for row in rows)}",
+            "nothing to do while it is looked after; then give it back",
+        )
 
 
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
@@ -111,7 +117,7 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     if not facts.is_on("mysql-monitor_enabled"):
         return []  # its logs tell of old times
     wanted = tuple(names)
-    in_service = {s.node for s in facts.servers if s.status != "OFFLINE_SOFT"}
+    in_service = {s.node for s in facts.servers if not s.is_out_of_service}
     found: dict[object, MonitorLog] = {}
     for log in facts.monitor_logs:
         if log.log not in wanted or log.error is None or log.node not in in_service:

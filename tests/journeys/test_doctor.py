@@ -52,6 +52,19 @@ def test_what_is_meant_can_be_left_out(project: Project, instance: Instance) -> 
     assert "did you mean 'not-saved'?" in found.err
 
 
+def test_a_drained_node_is_no_edit_that_waits(project: Project, instance: Instance) -> None:
+    instance.run("INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (10,'db1'), (10,'db2')")
+    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
+    instance.run("SAVE MYSQL SERVERS TO DISK")
+    assert proxyctl("nodes", "drain", "db1", "--reason", "new disk").code == 0
+    off = ("--no-ask", "--ignore", "monitor-off", "--format", "json")
+    (one,) = proxyctl("doctor", *off).json["findings"]
+    assert (one["code"], one["where"]) == ("node-drained", "db1:3306")
+    assert one["message"].endswith("UTC: new disk")
+    assert proxyctl("nodes", "restore", "db1:3306").code == 0
+    assert proxyctl("doctor", *off).json["findings"] == []
+
+
 def test_hostgroups_have_the_names_of_the_files(project: Project, instance: Instance) -> None:
     project.write("version: 1\nhostgroups:\n  reader: {id: 20}\n")
     instance.run(RULE)

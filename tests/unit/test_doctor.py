@@ -19,6 +19,7 @@ from proxyctl.doctor.facts import (
 )
 from proxyctl.doctor.finding import Severity
 from proxyctl.doctor.wording import lasting, listed
+from proxyctl.drains import Drain
 from proxyctl.families import Family
 from proxyctl.nodes.model import Said
 from proxyctl.render.doctor_machine import doctor_json
@@ -192,6 +193,19 @@ def test_a_server_out_of_service_may_be_down() -> None:
         )
         for host, id_ in (("db1", 10), ("db2", 20))
     ]
+
+
+def test_a_drained_node_says_by_whom_and_since_when() -> None:
+    drain = Drain(DB2, NOW - 60, "anna on ops1", "new disk", True, {})
+    away = (Server(10, "db1", 3306), Server(20, "db2", 3306, max_connections=0))
+    down = failing("ping", "Can't connect", DB2)
+    facts = replace(with_logs(down), servers=away, rules=(), drains={DB2: drain})
+    assert found(facts) == [("node-drained", "db2:3306", drain.text())]
+    assert examine(facts).findings[0].way_out == "`proxyctl nodes restore db2:3306`"
+    # One that somebody began, and that RUNTIME does not show.
+    half = replace(HEALTHY, drains={DB2: replace(drain, is_done=False)})
+    assert "half drained by anna on ops1" in only(half)[2]
+    assert found(replace(HEALTHY, drains={DB2: drain})) == []
 
 
 def test_a_monitor_that_is_off() -> None:
