@@ -5,10 +5,11 @@ RUNTIME shows it. Who did it, when, and what was there before is kept on the ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from proxyctl.catalog import Layout, Role
 from proxyctl.families import Family, Node, ServerColumns, drained_columns
 from proxyctl.state import Row, Rows
 
@@ -45,3 +46,38 @@ def shows_drain(
     return bool(rows) and all(
         drained_columns(in_family.get(row[columns.hostgroup]), columns, row, {node}) for row in rows
     )
+
+
+def undrained(
+    layout: Layout,
+    runtime: Rows,
+    memory: Rows,
+    families: Iterable[Family],
+    nodes: Collection[Node],
+) -> Rows:
+    """Return RUNTIME as it would be without the drains on record, with MEMORY's help.
+
+    A drain is no configuration: what is kept or exported of RUNTIME must not make it one.
+    """
+    if not nodes or layout.table.role is not Role.SERVERS:
+        return runtime
+    columns = ServerColumns.of(layout)
+    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    # The monitor may have placed a node where no row of MEMORY has it.
+    elsewhere = {
+        (in_family[row[columns.hostgroup]], columns.node(row)): row
+        for row in memory.values()
+        if row[columns.hostgroup] in in_family
+    }
+    result = dict(runtime)
+    for key, row in runtime.items():
+        family = in_family.get(row[columns.hostgroup])
+        held = drained_columns(family, columns, row, nodes)
+        known = memory.get(key)
+        if known is None and family is not None:
+            known = elsewhere.get((family, columns.node(row)))
+        if known is not None and held:
+            result[key] = tuple(
+                known[position] if position in held else cell for position, cell in enumerate(row)
+            )
+    return result

@@ -13,6 +13,7 @@ from functools import reduce
 
 from proxyctl.catalog import TABLES, Column, Layout, Role, Table, Version, layout_of, parse_version
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
+from proxyctl.drains import undrained
 from proxyctl.errors import counted
 from proxyctl.export import from_runtime
 from proxyctl.families import Family, place_of
@@ -200,6 +201,7 @@ class _Held:
         self._held = held
         self._rows: dict[int, Rows] = {}
         self._families = snapshot.occasion.families
+        self._drained = snapshot.occasion.drained
         self._is_staged = table.admin_module in snapshot.occasion.leftovers
 
     def rows(self, layer: Layer) -> Rows:
@@ -215,7 +217,10 @@ class _Held:
         MEMORY is not asked where an apply that died had written it: DISK is what it was then.
         """
         memory = self.rows(Layer.DISK if self._is_staged else Layer.MEMORY)
-        rows = from_runtime(self.layout, self.rows(Layer.RUNTIME), memory, self._families)
+        runtime = undrained(
+            self.layout, self.rows(Layer.RUNTIME), memory, self._families, self._drained
+        )
+        rows = from_runtime(self.layout, runtime, memory, self._families)
         return _without_discovered(self.layout, rows, memory, self._families)
 
     def differences(self) -> Iterator[str]:

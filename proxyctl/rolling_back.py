@@ -7,6 +7,7 @@ from pathlib import Path
 
 from proxyctl.admin import snapshot_folder
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import read_drains
 from proxyctl.admin.export import families_placed
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.read import TableReader
@@ -140,7 +141,12 @@ def take_snapshot(client: AdminClient, rules: SnapshotRules, out: Path | None) -
         reader = TableReader(client, tee=writer.add)
         rows = _read_everything(reader, instance)
         families = families_placed(instance.facts, TableReader(client), instance.layouts)
-        path = writer.keep(Occasion(BY_HAND, families=families, leftovers=instance.leftovers))
+        servers = instance.layouts.get("mysql_servers")
+        drained = frozenset(read_drains(client, servers)) if servers else frozenset()
+        occasion = Occasion(
+            BY_HAND, families=families, drained=drained, leftovers=instance.leftovers
+        )
+        path = writer.keep(occasion)
     finally:
         writer.discard()
     under_way = holder.text() if holder is not None and not holder.is_dead() else ""

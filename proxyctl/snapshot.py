@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.families import Family
+from proxyctl.families import Family, Node
 from proxyctl.plan import Plan
 from proxyctl.sql import is_secret
 from proxyctl.state import DesiredTable, Key, Layer, Row, Scope, Secret
@@ -64,7 +64,8 @@ class Occasion:
 
     Shape: `owned` by table, None for everything that the snapshot holds; `changes` by admin module
     and action, a row counted once in whatever layers it differs. `families` are those
-    that the monitor placed. `leftovers`: modules whose MEMORY an apply that died had written.
+    that the monitor placed, `drained` the nodes on record as drained. `leftovers`: modules whose
+    MEMORY an apply that died had written.
     `secrets`: cells whose text came by a reference, so that they are secrets though their column
     has none.
     """
@@ -76,6 +77,7 @@ class Occasion:
     owned: Mapping[str, Owned] | None = None
     changes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     families: tuple[Family, ...] = ()
+    drained: frozenset[Node] = frozenset()
     leftovers: frozenset[str] = frozenset()
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     secrets: frozenset[Cell] = frozenset()
@@ -159,6 +161,7 @@ def occasion_of(
         owned=owned,
         changes={module.name: _counts(module.tallies) for module in plan.modules if module.changes},
         families=plan.families_before,
+        drained=plan.drains,
         leftovers=leftovers,
         hostgroup_names=dict(plan.hostgroup_names),
         secrets=frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -101,6 +102,14 @@ def _ask(node: Node, account: Account) -> Said:
         status=status,
         variables=variables,
     )
+
+
+def addresses_of(host: str) -> frozenset[str]:
+    """Return the addresses of a host, none where its name is not known here."""
+    try:
+        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+    except (OSError, UnicodeError):
+        return frozenset()
 
 
 def _show(what: str, names: Collection[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import (
     RuntimeFacts,
     TableReader,
@@ -14,6 +15,7 @@ from proxyctl.admin.read import (
 )
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.compare import fold_users
+from proxyctl.drains import undrained
 from proxyctl.errors import counted
 from proxyctl.export import (
     Exported,
@@ -38,11 +40,14 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     layouts = read_layouts(client)
     reader = TableReader(client)
     facts = read_facts(client)
-    families = families_placed(facts, reader, layouts)
+    around = Surroundings(
+        memory_families=families_placed(facts, reader, layouts),
+        drains=read_drains(client, layouts["mysql_servers"]) if "mysql_servers" in layouts else {},
+    )
     exported = Exported(client.version, layouts, read_additions(client, layouts))
     for name in TABLES:
         if name in layouts:
-            _export_table(exported, reader, layouts[name], families, layer=layer, secrets=secrets)
+            _export_table(exported, reader, layouts[name], around, layer=layer, secrets=secrets)
     _leave_out_admins(exported, facts)
     exported.warnings += [
         f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
@@ -55,7 +60,7 @@ def _export_table(
     exported: Exported,
     reader: TableReader,
     layout: Layout,
-    families: tuple[Family, ...],
+    around: Surroundings,
     *,
     layer: Layer,
     secrets: str,
@@ -67,11 +72,12 @@ def _export_table(
         layers[which] = read(which)
         return layers[which]
 
-    found = survey_table(layout, None, remembered, Surroundings(memory_families=families))
+    found = survey_table(layout, None, remembered, around)
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        rows = from_runtime(layout, rows, memory, families)
+        rows = undrained(layout, rows, memory, around.memory_families, around.drains)
+        rows = from_runtime(layout, rows, memory, around.memory_families)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:

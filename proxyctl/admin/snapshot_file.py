@@ -97,6 +97,7 @@ def _occasion_object(occasion: Occasion) -> dict[str, Any]:
             }
             for family in occasion.families
         ],
+        "drained": [list(node) for node in sorted(occasion.drained, key=str)],
         "leftovers": sorted(occasion.leftovers),
         "hostgroup_names": {str(number): n for number, n in occasion.hostgroup_names.items()},
         "secrets": [[table, list(key), column] for table, key, column in occasion.secrets],
@@ -227,6 +228,8 @@ def _occasion(given: Mapping[str, Any]) -> Occasion:
             for name, counts in given["changes"].items()
         },
         families=tuple(map(_family, given["families"])),
+        # a snapshot of before there were drains has none
+        drained=frozenset((_text(host), int(port)) for host, port in given.get("drained", ())),
         leftovers=frozenset(_texts(given["leftovers"])),
         hostgroup_names={int(n): _text(text) for n, text in given["hostgroup_names"].items()},
         secrets=frozenset(map(_cell, given["secrets"])),

@@ -103,6 +103,13 @@ def test_an_apply_leaves_a_drained_server_drained(servers: Instance, project: Pr
     assert proxyctl("plan", "--detailed-exitcode").code == 0
 
 
+def test_an_export_does_not_make_a_drain_configuration(servers: Instance) -> None:
+    before = proxyctl("export")
+    drained("db2")
+    assert proxyctl("export").out == before.out
+    assert "OFFLINE_SOFT" not in before.out
+
+
 def test_the_last_server_of_a_hostgroup_is_not_drained(servers: Instance) -> None:
     drained("db2")
     before = layer(servers, "runtime_mysql_servers")
@@ -187,3 +194,20 @@ def test_a_server_that_is_not_there_is_named(servers: Instance) -> None:
     assert "db1:3306, db2:3306, db3:3307" in wrong.text
     other_port = proxyctl("nodes", "drain", "db1:3307")
     assert other_port.code == 64
+
+
+def test_going_back_to_a_snapshot_of_a_drained_server_does_not_configure_the_drain(
+    servers: Instance, project: Project
+) -> None:
+    configured = layer(servers, "disk.mysql_servers")
+    drained("db2")
+    project.write(FILES.replace("weight: 5", "weight: 6"))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    back = proxyctl("rollback", "--auto-approve")
+    assert back.code == 0, back.text
+    assert layer(servers, "disk.mysql_servers") == configured
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    again = proxyctl("rollback", "--auto-approve", "2")
+    assert "db2" not in "".join(line for line in again.out.splitlines() if "->" in line)
+    assert layer(servers, "disk.mysql_servers") == configured

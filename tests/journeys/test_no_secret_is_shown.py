@@ -39,6 +39,7 @@ ARGUMENTS = {
     "digest diff": ("seen.gz",),
     "digest report": ("-o", "report.html"),
     "digest reset": ("--auto-approve",),
+    "nodes discover": ("--seed", "127.0.0.1:1"),
     "nodes drain": ("db1", "--force"),
     "nodes restore": ("db1",),
 }

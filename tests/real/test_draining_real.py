@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from proxyctl.draining import Drained, DrainRequest, Restored, drain, restore, w
 from proxyctl.errors import ApplyError, RefusedError
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Layer, Rows
+from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement, settle
 from tests.real.test_galera_placement import (
@@ -155,6 +157,17 @@ def test_plan_drift_and_apply_leave_it_drained(proxysql: ProxySQL, cluster: Gale
     assert back.is_changed
     assert limits(proxysql, old) == {("7", "1000")}
     assert plan(proxysql, heavier).is_in_sync
+
+
+def test_an_export_does_not_make_a_drain_configuration(
+    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    before = proxyctl("export")
+    assert before.code == 0, before.text
+    drained(proxysql, writer(proxysql))
+    assert proxyctl("export").out == before.out
 
 
 def test_nodes_list_says_who_and_since_when(proxysql: ProxySQL, cluster: GaleraCluster) -> None:

@@ -15,6 +15,7 @@ from proxyctl.admin.nodes import read_nodes
 from proxyctl.nodes.grouping import with_answers
 from proxyctl.nodes.model import NodeGroup
 from proxyctl.render.nodes_text import nodes_text
+from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import online, placement, settle
 from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql
@@ -66,3 +67,32 @@ def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraClus
     line = next(line for line in text.splitlines() if reader in line)
     assert "Synced, desynced, segment 1, 8.0.36" in line
     assert line.split()[1:3] == ["ONLINE", "40"]
+
+
+def test_a_cluster_is_discovered_from_one_node(
+    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    seed = f"{HOSTS[0]}:{cluster.port}"
+
+    written = proxyctl("nodes", "discover", "--seed", seed, "-o", "proxyctl.yaml")
+    assert written.code == 0, written.text
+    assert proxyctl("validate").code == 0
+    agrees = proxyctl("nodes", "discover", "--seed", seed)
+    assert agrees.code == 0, agrees.text
+    assert "cluster shop" in agrees.out
+    assert "the files name the same nodes" in agrees.out
+
+    text = (tmp_path / "proxyctl.yaml").read_text(encoding="utf-8")
+    project.write(text.replace(HOSTS[2], "127.0.1.9"))
+    differs = proxyctl("nodes", "discover", "--seed", seed)
+    assert differs.code == 2
+    assert f"{HOSTS[2]}:{cluster.port} is a member, and in no file" in differs.out
+    assert f"127.0.1.9:{cluster.port} is in the files, and no member" in differs.out
+
+    kept = proxyctl("nodes", "discover", "--seed", seed, "-o", "proxyctl.yaml")
+    assert kept.code == 3
+    nobody = proxyctl("nodes", "discover", "--seed", f"127.0.1.9:{cluster.port}")
+    assert nobody.code == 1
+    assert "asked with the account of ProxySQL's monitor" in nobody.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.drains import Drain, shows_drain
+from proxyctl.drains import Drain, shows_drain, undrained
 from proxyctl.families import Family, Node
 from proxyctl.nodes.draining import (
     Standing,
@@ -164,3 +164,27 @@ def test_a_drain_is_only_one_while_runtime_shows_it() -> None:
 def test_who_and_since_when_is_said() -> None:
     drain = Drain(node("n1"), 0, "anna on ops1", "new disks", True, {})
     assert drain.text() == "drained by anna on ops1 since 1970-01-01 00:00:00 UTC: new disks"
+
+
+def test_what_is_kept_of_runtime_has_no_drain_in_it() -> None:
+    memory = rows(
+        "mysql_servers",
+        server(10, "n1", weight=5, max_connections=50),
+        server(10, "n2"),
+        server(100, "n1"),
+    )
+    runtime = rows(
+        "mysql_servers",
+        *waiting("n1", weight=0, max_connections=0),
+        server(10, "n2"),
+        server(100, "n1", status="OFFLINE_SOFT"),
+    )
+    found = undrained(SERVERS, runtime, memory, [GALERA], {node("n1")})
+    assert shown(found, "status", "weight", "max_connections") == {
+        (10, "n1", "SHUNNED", 5, 50),
+        (20, "n1", "ONLINE", 5, 50),
+        (30, "n1", "ONLINE", 5, 50),
+        (10, "n2", "ONLINE", 1, 1000),
+        (100, "n1", "ONLINE", 1, 1000),
+    }
+    assert undrained(SERVERS, runtime, memory, [GALERA], ()) == runtime

@@ -1,0 +1,116 @@
+"""The command nodes discover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.output import say, style, write
+from proxyctl.errors import ExitCode, InstanceError, RefusedError
+
+if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.config.load import ParsedFiles
+    from proxyctl.families import Family, Node
+    from proxyctl.nodes.model import Said
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    command(app, "discover")(discover)
+
+
+def discover(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    seed: Annotated[
+        str, typer.Option("--seed", metavar="HOST[:PORT]", help="Any node of the cluster.")
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the section into this new file instead."
+        ),
+    ] = None,
+) -> int:
+    """Find the members of a cluster: write the section for the files, or check the one there is."""
+    from proxyctl.admin.backends import addresses_of
+    from proxyctl.cli.connection import connected, opened
+    from proxyctl.formats.pxc_section import pxc_section
+    from proxyctl.nodes.discovery import compared
+    from proxyctl.render.nodes_discover_text import membership_text
+
+    has_files = bool(files.file) or Path(files.paths()[0]).exists()
+    configured: dict[Family, tuple[Node, ...]] = {}
+    if has_files:
+        with opened(files, connection) as (client, parsed):
+            cluster, members = _members(client, seed)
+            configured = _configured(client, parsed)
+    else:
+        with connected(files, connection) as client:
+            cluster, members = _members(client, seed)
+    found = compared(cluster, members, configured, addresses_of)
+    if configured and out is None:
+        write(membership_text(found, style()))
+        return ExitCode.DONE if found.hostgroups and found.agrees else ExitCode.DIFFERENCES
+    say(membership_text(found).rstrip() if configured else f"{len(members)} members")
+    section = pxc_section(cluster, members)
+    if out is None:
+        write(section)
+    else:
+        _write_new(Path(out), section)
+    return ExitCode.DONE
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises: RefusedError."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise RefusedError(f"{path}: the file is there", hint="choose another name") from None
+    except OSError as error:
+        raise RefusedError(f"{path}: {error.strerror}") from None
+
+
+def _members(client: AdminClient, seed: str) -> tuple[str, dict[Node, Said]]:
+    """Return the name of the cluster, and its members with what each says.
+
+    Raises: InstanceError when the seed does not answer, or is no node of a cluster.
+    """
+    from proxyctl.admin.backends import ask_nodes, monitor_account
+    from proxyctl.nodes.discovery import members_in
+
+    (first,) = members_in(seed) or ((seed, 3306),)
+    account = monitor_account(client)
+    said = ask_nodes([first], account)[first]
+    if said.unreachable is not None:
+        raise InstanceError(
+            f"{seed}: {said.unreachable}",
+            hint="it is asked with the account of ProxySQL's monitor, from this machine",
+        )
+    nodes = members_in(said.status.get("wsrep_incoming_addresses", ""))
+    if not nodes:
+        raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
+    asked = ask_nodes(nodes, account)
+    return said.variables.get("wsrep_cluster_name", ""), asked
+
+
+def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
+    """Return the nodes of each Galera family in the files."""
+    from proxyctl.families import families_in
+    from proxyctl.nodes.discovery import nodes_by_family
+
+    tables = parsed.project(
+        client.version, takes_dead_rules=True, needs_secrets=False
+    ).desired.tables
+    servers, galera = tables.get("mysql_servers"), tables.get("mysql_galera_hostgroups")
+    if servers is None or galera is None:
+        return {}
+    layouts = {"mysql_galera_hostgroups": galera.layout}
+    rows = {"mysql_galera_hostgroups": list(galera.rows.values())}
+    families = families_in(layouts, rows, rds_discovery=False)  # type: ignore[arg-type]
+    return nodes_by_family(servers.layout, servers.rows, families)

@@ -1,0 +1,25 @@
+"""The `pxc_clusters` section of a cluster that was discovered, to start files with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from proxyctl.families import Node
+from proxyctl.formats.yaml_writer import quoted
+
+_HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}
+
+
+def pxc_section(cluster: str, nodes: Iterable[Node]) -> str:
+    """Return a file with the cluster; its hostgroups are a proposal."""
+    name = re.sub(r"[^0-9A-Za-z_-]", "_", cluster) or "main"
+    lines = ["version: 1", "hostgroups:"]
+    lines += [f"  {role}: {{id: {number}}}" for role, number in _HOSTGROUPS.items()]
+    lines += ["pxc_clusters:", f"  - name: {quoted(name)}"]
+    lines += [f"    {role}_hostgroup: {role}" for role in _HOSTGROUPS]
+    lines += ["    max_writers: 1", "    writer_is_also_reader: 2", "    nodes:"]
+    for host, port in nodes:
+        named = f", port: {port}" if port != 3306 else ""
+        lines.append(f"      - {{hostname: {quoted(str(host))}{named}}}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,111 @@
+"""The members of a Galera cluster in its own words, against the nodes that files name. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.families import Family, Node, ServerColumns
+from proxyctl.nodes.model import Said
+from proxyctl.state import DesiredRow, Key
+
+_PORT = 3306
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A cluster against the files.
+
+    Shape: `members` in the order of the cluster, with what each answered. `hostgroups` are those of
+    the family in the files that was compared; none where the files have no such family. `missing`
+    are members that no file names, `gone` nodes of the files that are no members.
+    """
+
+    cluster: str
+    members: Mapping[Node, Said]
+    hostgroups: tuple[Value, ...] = ()
+    missing: tuple[Node, ...] = ()
+    gone: tuple[Node, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether files and cluster name the same nodes."""
+        return not (self.missing or self.gone)
+
+
+def members_in(addresses: str) -> tuple[Node, ...]:
+    """Return the nodes of a wsrep_incoming_addresses, without those that do not say theirs.
+
+    A garbd has none, and stands there as an empty one.
+    """
+    found: list[Node] = []
+    for address in addresses.split(","):
+        host, _, port = address.strip().rpartition(":")
+        if not port.isdecimal():
+            host, port = address.strip(), str(_PORT)
+        host = host.strip("[]")
+        if host and host not in ("unspecified", "AUTO"):
+            found.append((host, int(port)))
+    return tuple(dict.fromkeys(found))
+
+
+def nodes_by_family(
+    layout: Layout, servers: Mapping[Key, DesiredRow], families: Iterable[Family]
+) -> dict[Family, tuple[Node, ...]]:
+    """Return the configured nodes of each Galera family."""
+    columns = ServerColumns.of(layout)
+    return {
+        family: tuple(
+            dict.fromkeys(
+                columns.node(row)
+                for row in servers.values()
+                if row[columns.hostgroup] in family.hostgroups
+            )
+        )
+        for family in families
+        if family.is_galera
+    }
+
+
+def compared(
+    cluster: str,
+    members: Mapping[Node, Said],
+    configured: Mapping[Family, Collection[Node]],
+    addresses_of: Callable[[str], Collection[str]],
+) -> Membership:
+    """Return the cluster against the family that shares a node with it, or against the only one.
+
+    `addresses_of` gives the addresses of a host: the cluster may name nodes by address where the
+    files name them by host.
+    """
+    shared = {family: _alike(members, nodes, addresses_of) for family, nodes in configured.items()}
+    family = max(shared, key=lambda one: len(shared[one]), default=None)
+    if family is None or (not shared[family] and len(shared) > 1):
+        return Membership(cluster, members)
+    pairs = shared[family]
+    return Membership(
+        cluster,
+        members,
+        (family.writer, *sorted(family.hostgroups - {family.writer}, key=lambda h: int(h or 0))),
+        tuple(member for member in members if member not in pairs),
+        tuple(node for node in configured[family] if node not in pairs.values()),
+    )
+
+
+def _alike(
+    members: Iterable[Node], nodes: Collection[Node], addresses_of: Callable[[str], Collection[str]]
+) -> dict[Node, Node]:
+    """Return the configured node of each member that has one."""
+    found = {member: member for member in members if member in nodes}
+    rest = [node for node in nodes if node not in found]
+    names = {node: {str(node[0]), *addresses_of(str(node[0]))} for node in rest}
+    for member in members:
+        if member in found:
+            continue
+        mine = {str(member[0]), *addresses_of(str(member[0]))}
+        for node in rest:
+            if node[1] == member[1] and names[node] & mine and node not in found.values():
+                found[member] = node
+                break
+    return found

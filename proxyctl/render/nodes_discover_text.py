@@ -1,0 +1,44 @@
+"""The members of a cluster against the files, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.families import Node
+from proxyctl.nodes.discovery import Membership
+from proxyctl.nodes.model import Said
+from proxyctl.render.nodes_text import answers
+from proxyctl.render.style import PLAIN, Style, printable, shown
+
+
+def membership_text(found: Membership, style: Style = PLAIN) -> str:
+    """Return the members, then which nodes one side lacks."""
+    return "\n".join(_lines(found, style)) + "\n"
+
+
+def _lines(found: Membership, style: Style) -> Iterator[str]:
+    yield style("bold", f"cluster {printable(found.cluster) or '(without a name)'}")
+    names = {node: _name(node) for node in found.members}
+    width = max((len(name) for name in names.values()), default=0)
+    for node, said in found.members.items():
+        yield f"  {names[node]:<{width}}  {_said(said)}".rstrip()
+    if not found.hostgroups:
+        yield "the files have no Galera hostgroups with a node of it"
+        return
+    hostgroups = ", ".join(map(str, found.hostgroups))
+    for node in found.missing:
+        yield style("add", f"{_name(node)} is a member, and in no file")
+    for node in found.gone:
+        yield style("delete", f"{_name(node)} is in the files, and no member")
+    if found.agrees:
+        yield f"the files name the same nodes, in hostgroups {hostgroups}"
+
+
+def _said(said: Said) -> str:
+    if said.unreachable is not None:
+        return f"not reached from here: {printable(said.unreachable)}"
+    return ", ".join(answers(said))
+
+
+def _name(node: Node) -> str:
+    return f"{shown(node[0])}:{node[1]}"

@@ -1,0 +1,100 @@
+"""Members of a cluster in its own words, and what the files lack or have too many of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from proxyctl.families import Family, Node
+from proxyctl.formats.pxc_section import pxc_section
+from proxyctl.nodes.discovery import Membership, compared, members_in
+from proxyctl.nodes.model import Said
+from proxyctl.render.nodes_discover_text import membership_text
+
+MAIN = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+OTHER = Family("galera", 50, frozenset({50, 60, 70, 80}), offline=80)
+HOSTS = {"pxc1": "10.0.0.1", "pxc2": "10.0.0.2"}
+
+
+def node(host: str) -> Node:
+    return (host, 3306)
+
+
+def addresses(host: str) -> Collection[str]:
+    return [HOSTS[host]] if host in HOSTS else []
+
+
+def found(members: list[str], **configured: list[str]) -> Membership:
+    families = {"main": MAIN, "other": OTHER}
+    return compared(
+        "shop",
+        {node(host): Said(version="8.0.36") for host in members},
+        {families[name]: [node(host) for host in hosts] for name, hosts in configured.items()},
+        addresses,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("10.0.0.1:3306,10.0.0.2:3307", [("10.0.0.1", 3306), ("10.0.0.2", 3307)]),
+        ("pxc1, pxc2:3306", [("pxc1", 3306), ("pxc2", 3306)]),
+        ("[fd00::1]:3306", [("fd00::1", 3306)]),
+        (",10.0.0.1:3306", [("10.0.0.1", 3306)]),
+        ("unspecified,AUTO:3306", []),
+        ("", []),
+    ],
+)
+def test_members_are_read_as_nodes_write_them(text: str, nodes: list[Node]) -> None:
+    assert list(members_in(text)) == nodes
+
+
+def test_what_either_side_lacks_is_named() -> None:
+    one = found(["n1", "n2", "n4"], main=["n1", "n2", "n3"])
+    assert (one.missing, one.gone) == ((node("n4"),), (node("n3"),))
+    assert membership_text(one) == (
+        "cluster shop\n"
+        "  n1:3306  8.0.36\n"
+        "  n2:3306  8.0.36\n"
+        "  n4:3306  8.0.36\n"
+        "n4:3306 is a member, and in no file\n"
+        "n3:3306 is in the files, and no member\n"
+    )
+
+
+def test_a_name_and_its_address_are_one_node() -> None:
+    one = found(["10.0.0.1", "10.0.0.2"], main=["pxc1", "pxc2"])
+    assert one.agrees
+    assert "the files name the same nodes, in hostgroups 10, 20, 30, 40" in membership_text(one)
+
+
+def test_of_several_clusters_the_one_that_shares_a_node_is_compared() -> None:
+    one = found(["n8", "n9"], main=["n1"], other=["n8"])
+    assert one.hostgroups[0] == 50
+    assert one.missing == (node("n9"),)
+    none = found(["n9"], main=["n1"], other=["n8"])
+    assert none.hostgroups == ()
+    assert "no Galera hostgroups with a node of it" in membership_text(none)
+
+
+def test_a_section_starts_files() -> None:
+    assert pxc_section("my shop", [node("10.0.0.1"), ("10.0.0.2", 3307)]) == (
+        "version: 1\n"
+        "hostgroups:\n"
+        "  writer: {id: 10}\n"
+        "  backup_writer: {id: 20}\n"
+        "  reader: {id: 30}\n"
+        "  offline: {id: 40}\n"
+        "pxc_clusters:\n"
+        "  - name: my_shop\n"
+        "    writer_hostgroup: writer\n"
+        "    backup_writer_hostgroup: backup_writer\n"
+        "    reader_hostgroup: reader\n"
+        "    offline_hostgroup: offline\n"
+        "    max_writers: 1\n"
+        "    writer_is_also_reader: 2\n"
+        "    nodes:\n"
+        "      - {hostname: 10.0.0.1}\n"
+        "      - {hostname: 10.0.0.2, port: 3307}\n"
+    )
