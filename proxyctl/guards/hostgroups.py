@@ -137,12 +137,16 @@ def default_changes(
 
 
 def serving(layout: Layout, rows: Rows) -> frozenset[Value]:
-    """Return the hostgroups with a server that is ONLINE, or SHUNNED for the time being."""
+    """Return the hostgroups with a server that is ONLINE, or SHUNNED for the time being.
+
+    One without connections, as a drained node of a Galera family, serves nobody.
+    """
     hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
+    limit = layout.index["max_connections"]
     return frozenset(
         row[hostgroup]
         for row in rows.values()
-        if str(row[status]).upper().startswith(("ONLINE", "SHUNNED"))
+        if row[limit] != 0 and str(row[status]).upper().startswith(("ONLINE", "SHUNNED"))
     )
 
 
