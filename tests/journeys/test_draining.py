@@ -110,6 +110,19 @@ def test_an_export_does_not_make_a_drain_configuration(servers: Instance) -> Non
     assert "OFFLINE_SOFT" not in before.out
 
 
+def test_an_apply_does_not_leave_a_hostgroup_with_drained_servers_only(
+    servers: Instance, project: Project
+) -> None:
+    rule = "mysql_query_rules:\n  - {rule_id: 1, match_digest: ., destination_hostgroup: 10}\n"
+    project.write(FILES + rule)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    drained("db2")
+    project.write(FILES.replace("  - {hostgroup_id: 10, hostname: db1, weight: 5}\n", "") + rule)
+    refused = proxyctl("apply", "--auto-approve")
+    assert refused.code == 3
+    assert "hostgroup 10 is used by rules and would have no ONLINE server" in refused.text
+
+
 def test_the_last_server_of_a_hostgroup_is_not_drained(servers: Instance) -> None:
     drained("db2")
     before = layer(servers, "runtime_mysql_servers")
