@@ -24,7 +24,9 @@ def not_loaded(facts: Facts) -> Iterator[Finding]:
             {*rows[name]} & {*_keys(found.unsaved)} for name, found in _surveys(facts, module)
         )
         event = "the next LOAD" if unsaved else "the next LOAD, or a restart,"
-        undo = f"LOAD {module.name} FROM DISK" if unsaved else "`proxyctl apply` other files"
+        undo = "put MEMORY right, by hand or with `proxyctl apply`"
+        if all(_disk_has_what_runs(found) for _, found in _surveys(facts, module)):
+            undo = f"LOAD {module.name} FROM DISK"
         yield Finding(
             module.name,
             f"MEMORY is not what runs: {_shown(rows)}; {event} makes it live",
@@ -79,6 +81,12 @@ def _surveys(facts: Facts, module: AdminModule) -> Iterator[tuple[str, TableSurv
     for table in module.tables:
         if table.name in facts.surveys:
             yield table.name, facts.surveys[table.name]
+
+
+def _disk_has_what_runs(found: TableSurvey) -> bool:
+    """Return whether DISK gives MEMORY what RUNTIME has, as far as that is plain to see."""
+    runtime = {one.key: one.current for one in found.unpublished}
+    return runtime == {one.key: one.current for one in found.unsaved}
 
 
 def _keys(differences: Iterable[Difference], but: Iterable[Difference] = ()) -> list[Key]:

@@ -287,6 +287,10 @@ def with_survey(one: TableSurvey) -> Facts:
 ONE = {"hostgroup_id": 10, "hostname": "db1"}
 
 
+def way_out(one: TableSurvey) -> str:
+    return examine(with_survey(one)).findings[0].way_out
+
+
 def test_layers_that_are_out_of_step() -> None:
     old, new = rows("mysql_servers", ONE), rows("mysql_servers", {**ONE, "weight": 7})
     edited = survey(None, new, runtime=old, disk=old, table="mysql_servers")
@@ -295,6 +299,10 @@ def test_layers_that_are_out_of_step() -> None:
         "MYSQL SERVERS",
         "MEMORY is not what runs: mysql_servers 10:db1:3306; the next LOAD makes it live",
     )
+    assert way_out(edited).endswith("; if not, LOAD MYSQL SERVERS FROM DISK")
+    # What runs was never saved: DISK must not be taken for it.
+    unsaved = survey(None, new, runtime=old, disk={}, table="mysql_servers")
+    assert "FROM DISK" not in way_out(unsaved)
     saved = survey(None, new, runtime=old, disk=new, table="mysql_servers")
     assert "the next LOAD, or a restart, makes it live" in only(with_survey(saved))[2]
     loaded = survey(None, new, runtime=new, disk=old, table="mysql_servers")
