@@ -14,7 +14,7 @@ from functools import partial
 from types import NoneType
 from typing import cast
 
-from proxyctl.catalog import Column, Layout, Value
+from proxyctl.catalog import Column, Layout, Role, Value
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.state import Key, Layer, Row, Secret
 
@@ -75,6 +75,7 @@ def table_name(layout: Layout, layer: Layer) -> str:
             return f"disk.{name}"
 
 
+_ATTRIBUTES, _SECOND_PASSWORD = "attributes", '"additional_password"'
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -108,11 +109,14 @@ def is_secret(layout: Layout, position: int, row: Row) -> bool:
     """Return whether the field must never be shown. For variables it depends on the name.
 
     What came by a reference is a secret in every column but those of the key: they name the row.
+    So are the attributes of a user with a second password in them, as ProxySQL 3.0 takes it.
     """
     if isinstance(row[position], Secret) and position not in layout.key_index:
         return True
     if layout.table.prefix:
         return position == 1 and row[1] is not None and is_secret_variable(str(row[0]))
+    if layout.table.role is Role.USERS and layout.columns[position].name == _ATTRIBUTES:
+        return _SECOND_PASSWORD in str(row[position])
     return layout.columns[position].secret and row[position] not in (None, "")
 
 

@@ -25,6 +25,8 @@ from proxyctl.sql import Statement, literal
 
 LEASE_S = 60
 """How long a lock is good for unless it is renewed; longer where a statement may take longer."""
+RENEW_S = 1.0
+"""After this time the lock is looked at again before the next statement that writes."""
 POLL_S = 0.5
 _TABLE = "proxyctl_lock"
 _ABANDONED = "abandoned"
@@ -39,12 +41,15 @@ _NOW = "CAST(strftime('%s','now') AS INT)"
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds the lock. Units: `left_s` seconds until it expires, negative when it has."""
+    """Who holds the lock. Units: `left_s` seconds until it expires, negative when it has.
+
+    `expires` as the row has it, which may be no number: others may write rows, too.
+    """
 
     owner: str
     host: str
     pid: int
-    expires: int
+    expires: str
     left_s: int
     purpose: str
     stage: str
@@ -174,7 +179,8 @@ class Lock:
         count = self.client.execute(
             Statement.plain(
                 f"UPDATE {_TABLE} SET {sets}"
-                f" WHERE owner={literal(holder.owner)} AND expires={holder.expires}"
+                f" WHERE ifnull(owner,'')={literal(holder.owner)}"
+                f" AND ifnull(CAST(expires AS TEXT),'')={literal(holder.expires)}"
             )
         )
         if count != 1:
@@ -193,8 +199,12 @@ class Lock:
         )
 
     def renew(self) -> None:
-        """Renew the lease when a third of it has passed. Raises like `mark`."""
-        if time.monotonic() - self._renewed > LEASE_S / 3:
+        """Renew the lease unless that was a moment ago. Raises like `mark`.
+
+        Whoever was stopped for longer, by a debugger or a machine that sleeps, finds out here that
+        another apply went on instead, and not when MEMORY is written.
+        """
+        if time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={self._expires()}")
 
     def _update(self, sets: str) -> None:
@@ -255,7 +265,7 @@ def read_holder(client: AdminClient) -> Holder | None:
         return None
     owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
     return Holder(
-        owner, host, _number(pid), _number(expires), _number(left), purpose, stage, _names(modules)
+        owner, host, _number(pid), expires, _number(left), purpose, stage, _names(modules)
     )
 
 

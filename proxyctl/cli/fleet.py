@@ -80,7 +80,9 @@ def targets_of(
         raise UsageError(f"--all means every instance; leave out --{min(named)}")
     sources = files.sources()
     parsed = ParsedFiles(sources)
-    instances = _printed_by(fleet.instances_from) if fleet.instances_from else parsed.instances()
+    instances = parsed.instances()
+    if fleet.instances_from:
+        instances = _printed_by(fleet.instances_from, hidden=_password_variables(instances))
     if not instances:
         raise UsageError(
             "--all: there are no instances",
@@ -117,8 +119,14 @@ def drift_of_fleet(
         return drift_fleet(targets, options, workers=fleet.parallel, done=tell)
 
 
-def _printed_by(command: str) -> tuple[Instance, ...]:
-    """Return the instances that a command prints. It does not see the admin password.
+def _password_variables(instances: Sequence[Instance]) -> set[str]:
+    """Return the variables of the environment that hold an admin password."""
+    named = {one.password_variable for one in instances}
+    return {"PROXYCTL_PASSWORD", *(name for name in named if name)}
+
+
+def _printed_by(command: str, *, hidden: set[str]) -> tuple[Instance, ...]:
+    """Return the instances that a command prints. It does not see these variables.
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
@@ -130,7 +138,7 @@ def _printed_by(command: str) -> tuple[Instance, ...]:
         raise UsageError(f"--instances-from: {error}".lower()) from error
     if not words:
         raise UsageError("--instances-from: an empty command")
-    environment = {n: v for n, v in os.environ.items() if n != "PROXYCTL_PASSWORD"}
+    environment = {n: v for n, v in os.environ.items() if n not in hidden}
     try:
         done = subprocess.run(  # noqa: S603  # the command that the user wrote
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, check=False

@@ -55,7 +55,8 @@ def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[P
         if root is None or isinstance(root, Unusable):
             continue
         if not isinstance(root, YamlMap):
-            message = f"expected a mapping of sections, got {described(root)}"
+            # What stands there instead may be anything, also what a template read elsewhere.
+            message = f"expected a mapping of sections, got {described(root, is_secret=True)}"
             mistakes.add(document.where(()), "", message)
             continue
         for name, value in root.items():
@@ -87,7 +88,7 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     fits = isinstance(value, YamlList if name in _LISTS else YamlMap)
     if fits or is_file or name in _SCALARS:
         return True
-    mistakes.add(part.where(), name, f"expected {shape}, got {described(value)}")
+    mistakes.add(part.where(), name, f"expected {shape}, got {described(value, is_secret=True)}")
     return False
 
 

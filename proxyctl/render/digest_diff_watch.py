@@ -17,7 +17,8 @@ from proxyctl.render.wrapped import wrapped
 _HEADS = ("time/s", "share", "calls", "average", "rows", "hostgroup")
 _WIDTHS = (10, 7, 8, 9, 7, 13)
 _WIDE = 130
-"""From here on there is room for the digest beside its text."""
+"""From here on there is room for the text beside its digest."""
+_INDENT = "    "
 
 
 def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> str:
@@ -37,7 +38,7 @@ def digest_watch_text(diff: Diff, style: Style = PLAIN, *, width: int = 100) -> 
         return "\n".join([*lines, "No queries in this time."]) + "\n"
     lines.append(style("dim", _line(_HEADS, "digest", width)))
     for entry in shown_:
-        lines.append(_line(_cells(diff, entry), _what(diff, entry, width), width))
+        lines += _entry_lines(diff, entry, width)
     return "\n".join(lines) + "\n"
 
 
@@ -61,11 +62,17 @@ def _cells(diff: Diff, entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _what(diff: Diff, entry: Entry, width: int) -> str:
-    parts = ["new"] if entry.verdict is Verdict.NEW else []
-    if width >= _WIDE or diff.by != ("digest",) or not entry.text:
-        parts.append(name_of(diff, entry))
-    return "  ".join([*parts, shown(entry.text, limit=width) if entry.text else ""]).rstrip()
+def _entry_lines(diff: Diff, entry: Entry, width: int) -> Iterator[str]:
+    """Yield the line of an entry; where its text would hardly begin there, one more for that."""
+    what = ["new"] if entry.verdict is Verdict.NEW else []
+    what.append(name_of(diff, entry))
+    text = shown(entry.text, limit=width) if entry.text else ""
+    if width >= _WIDE:
+        yield _line(_cells(diff, entry), "  ".join([*what, text]), width)
+        return
+    yield _line(_cells(diff, entry), "  ".join(what), width)
+    if text:
+        yield f"{_INDENT}{text}"[:width]
 
 
 def _line(cells: Sequence[str], last: str, width: int) -> str:

@@ -137,15 +137,17 @@ def test_instances_that_a_command_prints(offline: Project, ports: list[int]) -> 
 def test_such_a_command_does_not_see_the_password(
     offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offline.write(SERVERS)
+    named = "instances: [{name: px9, host: h, password: {env: ADMIN_PASSWORD}}]\n"
+    offline.write(SERVERS + named)
     offline.write(
         "import json, os\n"
         f"found = {{'name': 'px1', 'host': '127.0.0.1', 'port': {ports[0]}}}\n"
-        "assert 'PROXYCTL_PASSWORD' not in os.environ\n"
+        "assert not {'PROXYCTL_PASSWORD', 'ADMIN_PASSWORD'} & {*os.environ}\n"
         "print(json.dumps([found]))\n",
         "list.py",
     )
     monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    monkeypatch.setenv("ADMIN_PASSWORD", "admin")
     found = proxyctl("plan", "--all", "--instances-from", f"{sys.executable} list.py")
     assert found.code == 0, found.text
 

@@ -13,7 +13,7 @@ import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient, Login
-from proxyctl.admin.lock import LEASE_S, Lock, process_space
+from proxyctl.admin.lock import LEASE_S, RENEW_S, Lock, process_space
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError
 from proxyctl.workflow import plan_files
@@ -174,6 +174,40 @@ def test_an_apply_that_loses_its_lock_stops(
         instance.execute("UPDATE proxyctl_lock SET expires=0")
     applied("--lock-timeout", "0")
     assert plan().code == 0
+    drop_lock(instance)
+
+
+def test_one_that_was_stopped_for_a_while_writes_nothing_when_it_goes_on(
+    project: Project, instance: Instance
+) -> None:
+    """Another apply took over meanwhile: what it staged is not written over."""
+    project.write(FILES)
+    applied()
+    before = dump(instance)
+    project.write(FILES.replace("weight: 100", "weight: 70"))
+
+    def stop(text: str) -> None:
+        if "write MEMORY" in text:
+            instance.execute("UPDATE proxyctl_lock SET owner='them', host='elsewhere'")
+            time.sleep(RENEW_S + 0.1)
+
+    with AdminClient(Login(port=instance.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
+        with pytest.raises(ApplyError, match="the lock was taken by somebody else"):
+            apply_plan(client, found, lock, ApplyOptions(progress=stop))
+    assert dump(instance) == before
+    drop_lock(instance)
+
+
+def test_a_lock_whose_expiry_is_no_number_is_taken_over(
+    project: Project, instance: Instance
+) -> None:
+    project.write(FILES)
+    hold_lock(instance, host="elsewhere", pid=1, for_s=60)
+    instance.execute("UPDATE proxyctl_lock SET expires='soon'")
+    applied("--lock-timeout", "0")
     drop_lock(instance)
 
 

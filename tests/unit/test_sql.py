@@ -135,6 +135,18 @@ def test_a_password_is_masked_in_the_shown_text_only():
     assert "'u'" in statement.masked
 
 
+def test_a_second_password_in_the_attributes_of_a_user_is_masked():
+    users = layout("mysql_users")
+
+    def masked(attributes):
+        given = rows("mysql_users", {"username": "app", "attributes": attributes})
+        (statement,) = inserts(users, given.values())
+        return statement.masked
+
+    assert "sesame" not in masked('{"additional_password":"sesame"}')
+    assert "spiffe" in masked('{"spiffe_id":"spiffe://x"}')
+
+
 def test_a_secret_variable_is_masked_by_its_name():
     variables = layout("mysql_variables")
     secret = ("mysql-monitor_password", "s3cret")

@@ -142,6 +142,8 @@ def top(
 
     options = _options(filters, _chosen(Sort, "--sort", sort), group, limit, has_rules=rule)
     chosen = _chosen(TopFormat, "--format", format)
+    if rule and chosen is TopFormat.PROMETHEUS:
+        raise UsageError("--rule has no place in metrics: rules come and go with the files")
     with connected(files, connection) as client:
         warn_of_size(client, is_approved=auto_approve)
         found, members = read_top(client, options)
