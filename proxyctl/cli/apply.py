@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances
+from proxyctl.cli.apply_fleet import apply_all
+from proxyctl.cli.fleet import FleetOptions, RolloutOptions, targets_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -46,6 +48,8 @@ def apply(
     connection: ConnectionOptions,
     allowances: Allowances,
     snapshots: SnapshotOptions,
+    fleet: FleetOptions,
+    rollout: RolloutOptions,
     plan_file: Annotated[
         str | None, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
     ] = None,
@@ -66,6 +70,18 @@ def apply(
     from proxyctl.saved_plan import SavedPlan
     from proxyctl.workflow import plan_files
 
+    if fleet.is_meant():
+        if plan_file:
+            raise UsageError("a saved plan is of one instance; leave out --all")
+        options = replace(allowances.options(), saves=not no_save)
+        every = ApplyRequest(
+            options,
+            lock_timeout_s=lock_timeout,
+            sources=tuple(files.paths()),
+            snapshots=snapshots.rules(),
+        )
+        targets = targets_of(files, connection, fleet)
+        return apply_all(targets, every, fleet, rollout, format, auto_approve=auto_approve)
     saved = SavedPlan.read(Path(plan_file)) if plan_file else None
     if saved is not None:
         files, allowances = _as_saved(saved, files, allowances)

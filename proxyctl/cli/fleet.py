@@ -13,6 +13,7 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.errors import ProxyctlError, UsageError
+from proxyctl.fleet.rollout import Strategy
 
 if TYPE_CHECKING:
     from proxyctl.config.load import Instance
@@ -60,6 +61,49 @@ class FleetOptions:
         if self.instances_from and not self.all_instances:
             raise UsageError("--instances-from needs --all")
         return self.all_instances
+
+
+@dataclass(frozen=True)
+class RolloutOptions:
+    """How a fleet changes: in which batches, and when it stops."""
+
+    strategy: Annotated[
+        Strategy,
+        typer.Option(
+            "--strategy",
+            help="With --all: one after the other, one before the others, or all at once.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = Strategy.ROLLING
+    max_unavailable: Annotated[
+        int,
+        typer.Option(
+            "--max-unavailable",
+            metavar="NUMBER",
+            min=1,
+            help="With --strategy rolling: so many at the same time.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = 1
+    settle: Annotated[
+        float,
+        typer.Option(
+            "--settle",
+            metavar="SECONDS",
+            min=0,
+            max=3600,
+            help="Look that long how an instance does, before and after; 0: do not look.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = 5.0
+    rollback_on_failure: Annotated[
+        bool,
+        typer.Option(
+            "--rollback-on-failure",
+            help="When one fails or does worse, roll back those that are done.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = False
 
 
 def targets_of(

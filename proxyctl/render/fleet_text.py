@@ -31,7 +31,7 @@ def _drift_summary(fleet: DriftingFleet) -> str:
     quiet = len(fleet.found) - len(fleet.drifted)
     parts = [f"{quiet} without drift"] if quiet else []
     if fleet.drifted:
-        named = _listed([drift.plan.name for drift in fleet.drifted])
+        named = listed_names([drift.plan.name for drift in fleet.drifted])
         parts.append(f"{len(fleet.drifted)} drifted: {named}")
     return _fleet_of(len(fleet.found) + len(fleet.failed), parts, fleet.failed)
 
@@ -77,10 +77,11 @@ def summary(fleet: Fleet) -> str:
 
 def names(listed: Sequence[Planned | Failed]) -> str:
     """Return the names of instances; of many the first ones, and how many more."""
-    return _listed([one.name for one in listed])
+    return listed_names([one.name for one in listed])
 
 
-def _listed(listed: Sequence[str]) -> str:
+def listed_names(listed: Sequence[str]) -> str:
+    """Return names; of many the first ones, and how many more."""
     shown = ", ".join(map(printable, listed[:MOST_NAMES]))
     more = len(listed) - MOST_NAMES
     return f"{shown} and {more} more" if more > 0 else shown

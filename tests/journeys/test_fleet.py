@@ -13,7 +13,8 @@ import pytest
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
 from tests.journeys.story import said
-from tests.servers import free_port
+from tests.journeys.test_locking import LOCK
+from tests.servers import Instance, free_port
 
 SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
 RULE = "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 10}]\n"
@@ -182,3 +183,75 @@ def test_what_does_not_go_together(offline: Project, ports: list[int]) -> None:
     said(proxyctl("plan", "--all", "--out", "x"), 64, "about one instance")
     said(proxyctl("plan", "--all", "--format", "sql"), 64, "about one instance")
     said(proxyctl("plan", "--instances-from", "cat x"), 64, "--instances-from needs --all")
+
+
+def test_apply_changes_one_after_the_other(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    found = proxyctl("apply", "--all", "--auto-approve", "--settle", "0.2")
+    assert found.code == 0, found.text
+    assert "px1, px2, px3  3 instances alike" in found.out
+    assert "Fleet of 3 instances: 3 applied: px1, px2, px3.\n" in found.out
+    batches = [line for line in found.err.splitlines() if line.startswith("batch")]
+    assert batches == ["batch 1 of 3: px1", "batch 2 of 3: px2", "batch 3 of 3: px3"]
+    assert "px2: LOAD MYSQL SERVERS TO RUNTIME" in found.err
+    again = proxyctl("apply", "--all", "--auto-approve")
+    assert (again.code, again.out) == (0, "Fleet of 3 instances: 3 in sync.\n")
+
+
+def test_a_canary_goes_first(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "canary", "--settle", "0")
+    assert found.code == 0, found.text
+    assert "batch 1 of 2: px1\n" in found.err
+    assert "batch 2 of 2: px2, px3\n" in found.err
+
+
+def lock(port: int) -> None:
+    """Let somebody hold the lock of an instance."""
+    instance = Instance("127.0.0.1", port)
+    instance.execute(LOCK)
+    instance.execute(
+        "INSERT INTO proxyctl_lock VALUES (1, 'them', 'elsewhere', 1, 'apply', '', '[]',"
+        " CAST(strftime('%s','now') AS INT)+600)"
+    )
+
+
+def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    lock(ports[1])
+    options = ("--auto-approve", "--settle", "0", "--lock-timeout", "0")
+    found = proxyctl("apply", "--all", *options)
+    assert found.code == 4, found.text
+    assert f"px2  127.0.0.1:{ports[1]}: failed\n" in found.out
+    assert "is locked: apply by pid 1 on elsewhere" in found.out
+    last = "Fleet of 3 instances: 1 applied: px1; 1 failed: px2; 1 not touched: px3.\n"
+    assert found.out.endswith(last)
+
+    back = proxyctl("apply", "--all", *options, "--strategy", "all", "--rollback-on-failure")
+    assert back.out.endswith(
+        "Fleet of 3 instances: 1 in sync; 1 failed: px2; 1 rolled back: px3.\n"
+    )
+    plans = proxyctl("plan", "--all", "--format", "json").json["instances"]
+    assert [one["in_sync"] for one in plans] == [True, False, False]
+
+
+def test_one_refusal_stops_all(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports))
+    assert proxyctl("apply", "--all", "--auto-approve", "--settle", "0").code == 0
+    offline.write("version: 1\nmysql_servers: []\n" + listed(ports))
+    found = proxyctl("apply", "--all", "--auto-approve", "--settle", "0")
+    said(found, 3, "no instance was changed", "px1, px2, px3: mysql_servers: nothing would be left")
+
+
+def test_members_of_a_cluster_do_not_change_at_the_same_time(
+    offline: Project, ports: list[int]
+) -> None:
+    for port in ports[:2]:
+        instance = Instance("127.0.0.1", port)
+        instance.execute("INSERT INTO proxysql_servers (hostname) VALUES ('px1')")
+        instance.execute("LOAD PROXYSQL SERVERS TO RUNTIME")
+    offline.write(SERVERS + listed(ports))
+    found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "all", "--settle", "0")
+    said(found, 3, "px1, px2: members of a ProxySQL Cluster", "--strategy rolling")
+    plans = proxyctl("plan", "--all", "--format", "json").json["instances"]
+    assert not any(one["in_sync"] for one in plans)

@@ -1,0 +1,28 @@
+"""Reads how an instance is doing: errors, failed connections, servers that are shunned."""
+
+from __future__ import annotations
+
+import time
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.fleet.health import Look
+
+_ERRORS = (
+    "SELECT (SELECT ifnull(sum(count_star), 0) FROM stats_mysql_errors),"
+    " (SELECT ifnull(sum(ConnERR), 0) FROM stats_mysql_connection_pool)"
+)
+_SHUNNED = (
+    "SELECT hostgroup, srv_host, srv_port FROM stats_mysql_connection_pool"
+    " WHERE status LIKE 'SHUNNED%' AND (srv_host, srv_port) NOT IN"
+    " (SELECT srv_host, srv_port FROM stats_mysql_connection_pool WHERE status='ONLINE')"
+)
+"""A node that waits beside a Galera writer is SHUNNED there, and ONLINE where it reads."""
+
+
+def read_health(client: AdminClient) -> Look:
+    """Return what is counted now. Sends SELECTs only. Raises: InstanceError."""
+    shunned = frozenset(
+        f"{hostgroup} {host}:{port}" for hostgroup, host, port in client.query(_SHUNNED, width=3)
+    )
+    ((errors, failed),) = client.query(_ERRORS, width=2)
+    return Look(time.monotonic(), client.number(errors), client.number(failed), shunned)

@@ -1,0 +1,95 @@
+"""apply --all: every instance of the files, after one approval for each different plan."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from proxyctl.cli.fleet import FleetOptions, RolloutOptions, planned_fleet
+from proxyctl.cli.options import TextFormat
+from proxyctl.cli.output import is_terminal, say, style, write
+from proxyctl.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.applying import ApplyRequest
+    from proxyctl.fleet.outcome import Fleet, Planned
+    from proxyctl.fleet_planning import Target
+
+
+def apply_all(
+    targets: Sequence[Target],
+    request: ApplyRequest,
+    fleet: FleetOptions,
+    rollout: RolloutOptions,
+    format: TextFormat,
+    *,
+    auto_approve: bool,
+) -> int:
+    """Plan all, ask, apply in batches, and say what became of each. Returns the exit code.
+
+    Raises: RefusedError when a plan is refused or not approved: then no instance was changed.
+    """
+    from proxyctl.fleet.rollout import Rollout
+    from proxyctl.fleet_applying import RolloutRequest, apply_fleet
+    from proxyctl.render.fleet_text import fleet_text
+    from proxyctl.render.rollout_text import rollout_json, rollout_text
+
+    is_text = format is TextFormat.TEXT
+    found = planned_fleet(targets, request.options, fleet)
+    (write if is_text else say)(fleet_text(found, style()))
+    _refuse(found)
+    done = Rollout([])
+    if found.alike:
+        if not auto_approve:
+            _ask(found.alike)
+        how = RolloutRequest(
+            request,
+            rollout.strategy,
+            rollout.max_unavailable,
+            fleet.parallel,
+            rollout.settle,
+            rollout.rollback_on_failure,
+            say,
+        )
+        done = apply_fleet(targets, found, how)
+        if is_text:
+            write(rollout_text(done, found.failed, style()))
+    if not is_text:
+        write(rollout_json(done, found.failed))
+    return found.exit_code(done.exit_code)
+
+
+def _refuse(found: Fleet) -> None:
+    """Refuse all where one plan is refused. Raises: RefusedError."""
+    refused = [alike for alike in found.alike if alike[0].plan.refusals]
+    if refused:
+        raise RefusedError(
+            "no instance was changed",
+            reasons=[
+                f"{_names(alike)}: {refusal.message}"
+                + (f"   allow with {refusal.allow}" if refusal.allow else "")
+                for alike in refused
+                for refusal in alike[0].plan.refusals
+            ],
+        )
+
+
+def _ask(different: Sequence[Sequence[Planned]]) -> None:
+    """Ask on the terminal, once for each different plan. Only `yes` goes on."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise UsageError(
+            "apply asks before it acts, and there is no terminal to ask on",
+            hint="--auto-approve applies without asking",
+        )
+    for alike in different:
+        sys.stderr.write(f"Apply this to {_names(alike)}? Only 'yes' is accepted: ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip() != "yes":
+            raise RefusedError("not applied: the answer was not 'yes'")
+
+
+def _names(alike: Sequence[Planned]) -> str:
+    from proxyctl.render.fleet_text import names
+
+    return names(alike)

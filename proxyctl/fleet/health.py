@@ -1,0 +1,56 @@
+"""Whether an instance does worse than before its apply. Pure.
+
+The rule is a plain one, stated in docs/how-to/fleet.md: counters are compared as rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+FACTOR = 2.0
+"""A rate may grow this many times before it counts as worse."""
+SLACK = 1.0
+"""And by this much more. Units: per second. A quiet instance has rates near 0."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an instance counted up to a moment.
+
+    Units: `at_s` seconds of any clock. `errors`: that ProxySQL or servers gave to clients.
+    `connection_errors`: to servers. `shunned`: servers as `hostgroup host:port`.
+    """
+
+    at_s: float
+    errors: int
+    connection_errors: int
+    shunned: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Two looks at one instance, with some time between."""
+
+    first: Look
+    last: Look
+
+    def rate(self, counter: str) -> float:
+        """Return how much a counter grew a second; 0 where it was cleared in between."""
+        seconds = self.last.at_s - self.first.at_s
+        grown = getattr(self.last, counter) - getattr(self.first, counter)
+        return max(grown, 0) / seconds if seconds > 0 else 0.0
+
+
+def worsened(before: Span, after: Span) -> Iterator[str]:
+    """Yield what got worse, in words."""
+    for counter, called in (
+        ("errors", "errors to clients"),
+        ("connection_errors", "failed connections to servers"),
+    ):
+        then, now = before.rate(counter), after.rate(counter)
+        if now > then * FACTOR + SLACK:
+            yield f"{called}: {now:.1f} a second, {then:.1f} before"
+    new = sorted(after.last.shunned - before.last.shunned - before.first.shunned)
+    if new:
+        yield f"SHUNNED since: {', '.join(new)}"

@@ -1,0 +1,97 @@
+"""In which order the instances of a fleet change, and what became of each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from proxyctl.errors import ExitCode, ProxyctlError
+from proxyctl.fleet.outcome import worst
+
+T = TypeVar("T")
+
+
+class Strategy(StrEnum):
+    """How many instances change before anybody looks how they do."""
+
+    ALL = "all"
+    ROLLING = "rolling"
+    CANARY = "canary"
+
+
+def batches(
+    targets: Sequence[T], strategy: Strategy, *, max_unavailable: int
+) -> Iterator[Sequence[T]]:
+    """Yield the instances that change at the same time, one batch after the other.
+
+    `canary`: the first one alone, then the others at once. `rolling`: at most `max_unavailable`.
+    """
+    match strategy:
+        case Strategy.ALL:
+            sizes = [len(targets)]
+        case Strategy.CANARY:
+            sizes = [1, len(targets) - 1]
+        case Strategy.ROLLING:
+            sizes = [max_unavailable] * -(-len(targets) // max_unavailable)
+    start = 0
+    for size in sizes:
+        if targets[start : start + size]:
+            yield targets[start : start + size]
+        start += size
+
+
+class State(StrEnum):
+    """What became of one instance."""
+
+    APPLIED = "applied"
+    IN_SYNC = "in sync"
+    FAILED = "failed"
+    UNHEALTHY = "unhealthy"
+    ROLLED_BACK = "rolled back"
+    NOT_ROLLED_BACK = "not rolled back"
+    NOT_TOUCHED = "not touched"
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """One instance after a rollout.
+
+    `error`: why it failed, or why it was not rolled back. `reasons`: what got worse there.
+    `snapshot`: the state before.
+    """
+
+    name: str
+    address: str
+    state: State
+    error: ProxyctlError | None = None
+    reasons: tuple[str, ...] = ()
+    snapshot: str | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What this instance alone would end a command with."""
+        if self.error is not None:
+            return self.error.exit_code
+        if self.state in (State.APPLIED, State.IN_SYNC):
+            return ExitCode.DONE
+        # What was not touched is as it was; another instance says why.
+        return ExitCode.DONE if self.state is State.NOT_TOUCHED else ExitCode.INCOMPLETE
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """What became of all instances, in their order. `was_interrupted`: by a person or a signal."""
+
+    rolled: Sequence[Rolled]
+    was_interrupted: bool = False
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The worst of all: 4 as soon as one is applied and another one is not."""
+        code = worst(one.exit_code for one in self.rolled)
+        states = {one.state for one in self.rolled}
+        if State.APPLIED in states and states & {State.NOT_TOUCHED, State.FAILED}:
+            code = worst([code, ExitCode.INCOMPLETE])
+        return ExitCode.INTERRUPTED if self.was_interrupted else code

@@ -1,0 +1,73 @@
+"""What became of the instances of a fleet, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from proxyctl.errors import counted
+from proxyctl.fleet.outcome import Failed
+from proxyctl.fleet.rollout import Rolled, Rollout, State
+from proxyctl.render.fleet_text import listed_names
+from proxyctl.render.plan_machine import failed_object
+from proxyctl.render.style import PLAIN, Style, printable
+
+FORMAT = 1
+
+
+def rollout_text(rollout: Rollout, failed: Sequence[Failed] = (), style: Style = PLAIN) -> str:
+    """Return a line for each instance that is not as it should be, and one that counts.
+
+    `failed`: instances of which there was no plan.
+    """
+    lines = [line for one in rollout.rolled for line in _lines(one, style)]
+    return "\n".join([*lines, _summary(rollout, failed)]) + "\n"
+
+
+def _lines(one: Rolled, style: Style) -> Iterator[str]:
+    if one.state in (State.APPLIED, State.IN_SYNC, State.NOT_TOUCHED):
+        return
+    name = f"{one.name}  " if one.name != one.address else ""
+    yield f"{printable(name)}{one.address}: {style('refuse', one.state)}"
+    for reason in one.reasons:
+        yield f"  {printable(reason)}"
+    if one.error is not None:
+        for entry in one.error.lines():
+            yield from (f"  {printable(line)}" for line in entry.split("\n"))
+    if one.snapshot and one.state is not State.ROLLED_BACK:
+        yield f"  the state before is kept in {printable(one.snapshot)}"
+
+
+def _summary(rollout: Rollout, failed: Sequence[Failed]) -> str:
+    parts = []
+    for state in State:
+        names = [one.name for one in rollout.rolled if one.state is state]
+        if names:
+            listed = "" if state is State.IN_SYNC else f": {listed_names(names)}"
+            parts.append(f"{len(names)} {state}{listed}")
+    if failed:
+        parts.append(f"{len(failed)} not read: {listed_names([one.name for one in failed])}")
+    count = counted(len(rollout.rolled) + len(failed), "instance")
+    return f"Fleet of {count}: {'; '.join(parts)}."
+
+
+def rollout_json(rollout: Rollout, failed: Sequence[Failed] = ()) -> str:
+    """Return what became of each instance as JSON. Shape: docs/reference/json.md."""
+    document = {
+        "format": FORMAT,
+        "interrupted": rollout.was_interrupted,
+        "instances": [_object(one) for one in rollout.rolled],
+        "failed": [failed_object(one) for one in failed],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _object(one: Rolled) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "address": one.address,
+        "state": str(one.state),
+        "reasons": list(one.reasons),
+        "error": None if one.error is None else "\n".join(one.error.lines()),
+        "snapshot": one.snapshot,
+    }

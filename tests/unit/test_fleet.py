@@ -1,0 +1,84 @@
+"""In which order a fleet changes, when it counts as worse, and which exit code says so."""
+
+import pytest
+
+from proxyctl.errors import ExitCode, InstanceError
+from proxyctl.fleet.health import Look, Span, worsened
+from proxyctl.fleet.outcome import worst
+from proxyctl.fleet.rollout import Rolled, Rollout, State, Strategy, batches
+
+
+@pytest.mark.parametrize(
+    ("strategy", "most", "expected"),
+    [
+        (Strategy.ALL, 1, [[1, 2, 3, 4, 5]]),
+        (Strategy.CANARY, 1, [[1], [2, 3, 4, 5]]),
+        (Strategy.ROLLING, 1, [[1], [2], [3], [4], [5]]),
+        (Strategy.ROLLING, 2, [[1, 2], [3, 4], [5]]),
+        (Strategy.ROLLING, 9, [[1, 2, 3, 4, 5]]),
+    ],
+)
+def test_batches(strategy, most, expected):
+    assert [*batches([1, 2, 3, 4, 5], strategy, max_unavailable=most)] == expected
+
+
+def test_there_is_no_empty_batch():
+    assert [*batches([1], Strategy.CANARY, max_unavailable=1)] == [[1]]
+    assert [*batches([], Strategy.ROLLING, max_unavailable=3)] == []
+
+
+class TestWorsened:
+    def span(self, *, errors=(0, 0), failed=(0, 0), shunned=(), seconds=10):
+        return Span(
+            Look(100, errors[0], failed[0], frozenset(shunned)),
+            Look(100 + seconds, errors[1], failed[1], frozenset(shunned)),
+        )
+
+    def test_rates_are_compared_not_sums(self):
+        busy = self.span(errors=(0, 1000))
+        assert [*worsened(busy, self.span(errors=(1000, 3000)))] == []
+        assert [*worsened(busy, self.span(errors=(1000, 3020)))] == [
+            "errors to clients: 202.0 a second, 100.0 before"
+        ]
+
+    def test_a_quiet_instance_may_have_an_error_now_and_then(self):
+        assert [*worsened(self.span(), self.span(failed=(0, 10)))] == []
+        assert [*worsened(self.span(), self.span(failed=(0, 11)))] == [
+            "failed connections to servers: 1.1 a second, 0.0 before"
+        ]
+
+    def test_counters_that_were_cleared_say_nothing(self):
+        assert [*worsened(self.span(errors=(0, 10)), self.span(errors=(900, 3)))] == []
+
+    def test_a_server_that_was_shunned_before_is_no_news(self):
+        before = self.span(shunned=["10 db1:3306"])
+        assert [*worsened(before, before)] == []
+        after = self.span(shunned=["10 db1:3306", "20 db2:3306"])
+        assert [*worsened(before, after)] == ["SHUNNED since: 20 db2:3306"]
+
+
+def test_the_worst_exit_code_counts():
+    codes = [ExitCode.DONE, ExitCode.DIFFERENCES, ExitCode.ERROR, ExitCode.REFUSED]
+    assert worst(codes) == ExitCode.REFUSED
+    assert worst([*codes, ExitCode.INCOMPLETE]) == ExitCode.INCOMPLETE
+    assert worst([]) == ExitCode.DONE
+
+
+class TestExitCodeOfARollout:
+    def code(self, *states):
+        error = InstanceError("gone")
+        return Rollout(
+            [Rolled("px", "px", one, error if one is State.FAILED else None) for one in states]
+        ).exit_code
+
+    def test_all_done(self):
+        assert self.code(State.APPLIED, State.IN_SYNC) == ExitCode.DONE
+
+    def test_nothing_was_changed(self):
+        assert self.code(State.FAILED, State.NOT_TOUCHED) == ExitCode.ERROR
+
+    def test_some_are_changed_and_others_are_not(self):
+        assert self.code(State.APPLIED, State.NOT_TOUCHED) == ExitCode.INCOMPLETE
+        assert self.code(State.APPLIED, State.FAILED) == ExitCode.INCOMPLETE
+        assert self.code(State.UNHEALTHY, State.NOT_TOUCHED) == ExitCode.INCOMPLETE
+        assert self.code(State.ROLLED_BACK, State.FAILED) == ExitCode.INCOMPLETE
