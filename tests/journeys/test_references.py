@@ -69,6 +69,7 @@ def test_a_saved_plan_does_not_replace_another_file(project: Project, instance: 
     assert plan("-o", "saved.json").code == 0
 
 
+@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
 @pytest.mark.parametrize("layer", ["memory", "runtime"])
 def test_a_reference_is_not_shown_where_only_some_layers_differ(
     project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch, layer: str

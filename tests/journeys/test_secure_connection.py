@@ -89,6 +89,7 @@ def certificates(folder: Path, name: str) -> tuple[Path, Path, Path]:
     return authority, certificate, key
 
 
+@pytest.mark.since("2.6.0", "its admin interface offers no TLS")
 def test_tls_with_certificates_of_our_own(
     fresh_proxysql: ProxySQL, offline: Project, tmp_path: Path
 ) -> None:
