@@ -1,0 +1,95 @@
+"""Two real ProxySQL with clients: a change that breaks their queries stops at the first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+FILES = """\
+version: 1
+instances:
+  - {{name: px1, host: 127.0.0.1, port: {px1}, user: admin, password: admin}}
+  - {{name: px2, host: 127.0.0.1, port: {px2}, user: admin, password: admin}}
+variables: {{mysql-connect_timeout_server_max: 500, mysql-connect_retries_on_failure: 1}}
+mysql_servers: [{{hostgroup_id: 10, hostname: 127.0.0.1, port: {server}}}]
+mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
+"""
+
+
+@contextmanager
+def clients(ports: list[int]) -> Iterator[None]:
+    """Let a client at each port ask one query after the other, whatever becomes of it."""
+    is_over = threading.Event()
+
+    def ask(port: int) -> None:
+        while not is_over.is_set():
+            with suppress(pymysql.Error, OSError):
+                client = pymysql.connect(
+                    host="127.0.0.1", port=port, user=USER, password=PASSWORD, autocommit=True
+                )
+                with client, client.cursor() as cursor:
+                    while not is_over.is_set():
+                        cursor.execute("SELECT 1 FROM DUAL")
+                        is_over.wait(0.02)
+            is_over.wait(0.02)
+
+    threads = [threading.Thread(target=ask, args=(port,)) for port in ports]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_what_breaks_the_queries_of_one_does_not_reach_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    (tmp_path / "files").mkdir()
+    with (
+        MariaDB(tmp_path) as mariadb,
+        ProxySQL(binary, tmp_path / "px1") as px1,
+        ProxySQL(binary, tmp_path / "px2") as px2,
+    ):
+        project = Project(tmp_path / "files", monkeypatch)
+
+        def write(server: int) -> None:
+            project.write(FILES.format(px1=px1.port, px2=px2.port, server=server))
+
+        write(mariadb.port)
+        apply = ("apply", "--all", "--auto-approve", "--force", "--settle")
+        good = proxyctl(*apply, "0")
+        assert good.code == 0, good.text
+        with clients([px1.traffic_port, px2.traffic_port]):
+            write(free_port())
+            found = proxyctl(*apply, "4", "--rollback-on-failure")
+            assert found.code == 4, found.text
+            assert f"px1  127.0.0.1:{px1.port}: rolled back\n" in found.out
+            assert "SHUNNED since: 10 127" in found.out or "a second, 0.0 before" in found.out
+            assert "1 rolled back: px1; 1 not touched: px2.\n" in found.out
+
+            write(mariadb.port)
+            assert proxyctl("drift", "--all").out == "Fleet of 2 instances: 2 without drift.\n"
+            again = proxyctl(*apply, "4")
+            assert "2 in sync" in again.out
+        for one in (px1, px2):
+            one.instance.close()
