@@ -67,6 +67,11 @@ def render(
         mistakes.add(Where(name, error.lineno, 1), "", f"template: {error.message}")
         used.are_all_known = False
         return None
+    except SyntaxError as error:
+        # Jinja makes Python of it, which has limits of its own: 200 brackets, 100 blocks.
+        mistakes.add(Where(path, 0, 0), "", f"template: nests too deep: {error.msg}")
+        used.are_all_known = False
+        return None
     except _RUNTIME_ERRORS as error:
         where = _place(error.__traceback__, path, loaded)
         mistakes.add(where, "", f"template: {_words(error)}", _hint(error, variables))

@@ -220,6 +220,18 @@ def test_nothing_runs_away(tmp_path, text, reason):
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ 100 " + "+" * 300 + " 1 }}",
+        "{% for a in b %}" * 120 + "{% endfor %}" * 120,
+    ],
+)
+def test_what_python_does_not_take_is_a_mistake(tmp_path, text):
+    (found,) = said(tmp_path, text)
+    assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
+
+
 def test_what_is_no_larger_than_a_configuration_works_as_ever(tmp_path):
     text = (
         "{% for row in [1, 2, 3]|batch(2, '-') %}{{ row|join('/') ~ loop.length }} {% endfor %}"
