@@ -31,6 +31,8 @@ POLL_S = 0.5
 _TABLE = "proxyctl_lock"
 _ABANDONED = "abandoned"
 """The stage of a row that only keeps the modules which a dead apply left half done."""
+_VALUES = ") VALUES "
+"""Between the columns and the rows of an INSERT; no name of a column has it."""
 _CREATE = (
     f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"
     " pid INT, purpose, stage, modules, expires INT)"
@@ -198,14 +200,32 @@ class Lock:
             f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={self._expires()}"
         )
 
-    def renew(self) -> None:
-        """Renew the lease unless that was a moment ago. Raises like `mark`.
+    def renew(self, *, at_once: bool = False) -> None:
+        """Renew the lease unless that was a moment ago, and not wanted `at_once`.
+
+        Raises like `mark`.
 
         Whoever was stopped for longer, by a debugger or a machine that sleeps, finds out here that
         another apply went on instead, and not when MEMORY is written.
         """
-        if time.monotonic() - self._renewed > RENEW_S:
+        if at_once or time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={self._expires()}")
+
+    def fenced(self, statement: Statement) -> Statement:
+        """Return the statement so that it changes nothing where the lock is not ours any more.
+
+        Between a look at the lock and a statement that is under way another apply may take over.
+        Shape: as `proxyctl.sql` makes them: an INSERT of VALUES, or one that ends with a WHERE.
+        """
+        condition = f"EXISTS(SELECT 1 FROM {_TABLE} WHERE owner={literal(self.owner)})"
+
+        def fence(sql: str) -> str:
+            head, values, rows = sql.partition(_VALUES)
+            if sql.startswith("INSERT INTO ") and values:
+                return f"{head}) SELECT * FROM (VALUES {rows}) WHERE {condition}"
+            return f"{sql} AND {condition}"
+
+        return Statement(fence(statement.sql), lambda: fence(statement.masked))
 
     def _update(self, sets: str) -> None:
         count = self.client.execute(

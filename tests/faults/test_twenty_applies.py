@@ -106,10 +106,11 @@ def blocks(seen: list[str] | list[int]) -> list[object]:
 def changes(proxy: FaultyProxy) -> list[int]:
     """Return the connection of every statement that changes the instance, in their order."""
     verbs = ("INSERT", "UPDATE", "DELETE", "LOAD", "SAVE")
+    lock = tuple(f"{verb} proxyctl_lock" for verb in ("INSERT INTO", "UPDATE", "DELETE FROM"))
     return [
         place.connection
         for place, sql in proxy.log
-        if sql.startswith(verbs) and "proxyctl_lock" not in sql
+        if sql.startswith(verbs) and not sql.startswith(lock)
     ]
 
 

@@ -177,19 +177,21 @@ def test_an_apply_that_loses_its_lock_stops(
     drop_lock(instance)
 
 
+@pytest.mark.parametrize("stopped_s", [0.0, RENEW_S + 0.1])
+@pytest.mark.parametrize("change", ["weight: 70", "port: 3307, weight: 70"])
 def test_one_that_was_stopped_for_a_while_writes_nothing_when_it_goes_on(
-    project: Project, instance: Instance
+    project: Project, instance: Instance, change: str, stopped_s: float
 ) -> None:
-    """Another apply took over meanwhile: what it staged is not written over."""
+    """Another apply took over meanwhile: what it staged is not written over, nor added to."""
     project.write(FILES)
     applied()
     before = dump(instance)
-    project.write(FILES.replace("weight: 100", "weight: 70"))
+    project.write(FILES.replace("weight: 100", change))
 
     def stop(text: str) -> None:
         if "write MEMORY" in text:
             instance.execute("UPDATE proxyctl_lock SET owner='them', host='elsewhere'")
-            time.sleep(RENEW_S + 0.1)
+            time.sleep(stopped_s)
 
     with AdminClient(Login(port=instance.port, password="admin")) as client:
         lock = Lock(client, "apply")
