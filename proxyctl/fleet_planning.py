@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.at_once import at_once
 from proxyctl.config.load import ParsedFiles
 from proxyctl.drift import Drift

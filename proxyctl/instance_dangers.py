@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.admin.client import Login
+from proxyctl.admin.login import Login
 from proxyctl.catalog import Layout
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import FAMILY_TABLES, Family, families_in

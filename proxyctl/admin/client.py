@@ -9,22 +9,16 @@ latin1 byte in a comment must not break the connection.
 from __future__ import annotations
 
 import re
-import socket
 import ssl
-import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.admin.transport import (
-    is_local,
-    protection,
-    tls_context,
-    why_no_key,
-    why_not_answered,
-)
+from proxyctl.admin.answers import LOST, NOT_UNDERSTOOD, PORTS, code_and_text, decoded
+from proxyctl.admin.login import Login
+from proxyctl.admin.opening import open_connection
+from proxyctl.admin.transport import protection
 from proxyctl.catalog import Version, parse_version
 from proxyctl.errors import ConnectionLostError, InstanceError, StatementError, counted
 from proxyctl.sql import Statement, mask_literals
@@ -32,51 +26,10 @@ from proxyctl.sql import Statement, mask_literals
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
-CONNECT_TIMEOUT_S = 10
-READ_TIMEOUT_S = 60.0
-"""Somebody's read of a large digest table holds the whole admin interface for seconds."""
-
 _TRACED = 2000
 """How much of a statement is traced. Units: characters."""
 
-_LOST = (2006, 2013, 2014, 2055)
-_NOT_UNDERSTOOD = (
-    AssertionError,
-    AttributeError,
-    LookupError,
-    NameError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
-"""What PyMySQL raises, beside its own errors, over packets that are none of the protocol."""
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
-_PORTS = "the admin port is 6032 by default; 6033 is for applications"
-
-
-@dataclass(frozen=True)
-class Login:
-    """Where an admin interface is, and who we are there. `password` never appears in a repr."""
-
-    host: str = "127.0.0.1"
-    port: int = 6032
-    user: str = "admin"
-    password: str = ""
-    name: str = ""
-    socket: str | None = None
-    tls_ca: str | None = None
-    tls_required: bool = False
-    connect_timeout_s: int = CONNECT_TIMEOUT_S
-    read_timeout_s: float = READ_TIMEOUT_S
-
-    def __repr__(self) -> str:
-        return f"Login({self.user}@{self.address})"
-
-    @property
-    def address(self) -> str:
-        """`host:port`, or the path of the socket."""
-        return self.socket or f"{self.host}:{self.port}"
 
 
 class AdminClient:
@@ -112,7 +65,7 @@ class AdminClient:
         """
         self.close()
         self.tell(f"connect to {self.address} as {self.login.user}")
-        self._connection = _open(self.login)
+        self._connection = open_connection(self.login)
         self.tell(protection(getattr(self._connection, "_sock", None), self.login))
         try:
             self._look_who_answers()
@@ -126,7 +79,7 @@ class AdminClient:
         except StatementError as error:
             # The port for applications asks a server, which may be down.
             answer = error.message.partition("\n")[0]
-            raise InstanceError(f"{answer}; no admin interface says that", hint=_PORTS) from error
+            raise InstanceError(f"{answer}; no admin interface says that", hint=PORTS) from error
         self.version_text = str(rows[0][0]) if rows else ""
         self.tell(f"it says that it is version {self.version_text}")
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
@@ -134,7 +87,7 @@ class AdminClient:
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
             raise InstanceError(
                 f"{self.address} does not answer as ProxySQL does (version {self.version_text!r})",
-                hint=_PORTS,
+                hint=PORTS,
             )
         if schema == [("stats",)]:
             raise InstanceError(
@@ -159,7 +112,7 @@ class AdminClient:
         rows = self.raw(sql)
         if width is not None:
             self.check_width(rows, width, sql)
-        return [tuple(None if cell is None else _text(cell) for cell in row) for row in rows]
+        return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
 
     def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
         """Return the rows of one statement as bytes."""
@@ -175,7 +128,7 @@ class AdminClient:
 
         Raises: InstanceError for any other text.
         """
-        text = _text(cell or "")
+        text = decoded(cell or "")
         if not text:
             return 0
         if not _NUMBER.fullmatch(text):
@@ -186,7 +139,7 @@ class AdminClient:
         """Return the error for an answer that no ProxySQL gives."""
         statement = "" if sql is None else f"\n  in: {_short(mask_literals(sql))}"
         return InstanceError(
-            f"{self.address}: it answers as no ProxySQL does: {what}{statement}", hint=_PORTS
+            f"{self.address}: it answers as no ProxySQL does: {what}{statement}", hint=PORTS
         )
 
     def execute(self, statement: Statement) -> int:
@@ -277,19 +230,19 @@ class AdminClient:
             yield
         except (err.Error, OSError, ssl.SSLError) as error:
             raise self._translated(error, masked()) from error
-        except _NOT_UNDERSTOOD as error:
+        except NOT_UNDERSTOOD as error:
             self.close()  # where the next answer begins is not known
             raise ConnectionLostError(
                 f"{self.address}: its answer is not of the MySQL protocol"
                 f"\n  in: {_short(masked())}",
-                hint=_PORTS,
+                hint=PORTS,
             ) from error
 
     def _translated(self, error: Exception, masked: str) -> InstanceError:
         from pymysql import err
 
-        code, text = _code_and_text(error)
-        is_answer = isinstance(error, err.MySQLError) and code not in (0, *_LOST)
+        code, text = code_and_text(error)
+        is_answer = isinstance(error, err.MySQLError) and code not in (0, *LOST)
         if is_answer and "readonly database" in text:
             return StatementError(
                 f"{self.address}: the admin interface is read-only (admin-read_only)",
@@ -326,10 +279,6 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def _text(cell: bytes | str) -> str:
-    return cell if isinstance(cell, str) else cell.decode("utf-8", "surrogateescape")
-
-
 def _short(sql: str, limit: int = 300) -> str:
     return sql if len(sql) <= limit else f"{sql[:limit]} ... ({len(sql)} characters)"
 
@@ -340,153 +289,7 @@ def _mask_answer(text: str) -> str:
     return mask_literals(before) + (f"{near} ***" if near else "")
 
 
-def _code_and_text(error: Exception) -> tuple[int, str]:
-    arguments = error.args
-    if len(arguments) >= 2 and isinstance(arguments[0], int):
-        return arguments[0], _text(arguments[1]) if arguments[1] else ""
-    return 0, str(error)
-
-
 def _hint(text: str) -> str | None:
     if "database is locked" in text:
         return "another session holds an SQLite lock; try again"
     return None
-
-
-def _open(login: Login) -> Connection[Any]:
-    """Connect.
-
-    Raises: InstanceError; each known reason with its way out.
-    """
-    import pymysql
-    from pymysql import err
-    from pymysql.connections import Connection
-    from pymysql.constants import CLIENT, CR
-
-    def _check(reason: str | None) -> None:
-        if reason:
-            raise err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
-
-    class AdminConnection(Connection):
-        """A connection that gives no password away, and survives any announced version.
-
-        The admin port announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in
-        the handshake, and the instance could not be managed at all.
-        """
-
-        server_version: str
-        server_capabilities: int
-        _read_timeout: float
-
-        def connect(self, sock: socket.socket | None = None) -> None:
-            """Connect. PyMySQL itself would leave a Unix socket open that could not connect."""
-            if sock is None and login.socket:
-                sock = _unix_socket(login.socket, login.connect_timeout_s)
-                self._secure = True
-            super().connect(sock)
-
-        def _get_server_information(self) -> None:
-            super()._get_server_information()  # type: ignore[misc]
-            if tls is not None and not self.server_capabilities & CLIENT.SSL:
-                # Not every PyMySQL refuses: some log in without TLS then.
-                raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "it offers no TLS (SSL)")
-            if not self.server_version.split(".", 1)[0].isdigit():
-                self.server_version = f"8.0.0 ({self.server_version})"
-
-        def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
-            _check(why_not_answered(plugin_name))
-            return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
-
-        @property
-        def server_public_key(self) -> bytes | None:
-            """The key to send a whole password with, where there is no TLS."""
-            return self._key
-
-        @server_public_key.setter
-        def server_public_key(self, key: bytes | None) -> None:
-            if key is not None:
-                _check(why_no_key(login))
-            self._key = key
-
-    tls = tls_context(login)
-    try:
-        connection = AdminConnection(
-            host=login.host,
-            port=login.port,
-            unix_socket=login.socket,
-            user=login.user,
-            password=login.password.encode(),  # as text, PyMySQL would take it for latin1
-            connect_timeout=login.connect_timeout_s,
-            read_timeout=login.connect_timeout_s,
-            write_timeout=login.read_timeout_s,
-            charset="utf8mb4",
-            use_unicode=False,
-            autocommit=None,
-            ssl=tls,
-            ssl_disabled=tls is None and is_local(login),
-            cursorclass=pymysql.cursors.Cursor,
-        )
-        # The greeting comes at once or never; a statement may wait for somebody else's.
-        connection._read_timeout = login.read_timeout_s
-    except UnicodeDecodeError as error:
-        raise _no_server(login) from error
-    except (err.Error, OSError, UnicodeError) as error:
-        raise _refused(login, error) from error
-    except _NOT_UNDERSTOOD as error:
-        raise _no_server(login) from error
-    return connection
-
-
-def _unix_socket(path: str, timeout_s: int) -> socket.socket:
-    opened = socket.socket(socket.AF_UNIX)
-    try:
-        opened.settimeout(timeout_s)
-        opened.connect(path)
-    except OSError:
-        opened.close()
-        raise
-    return opened
-
-
-def _denied_hint(login: Login, answer: str) -> str:
-    """Return what may be wrong. Both ports of ProxySQL refuse an account in the same words."""
-    if not answer.startswith("ProxySQL"):
-        return f"no ProxySQL answered, but a MySQL server; {_PORTS}"
-    if login.socket is None and login.port == 6033:
-        return _PORTS
-    return (
-        "accounts are in admin-admin_credentials of the instance; a mysql_users row with the same"
-        " name replaces such an account; the port for applications refuses all of them"
-    )
-
-
-def _no_server(login: Login) -> InstanceError:
-    return InstanceError(f"{login.address} does not speak the MySQL protocol", hint=_PORTS)
-
-
-def _refused(login: Login, error: Exception) -> InstanceError:
-    code, text = _code_and_text(error)
-    where = f"{login.user}@{login.address}"
-    if isinstance(error, UnicodeError):
-        return InstanceError(f"{login.host}: not a host name")
-    if code == 1040 and "only connect locally" in text:
-        return InstanceError(
-            f"{where}: ProxySQL lets {login.user} in only from the machine it runs on",
-            hint="add another account to admin-admin_credentials, such as radmin, and use that",
-        )
-    if code == 1045:
-        return InstanceError(
-            f"{where}: access denied: wrong user or password", hint=_denied_hint(login, text)
-        )
-    if "SSL" in text or "TLS" in text or isinstance(error, ssl.SSLError):
-        return InstanceError(
-            f"{where}: TLS failed: {text}",
-            hint="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
-        )
-    reason = text.split("(", 1)[-1].rstrip(")") if code == 2003 else text or type(error).__name__
-    if "timed out" in text:
-        reason = f"no answer within {login.connect_timeout_s} s"
-    return InstanceError(
-        f"cannot connect to {login.address}: {reason}",
-        hint="is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?",
-    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.errors import InstanceError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import Login
+    from proxyctl.admin.login import Login
 
 _WITHOUT_PROTECTION = frozenset((b"mysql_clear_password", b"dialog", b"mysql_old_password"))
 """Methods that send the password as it is, or nearly. ProxySQL's admin interface has none."""

@@ -12,7 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxyctl.admin.client import READ_TIMEOUT_S, AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import READ_TIMEOUT_S, Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ProxyctlError, UsageError

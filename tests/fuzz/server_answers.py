@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 from hypothesis import strategies as st
 from pymysql.err import MySQLError
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.configuration import read_configuration
 from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.digest_top import read_top
@@ -19,6 +19,7 @@ from proxyctl.admin.digests import read_digests, streamed_digests
 from proxyctl.admin.export import export_layer
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
+from proxyctl.admin.login import Login
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.digests.top import TopOptions

@@ -13,7 +13,8 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from proxyctl.admin import snapshot_file
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.admin.snapshot_folder import folder_of, kept
 from proxyctl.catalog import TABLES
 from proxyctl.families import Family

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from mysql_mimic.errors import MysqlError
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.errors import InstanceError
 from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster, GaleraNode

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import record_drain
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.login import Login
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.state import Layer
 from tests.cli import Outcome, Project, proxyctl

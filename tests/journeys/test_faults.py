@@ -11,8 +11,9 @@ from contextlib import suppress
 import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.login import Login
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
 from proxyctl.sandbox import Sandbox

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import LEASE_S, RENEW_S, Lock, process_space
+from proxyctl.admin.login import Login
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError
 from proxyctl.workflow import plan_files

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.login import Login
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
 from tests.journeys.layers import dump

@@ -12,7 +12,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.keys import KEYS
 from proxyctl.sandbox.recorded_digests import recorded_digests

@@ -18,8 +18,9 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digests import streamed_digests
+from proxyctl.admin.login import Login
 from proxyctl.errors import ConnectionLostError
 from tests.cli import Outcome, Project, proxyctl
 from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.login import Login
 from proxyctl.catalog import REFERENCE
 from proxyctl.plan import Plan
 from proxyctl.state import Desired

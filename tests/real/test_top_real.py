@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.live import Looker
+from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.live.view import Meter, View
 from tests.mariadb_server import MISSING, running_sysbench, sysbench

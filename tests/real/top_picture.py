@@ -7,7 +7,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
 from tests.mariadb_server import running_sysbench
 from tests.real.live_traffic import proxysql_for_traffic

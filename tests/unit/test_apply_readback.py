@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.admin.read import TableReader, rows_text
 from proxyctl.admin.readback import ReadBack, ReadBackError, in_key_order
 from proxyctl.admin.verify import runtime_rows, runtime_shortfalls

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.admin.prefetch import Prefetch, made_ahead, made_meanwhile
 from proxyctl.admin.read import TableReader
 from proxyctl.catalog import Layout

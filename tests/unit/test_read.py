@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.admin.read import TableReader
 from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import read_digest_size, read_digest_variables
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
+from proxyctl.admin.login import Login
 from proxyctl.admin.read import parse_rows, read_facts, read_layouts, used_connections
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.admin.suggest_hits import read_hits_since
