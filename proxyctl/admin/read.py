@@ -7,14 +7,12 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
-from operator import itemgetter
-from types import NoneType
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
+from proxyctl.admin.rows_text import parse_rows
 from proxyctl.catalog import (
     TABLES,
     Additions,
@@ -28,10 +26,9 @@ from proxyctl.catalog import (
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
-from proxyctl.collector import collector_paused
 from proxyctl.errors import InstanceError, StatementError
 from proxyctl.sql import literal, select_json, select_rows, table_name
-from proxyctl.state import Key, Layer, Row, Rows
+from proxyctl.state import Key, Layer, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -310,80 +307,6 @@ def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
     import json
 
     return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")
-
-
-_CELLS = frozenset({str, int, float, NoneType})
-
-
-def rows_text(rows: Iterable[Row]) -> bytes | None:
-    """Return the text that ProxySQL gives of these rows, if it lists them in this order.
-
-    None where that is not known: text that is not UTF-8. What has this text holds these rows, since
-    a text stands for one set of rows only. Another text proves nothing: it has to be parsed.
-    Source: SQLite 3.43 and orjson escape the same characters, in the same way.
-    """
-    import orjson
-
-    try:
-        return orjson.dumps(list(rows))[1:-1]
-    except orjson.JSONEncodeError:
-        return None
-
-
-def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
-    """Return the rows of JSON texts, by key.
-
-    Raises: InstanceError when two rows have one key, as 'a' and a BLOB of its bytes have, and for
-    what are no rows of this table.
-    """
-    rows: Rows = {}
-    count = 0
-    keys_of = _keys_function(layout)
-    with collector_paused():
-        for chunk in chunks:
-            made = _rows_of(layout, chunk)
-            rows.update(zip(keys_of(made), made, strict=True))
-            count += len(made)
-    if count != len(rows):
-        key = ", ".join(layout.table.key)
-        raise InstanceError(
-            f"{layout.name}: two rows have the same {key}: a text and a BLOB of its bytes",
-            hint="ProxySQL uses one of them: DELETE the row whose typeof() is blob",
-        )
-    return rows
-
-
-def _rows_of(layout: Layout, chunk: bytes) -> list[Row]:
-    """Return the rows of one JSON text. Raises: InstanceError."""
-    try:
-        rows = list(map(tuple, _loads(b"[" + chunk + b"]")))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InstanceError(f"{layout.name}: its rows are no JSON lists") from error
-    is_sound = {*map(len, rows)} <= {len(layout.columns)}
-    if not (is_sound and {*map(type, chain.from_iterable(rows))} <= _CELLS):
-        raise InstanceError(f"{layout.name}: its rows do not have the columns of the table")
-    return rows
-
-
-def _keys_function(layout: Layout) -> Callable[[list[Row]], Iterable[Key]]:
-    """Return a function from rows to their keys, without a Python step a row."""
-    get = itemgetter(*layout.key_index)
-    if len(layout.key_index) == 1:
-        return lambda rows: zip(map(get, rows), strict=True)
-    return lambda rows: map(get, rows)
-
-
-def _loads(text: bytes) -> list[list[Value]]:
-    import orjson
-
-    try:
-        rows: list[list[Value]] = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # Text that is not UTF-8: keep its bytes as surrogate escapes.
-        import json
-
-        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
-    return rows
 
 
 @dataclass(frozen=True)

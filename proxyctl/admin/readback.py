@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.prefetch import made_meanwhile
-from proxyctl.admin.read import Known, TableLayers, TableReader, parse_rows, rows_text
+from proxyctl.admin.read import Known, TableLayers, TableReader
+from proxyctl.admin.rows_text import parse_rows, rows_text
 from proxyctl.admin.verify import Shortfall, runtime_rows, runtime_shortfalls, stored_shortfalls
 from proxyctl.catalog import Layout
 from proxyctl.errors import ProxyctlError

@@ -20,7 +20,7 @@ from typing import Any
 from proxyctl import __version__
 from proxyctl.admin import snapshot_file
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import parse_rows
+from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.snapshot_folder import folder_of, kept, new_file, no_place, prune
 from proxyctl.catalog import Layout
 from proxyctl.snapshot import OMITTED, Cell, HiddenCells, Occasion

@@ -16,7 +16,8 @@ from proxyctl.admin.digests import read_digests
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
-from proxyctl.admin.read import parse_rows, read_facts, read_layouts, used_connections
+from proxyctl.admin.read import read_facts, read_layouts, used_connections
+from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.admin.suggest_hits import read_hits_since
 from proxyctl.digests.top import TopOptions
