@@ -148,7 +148,7 @@ KEY = {
     " server.",
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
-    "guards.blocks_everything": "A rule with `error_msg` or `OK_msg` answers every query.",
+    "guards.blocks_everything": "Rules with `error_msg` or `OK_msg` answer (nearly) every query.",
     "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
     " `--allow-shard-moves`.",
     "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"

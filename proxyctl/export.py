@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Value, Version
+from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Value, Version
 from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import (
@@ -27,6 +27,7 @@ from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import hashed_password
 from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import as_configured, ignored_rows, runtime_image
+from proxyctl.sql import is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret
 
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
@@ -181,30 +182,55 @@ def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:
 def with_secrets(
     exported: Exported, layout: Layout, rows: Iterable[DesiredRow], secrets: str
 ) -> list[DesiredRow]:
-    """Return user rows with their passwords as `hash` or `clear` asks; others unchanged.
+    """Return rows with their secrets as `hash` or `clear` asks; those without any unchanged.
 
     Clear text becomes a native hash for MySQL, and is left out for PostgreSQL: whether ProxySQL can
     log in at a backend with a hash depends on how the backend stores it, which nobody knows here.
+    A secret elsewhere, such as a second password in the attributes of a user, is left out as well.
     Changes: exported.warnings.
     """
-    position = layout.index.get("password")
-    if position is None or secrets != "hash":
+    if secrets != "hash" or not _may_hold_secrets(layout):
         return list(rows)
-    result: list[DesiredRow] = []
-    for row in rows:
-        password = row[position]
-        if not isinstance(password, str) or not password:
-            result.append(row)
+    return [_with_hashes(exported, layout, row) for row in rows]
+
+
+def _with_hashes(exported: Exported, layout: Layout, row: DesiredRow) -> DesiredRow:
+    """Return the row with a hash in the place of its password. Changes: exported.warnings."""
+    cells = list(row)
+    for position, cell in enumerate(row):
+        if not isinstance(cell, str) or not is_secret(layout, position, cast("Row", row)):
             continue
-        hashed = hashed_password(layout.name, password)
+        name = layout.columns[position].name
+        hashed = hashed_password(layout.name, cell) if name == "password" else None
+        cells[position] = KEEP if hashed is None else hashed
         if hashed is None:
-            exported.warnings.append(
-                f"{layout.name} {row[0]}: the password is left out: it is clear text, and has no"
-                " hash that is safe to use instead; write `password: {env: NAME}`"
+            why = (
+                "it is clear text, and has no hash that is safe to use instead; write"
+                " `password: {env: NAME}`"
+                if name == "password"
+                else "there is a password in it; --secrets clear writes it"
             )
-        kept = KEEP if hashed is None else hashed
-        result.append((*row[:position], kept, *row[position + 1 :]))
-    return result
+            exported.warnings.append(f"{layout.name} {row[0]}: {name} is left out: {why}")
+    return tuple(cells)
+
+
+def without_secrets(layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
+    """Return the rows without what is secret, or would be if it were not empty."""
+    if not _may_hold_secrets(layout):
+        return rows
+    secret = {n for n, column in enumerate(layout.columns) if column.secret}
+    return [
+        tuple(
+            KEEP if n in secret or is_secret(layout, n, cast("Row", row)) else cell
+            for n, cell in enumerate(row)
+        )
+        for row in rows
+    ]
+
+
+def _may_hold_secrets(layout: Layout) -> bool:
+    """Return whether `is_secret` may hold of a row that came by no reference."""
+    return layout.table.role is Role.USERS or any(column.secret for column in layout.columns)
 
 
 def without_references(

@@ -27,12 +27,13 @@ from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
 from proxyctl.guards.stray import redirected, strays
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
 from proxyctl.lint.answers_for_all import new_answer_for_all, rows_that_answer
+from proxyctl.lint.answers_to_samples import names_sessions, new_answer_to_samples
 from proxyctl.plan import Plan
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
 from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
 
-_RULES, _VARIABLES = "mysql_query_rules", "mysql_variables"
+_RULES, _VARIABLES, _USERS = "mysql_query_rules", "mysql_variables", "mysql_users"
 _MATCHING = ("mysql-query_digests", "mysql-query_processor_regex")
 """Variables that decide what a rule matches."""
 
@@ -137,6 +138,11 @@ def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:
     layouts = {name: survey.layouts[name] for name in (_RULES, _VARIABLES)}
     sides = sides_of_plan(plan, survey, layouts)
     text = new_answer_for_all(sides.before, sides.after)
+    if text is None:
+        if names_sessions(sides.after):
+            layouts[_USERS] = survey.layouts[_USERS]
+            sides = sides_of_plan(plan, survey, layouts)
+        text = new_answer_to_samples(sides.before, sides.after)
     if text:
         yield Danger(BLOCKS_EVERYTHING, text)
 

@@ -7,6 +7,7 @@ from the instance's own schema; values only through `literal`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ def table_name(layout: Layout, layer: Layer) -> str:
             return f"disk.{name}"
 
 
-_ATTRIBUTES, _SECOND_PASSWORD = "attributes", '"additional_password"'
+_ATTRIBUTES, _SECOND_PASSWORD = "attributes", "additional_password"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -116,8 +117,18 @@ def is_secret(layout: Layout, position: int, row: Row) -> bool:
     if layout.table.prefix:
         return position == 1 and row[1] is not None and is_secret_variable(str(row[0]))
     if layout.table.role is Role.USERS and layout.columns[position].name == _ATTRIBUTES:
-        return _SECOND_PASSWORD in str(row[position])
+        return _holds_second_password(str(row[position]))
     return layout.columns[position].secret and row[position] not in (None, "")
+
+
+def _holds_second_password(attributes: str) -> bool:
+    """Return whether the key is in the text, as it is or with escapes of JSON in it."""
+    if _SECOND_PASSWORD in attributes:
+        return True
+    try:
+        return "\\" in attributes and _SECOND_PASSWORD in json.dumps(json.loads(attributes))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _condition(layout: Layout, key: Key) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from proxyctl.catalog import Layout
 from proxyctl.errors import counted
-from proxyctl.export import Exported, environment_name
+from proxyctl.export import Exported, environment_name, without_secrets
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.formats.manage_section import manage_section, owned_words
 from proxyctl.formats.takeover import (
@@ -44,15 +43,17 @@ def exported_text(
     """
     dead = _dead_fast_routing(exported)
     exported.warnings += dead
+    shows = secrets != "omit"
     tables: Tables = {
-        name: (exported.layouts[name], _without_secrets(exported.layouts[name], rows, secrets))
+        name: (layout := exported.layouts[name], rows if shows else without_secrets(layout, rows))
         for name, rows in exported.tables.items()
     }
     if form == "yaml":
         if check is not None:
             tables = as_proxysql_reads(exported, tables)
             leave_out_refused(exported, tables, check)
-        return _yaml(exported, tables, header, keeps_alive=not dead) + manage_section(owned or {})
+        text = _yaml(exported, tables, header, keeps_alive=not dead)
+        return text + manage_section(owned or {}, tables)
     notes = [f"not written: {name} ({value})" for name, value in exported.commented.items()]
     if form == "sql":
         from proxyctl.formats.sql_writer import write_script
@@ -80,14 +81,6 @@ def _new_users(tables: Tables) -> list[str]:
                 " them where they exist, and makes none"
             )
     return found
-
-
-def _without_secrets(layout: Layout, rows: list[DesiredRow], secrets: str) -> list[DesiredRow]:
-    """Return the rows; with `omit` they do not say what is secret."""
-    positions = {n for n, column in enumerate(layout.columns) if column.secret}
-    if secrets != "omit" or not positions:
-        return rows
-    return [tuple(KEEP if n in positions else cell for n, cell in enumerate(row)) for row in rows]
 
 
 def _dead_fast_routing(exported: Exported) -> list[str]:

@@ -44,7 +44,7 @@ def new_answer_for_all(before: Configuration, after: Configuration) -> str | Non
     if found is None or (known is not None and known.leaves() <= found.leaves()):
         return None
     left = (
-        f"only queries that an earlier rule takes ({_listed(found.exempt)}) would reach a server"
+        f"only queries that an earlier rule takes ({listed(found.exempt)}) would reach a server"
         if found.exempt
         else f"no{'' if found.queries == EVERY_QUERY else ' such'} query would reach a server"
     )
@@ -82,7 +82,8 @@ def _may_block(configuration: Configuration) -> bool:
 _MOST_LISTED = 5
 
 
-def _listed(rule_ids: tuple[int, ...]) -> str:
+def listed(rule_ids: tuple[int, ...]) -> str:
+    """Return the first of some rules in words."""
     shown = ", ".join(map(str, rule_ids[:_MOST_LISTED]))
     return shown + (" ..." if len(rule_ids) > _MOST_LISTED else "")
 

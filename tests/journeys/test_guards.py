@@ -110,6 +110,20 @@ REFUSED: dict[str, tuple[str, Edit]] = {
         "blocks_everything",
         rule("{rule_id: 1, match_digest: '.', OK_msg: ''}"),
     ),
+    "patterns that together match everything": (
+        "blocks_everything",
+        rule(
+            "{rule_id: 1, match_digest: '^(?!SELECT)', error_msg: closed}\n"
+            "  - {rule_id: 2, match_digest: '(.|\\n)+', error_msg: closed}"
+        ),
+    ),
+    "a rule for each user": (
+        "blocks_everything",
+        rule(
+            "{rule_id: 1, username: app, error_msg: closed}\n"
+            "  - {rule_id: 2, username: batch, error_msg: closed}"
+        ),
+    ),
 }
 LOCKED_OUT = {
     "the login in use": variable('admin-admin_credentials: "other:other"'),

@@ -86,6 +86,28 @@ def test_take_over_a_running_proxysql(project: Project, instance: Instance, laye
     assert dump(instance) == before
 
 
+@pytest.mark.parametrize("secrets", ["hash", "omit"])
+def test_export_leaves_a_second_password_alone(
+    project: Project, instance: Instance, secrets: str
+) -> None:
+    by_hand(instance, LOAD, SAVE)
+    instance.execute(
+        """UPDATE mysql_users SET attributes='{"additional_password":"736573616d65"}'"""
+    )
+    instance.execute("LOAD MYSQL USERS TO RUNTIME")
+    instance.execute("SAVE MYSQL USERS TO DISK")
+    exported = proxyctl("export", "--secrets", secrets)
+    assert "736573616d65" not in exported.text
+    project.write(exported.out)
+    assert plan().code == 0
+    project.write(exported.out.replace("username: ", "comment: changed, username: "))
+    applied()
+    held = "SELECT DISTINCT attributes FROM {}mysql_users WHERE comment='changed'"
+    assert [row[0] for row in everywhere(instance, held)] == [
+        '{"additional_password":"736573616d65"}'
+    ]
+
+
 def test_export_of_a_layer_shows_exactly_the_layers_that_differ(
     project: Project, instance: Instance
 ) -> None:

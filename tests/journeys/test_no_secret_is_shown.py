@@ -84,11 +84,13 @@ pgsql_users:
   - {{username: pg, password: {secret(f"pgsql-{side}")}}}
   - {{username: pge, password: {{env: ENV_PASSWORD}}}}
 """
+        second = f"{{additional_password: {secret(f'second-{side}')}}}"
         pgsql_monitor = f"  pgsql-monitor_password: {secret(f'pgsql-monitor-{side}')}"
         rows = f"""\
 mysql_users:
   - {{username: app, password: {secret(f"clear-{side}")}, default_hostgroup: 10}}
   - {{username: env, password: {{env: ENV_PASSWORD}}}}
+  - {{username: two, password: {{env: ENV_PASSWORD}}, attributes: {second}}}
   - {{username: filed, password: {{file: one.password}}}}
   - {{username: hashed, password: "*{native_hash(secret(f"hashed-{side}"))}"}}
 """

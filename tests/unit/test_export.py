@@ -4,6 +4,7 @@ import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
 from proxyctl.export import Exported, from_runtime, passed_over, with_secrets
+from proxyctl.formats.exported import exported_text
 from proxyctl.passwords import native_hash
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, Layer, Rows
@@ -44,8 +45,23 @@ def test_a_hash_is_exported_as_it_is_and_mysql_clear_text_hashed(table, password
 def test_clear_text_of_postgresql_is_left_out_and_said(password):
     found, (warning,) = exported_password("pgsql_users", password, "hash")
     assert found is KEEP
-    assert warning.startswith("pgsql_users u: the password is left out")
+    assert warning.startswith("pgsql_users u: password is left out")
     assert password not in warning
+
+
+@pytest.mark.parametrize("secrets", ["hash", "omit"])
+@pytest.mark.parametrize("form", ["yaml", "sql", "cnf"])
+def test_a_second_password_in_the_attributes_is_left_out(secrets, form):
+    layout = layout_of(TABLES["mysql_users"], VERSION)
+    exported = Exported(VERSION, {"mysql_users": layout})
+    attributes = '{"additional_password": "736573616d65"}'
+    rows = build.rows(
+        "mysql_users", {"username": "u", "password": NATIVE, "attributes": attributes}
+    )
+    exported.tables["mysql_users"] = with_secrets(exported, layout, rows.values(), secrets)
+    assert "736573616d65" not in exported_text(exported, form, secrets)
+    if secrets == "hash":
+        assert exported.warnings[0].startswith("mysql_users u: attributes is left out")
 
 
 @pytest.mark.parametrize("table", ["mysql_users", "pgsql_users"])

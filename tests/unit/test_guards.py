@@ -14,6 +14,7 @@ from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
 from proxyctl.guards.stray import strays
 from proxyctl.lint.answers_for_all import new_answer_for_all
+from proxyctl.lint.answers_to_samples import new_answer_to_samples
 from proxyctl.state import GuardAction, GuardLimits, Layer
 from tests.build import desired, module_plan, rows, survey
 from tests.unit.linted import subject
@@ -399,6 +400,106 @@ class TestCatchAll:
         block = {"rule_id": 5, "match_digest": "FROM old_orders", "error_msg": "no"}
         assert self.said([block], before=[block], query_digests="false") is not None
         assert self.said([block], before=[block]) is None
+
+
+class TestNearlyEverything:
+    """What no proof covers is tried with sample queries."""
+
+    SPLIT = TestCatchAll.SPLIT
+    USERS = tuple({"username": f"u{n}", "default_hostgroup": 1} for n in range(30))
+
+    def said(self, after, before=SPLIT, *, users=(), **variables):
+        sides = subject(*before, users=users), subject(*after, users=users, **variables)
+        return new_answer_to_samples(*(side.configuration for side in sides))
+
+    @pytest.mark.parametrize("column", ["error_msg", "OK_msg"])
+    @pytest.mark.parametrize(
+        "criteria",
+        [
+            {"match_digest": r"(.|\n)+"},
+            {"match_digest": r"[\s\S]+"},
+            {"match_pattern": r"(?s).*(?=)"},
+            {"match_digest": "^(?!x)"},
+            {"match_digest": "^(?!SELECT 1$)"},
+            {"match_digest": "^never$", "negate_match_pattern": 1},
+            {"match_pattern": "^SELECT 1$", "negate_match_pattern": 1},
+            {"match_digest": "select|insert|update|delete|replace"},
+            {"proxy_port": 6033},
+        ],
+    )
+    def test_one_rule(self, column, criteria):
+        rule = {"rule_id": 5, column: "closed", **criteria}
+        assert self.said([rule, *self.SPLIT]) == (
+            f"rule 5 answers nearly every sample query with {column}: hardly any query would reach"
+            " a server"
+        )
+        assert self.said([rule, *self.SPLIT], before=[rule]) is None
+
+    def test_several_rules_that_do_it_together(self):
+        reads = {"rule_id": 5, "match_digest": "select|with", "error_msg": "no"}
+        writes = {"rule_id": 6, "match_digest": "^[^s(]", "error_msg": "no"}
+        assert self.said([reads, writes]).startswith("rules 5, 6 answer nearly every")
+        assert self.said([reads]) is None
+        assert self.said([writes]) is None
+
+    def test_rules_by_address(self):
+        networks = ("10.%", "172.%", "192.%", "127.%")
+        rules = [{"client_addr": one, "error_msg": "no"} for one in networks]
+        assert self.said(rules) is not None
+        assert self.said(rules[:1]) is None
+
+    def test_rules_behind_flags_only(self):
+        block = {"rule_id": 9, "flagIN": 7, "match_digest": r"[\s\S]", "error_msg": "no"}
+        ways = [{"rule_id": 1, "match_digest": "(.|\n)", "flagOUT": 7}, block]
+        assert self.said(ways) is not None
+        assert self.said([{**ways[0], "flagOUT": 8}, block]) is None
+        assert self.said([{**ways[0], "match_digest": "^SELECT"}, block]) is None
+
+    def test_behind_a_rule_that_rewrites(self):
+        rewrite = {"rule_id": 1, "match_pattern": "^.*", "replace_pattern": "closed: "}
+        block = {"rule_id": 2, "match_pattern": "^closed: ", "error_msg": "no"}
+        assert self.said([rewrite, block]) is not None
+        assert self.said([block]) is None
+
+    def test_one_rule_for_each_user(self):
+        def rules(count):
+            return [{"username": f"u{n}", "error_msg": "no"} for n in range(count)]
+
+        assert self.said(rules(30), users=self.USERS) == (
+            "rules 1, 2, 3, 4, 5 ... answer nearly every sample query of every user with"
+            " error_msg: hardly any query would reach a server"
+        )
+        assert "of 27 in 30 users" in self.said(rules(27), users=self.USERS)
+        assert self.said(rules(26), users=self.USERS) is None
+        assert self.said(rules(20), users=self.USERS) is None
+        assert self.said([{"username": "mallory", "error_msg": "no"}], users=self.USERS) is None
+
+    def test_the_schema_of_users(self):
+        in_shop = [{**user, "default_schema": "accounts"} for user in self.USERS]
+        rule = {"schemaname": "accounts", "error_msg": "no"}
+        assert self.said([rule], users=in_shop) is not None
+        assert self.said([rule], users=self.USERS) is None
+
+    def test_one_user_who_passes_by_rules_is_nobody_else(self):
+        forwarded = [{**user, "fast_forward": 1} for user in self.USERS]
+        rules = [{"username": f"u{n}", "error_msg": "no"} for n in range(30)]
+        assert self.said(rules, users=forwarded) is None
+
+    @pytest.mark.parametrize(
+        "criteria",
+        [
+            {"match_digest": "^(INSERT|UPDATE|DELETE|REPLACE)"},
+            {"match_digest": "^SELECT"},
+            {"match_digest": "FOR UPDATE|DROP|TRUNCATE"},
+            {"match_digest": "orders"},
+            {"match_digest": "^SELECT (?!.*WHERE)"},
+            {"client_addr": "10.%"},
+            {"proxy_port": 6034},
+            {"match_pattern": ".*", "negate_match_pattern": 1},
+        ],
+    )
+    def test_a_part_of_it_may_be_blocked(self, criteria):
+        assert self.said([{"rule_id": 5, "error_msg": "no", **criteria}, *self.SPLIT]) is None
 
 
 class TestWhatBecomesOfADanger:

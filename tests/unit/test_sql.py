@@ -144,6 +144,7 @@ def test_a_second_password_in_the_attributes_of_a_user_is_masked():
         return statement.masked
 
     assert "sesame" not in masked('{"additional_password":"sesame"}')
+    assert "sesame" not in masked('{"additional\\u005fpassword":"sesame"}')
     assert "spiffe" in masked('{"spiffe_id":"spiffe://x"}')
 
 
