@@ -60,6 +60,7 @@ def cluster(_cluster: GaleraCluster) -> GaleraCluster:
         elif not node.is_running:
             _cluster.rejoin(host)
     for node in _cluster.nodes.values():
+        node.end_maintenance()
         node.sql("SET GLOBAL read_only=OFF")
         node.sql("SET GLOBAL wsrep_desync=OFF")
         wait_until(node.is_synced, f"{node.host} is in sync")

@@ -17,6 +17,12 @@ from tests.containers.images import PXC
 ROOT_PASSWORD = "root"
 MONITOR = ("monitor", "s3cret-of-monitor")
 PORT = 3306
+_OPTIONS = (
+    # Certificates are no subject here: neither for the traffic between nodes,
+    "--loose-pxc-encrypt-cluster-traffic=OFF"
+    # nor for a log-in with caching_sha2_password, the default of MySQL 8.0.
+    " --loose-default-authentication-plugin=mysql_native_password"
+)
 _DEADLINE_S = 300
 """A state transfer on a machine that does other things as well. Nothing is proven by waiting."""
 
@@ -64,8 +70,7 @@ class Node:
             environment["CLUSTER_JOIN"] = hosts
         self._container = Published(
             PXC,
-            # Certificates for the traffic between nodes are no subject here.
-            command="--loose-pxc-encrypt-cluster-traffic=OFF",
+            command=_OPTIONS,
             env=environment,
             network=self._network,
             network_aliases=[self.host],
@@ -95,6 +100,30 @@ class Node:
     def status(self, name: str) -> str:
         """Return one of its status variables."""
         return str(self.sql(f"SHOW GLOBAL STATUS LIKE '{name}'")[0][1])
+
+    def file(self, path: str) -> str:
+        """Return the text of a file in its container."""
+        assert self._container is not None
+        code, text = self._container.exec(["cat", path])
+        assert code == 0, text
+        return str(text.decode())
+
+    def begin_maintenance(self) -> None:
+        """Say that it is in maintenance, in the words that it has for that.
+
+        MariaDB has no pxc_maint_mode; a node that rejects queries is taken out the same way.
+        """
+        self._set_maintenance("MAINTENANCE", "ALL")
+
+    def end_maintenance(self) -> None:
+        """Say that it is back."""
+        self._set_maintenance("DISABLED", "NONE")
+
+    def _set_maintenance(self, mode: str, rejected: str) -> None:
+        if self.sql("SHOW GLOBAL VARIABLES LIKE 'pxc_maint_mode'"):
+            self.sql(f"SET GLOBAL pxc_maint_mode='{mode}'")
+        else:
+            self.sql(f"SET GLOBAL wsrep_reject_queries='{rejected}'")
 
     @property
     def is_running(self) -> bool:

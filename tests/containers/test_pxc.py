@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from testcontainers.core.network import Network
 
-from tests.cli import Project, proxyctl
+from proxyctl.admin.client import AdminClient, Login
+from proxyctl.applying import ApplyRequest, apply_files
+from proxyctl.config.files import Sources
+from proxyctl.config.load import ParsedFiles
+from proxyctl.workflow import PlanOptions
+from tests.cli import Project
 from tests.containers.conftest import HOSTS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer
-from tests.containers.traffic import Traffic, ask, connected, written_on
+from tests.containers.story import (
+    READERS,
+    WRITER,
+    applied,
+    assert_in_sync,
+    bootstrap,
+    in_sync_until,
+    short,
+)
+from tests.containers.traffic import Traffic, ask, written_on
 from tests.placement_samples import Sampler, online, placement, settle
-
-WRITER, *READERS = HOSTS
-"""The example gives the first node the most weight."""
-
-
-def bootstrap(proxysql: ProxySQLContainer) -> None:
-    """Apply the example to a ProxySQL that has nothing, and wait for its monitor."""
-    done = proxyctl("apply", "--auto-approve")
-    assert done.code == 0, done.text
-    settle(proxysql.instance, list(HOSTS))
-
-
-def short(host: str) -> str:
-    """Return what a node calls itself."""
-    return host.partition(".")[0]
-
-
-def assert_in_sync() -> None:
-    """Nothing that the monitor does is a difference."""
-    drift = proxyctl("drift")
-    assert drift.code == 0, drift.text
 
 
 def test_a_proxysql_is_bootstrapped_and_splits_reads_from_writes(
@@ -53,36 +44,40 @@ def test_the_plan_stays_empty_while_nodes_come_and_go(
     project: Project, proxysql: ProxySQLContainer, cluster: GaleraCluster
 ) -> None:
     bootstrap(proxysql)
+    reader = READERS[0]
 
-    def offline(host: str) -> bool:
-        return host in online(placement(proxysql.instance)[40])
+    def is_offline() -> bool:
+        return reader in online(placement(proxysql.instance)[40])
+
+    def all_serve() -> bool:
+        now = placement(proxysql.instance)
+        return (online(now[10]), online(now[30])) == ({WRITER}, {*READERS})
 
     # Desynced: out at once, back when it is done.
-    reader = READERS[0]
     cluster.nodes[reader].sql("SET GLOBAL wsrep_desync=ON")
-    wait_until(lambda: offline(reader), f"{reader} is offline")
-    assert_in_sync()
+    in_sync_until(is_offline, f"{reader} is offline")
     cluster.nodes[reader].sql("SET GLOBAL wsrep_desync=OFF")
-    settle(proxysql.instance, list(HOSTS))
-    assert_in_sync()
+    in_sync_until(all_serve, f"{reader} is back")
+
+    # In maintenance by its own word.
+    cluster.nodes[reader].begin_maintenance()
+    in_sync_until(is_offline, f"{reader} is offline")
+    cluster.nodes[reader].end_maintenance()
+    in_sync_until(all_serve, f"{reader} is back")
 
     # Read-only: a reader that is no writer any more.
     cluster.nodes[WRITER].sql("SET GLOBAL read_only=ON")
-    wait_until(
+    in_sync_until(
         lambda: online(placement(proxysql.instance)[10]) == {READERS[0]}, "another node writes"
     )
-    assert_in_sync()
     cluster.nodes[WRITER].sql("SET GLOBAL read_only=OFF")
-    wait_until(lambda: online(placement(proxysql.instance)[10]) == {WRITER}, "it writes again")
-    assert_in_sync()
+    in_sync_until(all_serve, "it writes again")
 
     # Killed, and back with a state transfer.
     cluster.nodes[reader].kill()
-    wait_until(lambda: offline(reader), f"{reader} is offline")
-    assert_in_sync()
+    in_sync_until(is_offline, f"{reader} is offline")
     cluster.rejoin(reader)
-    settle(proxysql.instance, list(HOSTS))
-    assert_in_sync()
+    in_sync_until(all_serve, f"{reader} is back")
 
 
 def test_changes_under_load_make_no_second_writer_and_no_error(
@@ -99,8 +94,7 @@ def test_changes_under_load_make_no_second_writer_and_no_error(
             assert old in text
             text = text.replace(old, new)
             project.write(text)
-            done = proxyctl("apply", "--auto-approve")
-            assert done.code == 0, done.text
+            applied()
             traffic.flows()
         assert_in_sync()
     assert traffic.errors == []
@@ -119,8 +113,7 @@ def test_a_new_node_enters_under_load(
     with Traffic(proxysql.traffic_port) as traffic, Sampler(proxysql.instance) as sampler:
         cluster.add(new, network)
         project.write(text.replace(line, line + f"      - {{hostname: {new}, weight: 700}}\n"))
-        done = proxyctl("apply", "--auto-approve")
-        assert done.code == 0, done.text
+        applied()
         settle(proxysql.instance, [*HOSTS, new])
         traffic.reads.clear()
         traffic.flows(100)
@@ -134,42 +127,43 @@ def test_a_new_node_enters_under_load(
 def test_the_writer_fails_while_an_apply_runs(
     project: Project, proxysql: ProxySQLContainer, cluster: GaleraCluster
 ) -> None:
+    """It dies after the apply has read where the nodes are, and before it loads them."""
     bootstrap(proxysql)
     text = (project.folder / "proxyctl.yaml").read_text()
-    with Traffic(proxysql.traffic_port) as traffic:
+    project.write(text.replace("max_connections: 500", "max_connections: 300"))
+    heir = {READERS[0]}
+    taken_over = []
+
+    def writer_fails(progress: str) -> None:
+        if progress == "LOAD MYSQL SERVERS TO RUNTIME":
+            cluster.nodes[WRITER].kill()
+            taken_over.append(_wait_for_writer(proxysql, heir))
+
+    instance = proxysql.instance
+    login = Login(instance.host, instance.port, user=instance.user, password=instance.password)
+    files = ParsedFiles(Sources((str(project.folder / "proxyctl.yaml"),), {}))
+    with Traffic(proxysql.traffic_port) as traffic, Sampler(instance) as sampler:
         traffic.flows()
-        cluster.nodes[WRITER].kill()
-        project.write(text.replace("max_connections: 500", "max_connections: 300"))
-        done = proxyctl("apply", "--auto-approve")
-        assert done.code == 0, done.text
-        wait_until(
-            lambda: online(placement(proxysql.instance)[10]) == {READERS[0]}, "another node writes"
-        )
+        with AdminClient(login) as client:
+            _, result = apply_files(
+                client, files, ApplyRequest(PlanOptions(), progress=writer_fails)
+            )
+        assert taken_over == [heir]
+        assert result is not None
+        assert (result.loads, result.saves) == (1, 1)
+        _wait_for_writer(proxysql, heir)
         failed = len(traffic.errors)
         traffic.flows()
         assert_in_sync()
     # What the failing node was busy with is lost; nothing after another one took over.
     assert traffic.errors[failed:] == []
+    assert max(len(online(sample[10])) for sample in sampler.samples) == 1
     assert short(READERS[0]) in written_on(cluster.any_node)
 
 
-def test_the_announced_version_is_changed_on_one_proxysql_after_the_other(
-    project: Project, proxysql: ProxySQLContainer, network: Network
-) -> None:
-    with ProxySQLContainer("proxysql2.example.com", network) as second:
-        bootstrap(proxysql)
-        project.connect(second.instance)
-        bootstrap(second)
-        text = (project.folder / "proxyctl.yaml").read_text()
-        project.write(text.replace('"8.0.36"', '"8.4.5"'))
-        with Traffic(proxysql.traffic_port) as one, Traffic(second.traffic_port) as other:
-            for container in (proxysql, second):
-                project.connect(container.instance)
-                done = proxyctl("apply", "--auto-approve")
-                assert done.code == 0, done.text
-                one.flows()
-                other.flows()
-        assert one.errors == other.errors == []
-        for container in (proxysql, second):
-            with closing(connected(container.traffic_port)) as connection:
-                assert connection.get_server_info().startswith("8.4.5")
+def _wait_for_writer(proxysql: ProxySQLContainer, writer: set[str]) -> set[str]:
+    def writers() -> set[str]:
+        return online(placement(proxysql.instance)[10])
+
+    wait_until(lambda: writers() == writer, f"{writer} writes")
+    return writers()

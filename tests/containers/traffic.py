@@ -64,9 +64,15 @@ def ask(port: int, sql: str) -> list[tuple[object, ...]]:
 
 @dataclass
 class Traffic:
-    """Readers and a writer that do not stop. `reads` counts by the node that answered."""
+    """Readers and a writer that do not stop. `reads` counts by the node that answered.
+
+    `lifetime`: after so many queries a client connects anew, as connection pools do. Without, a
+    client that inserts keeps the node it began on: ProxySQL holds the connection for some queries
+    after each INSERT that made a number.
+    """
 
     port: int
+    lifetime: int | None = None
     reads: Counter[str] = field(default_factory=Counter)
     writes: int = 0
     errors: list[str] = field(default_factory=list)
@@ -101,11 +107,16 @@ class Traffic:
         return min(self.reads.total(), self.writes) + len(self.errors)
 
     def _run(self, work: Callable[[pymysql.Connection], None]) -> None:
-        connection = None
+        connection, queries = None, 0
         while not self._stop.is_set():
             try:
-                connection = connection or connected(self.port)
+                if connection is not None and queries == self.lifetime:
+                    connection.close()
+                    connection = None
+                if connection is None:
+                    connection, queries = connected(self.port), 0
                 work(connection)
+                queries += 1
             except (pymysql.err.MySQLError, OSError) as error:
                 self.errors.append(f"{work.__name__.strip('_')}: {error}")
                 connection = None
