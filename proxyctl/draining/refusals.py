@@ -1,0 +1,35 @@
+"""Why a node must not be drained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from proxyctl.admin.read import used_hostgroups
+from proxyctl.catalog import Value
+from proxyctl.families import Node
+from proxyctl.held_servers import HeldServers, name_of
+from proxyctl.nodes.draining import left_without, undrainable
+
+_FORCE = "allow with --force"
+
+
+def reasons_against(servers: HeldServers, node: Node, *, force: bool) -> Iterable[str]:
+    """Yield why the node must not be drained."""
+    kind = undrainable(servers.standing, node)
+    if kind is not None:
+        yield (
+            f"{name_of(node)} is placed by the {kind} monitor, which may undo what drains it: take"
+            " it out on the server itself"
+        )
+    used = used_hostgroups(servers.client, servers.survey.layouts)
+    in_use = frozenset[Value]().union(*used.values())
+    ours, heirs = left_without(servers.standing, node, in_use)
+    if force:
+        return
+    for hostgroup in ours:
+        yield f"{name_of(node)} is the last usable node of hostgroup {hostgroup}   {_FORCE}"
+    for hostgroup in heirs:
+        yield (
+            f"hostgroup {hostgroup} would have no usable node: its last one becomes the writer"
+            f"   {_FORCE}"
+        )

@@ -1,0 +1,49 @@
+"""What is asked for when a node is drained or put back, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from proxyctl.drains import Drain
+from proxyctl.families import Node
+
+
+@dataclass(frozen=True)
+class DrainRequest:
+    """One node to drain or to put back. `node` is HOST or HOST:PORT.
+
+    `force` lets a hostgroup go without a server, `include_pending` lets edits in MEMORY go live.
+    Units: `lock_timeout_s` seconds.
+    """
+
+    node: str
+    who: str = ""
+    purpose: str = ""
+    force: bool = False
+    include_pending: bool = False
+    lock_timeout_s: float = 30.0
+    progress: Callable[[str], None] = lambda _text: None
+
+
+@dataclass(frozen=True)
+class Drained:
+    """A drained node. `was_before`: it was drained already, and nothing was changed."""
+
+    node: Node
+    drain: Drain
+    was_before: bool = False
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A node that was put back. `drain`: what was on record of it.
+
+    `was_drained` False: RUNTIME did not show it drained. `is_changed`: it came back with other
+    values than it had, since its configuration was changed in the meantime.
+    """
+
+    node: Node
+    drain: Drain | None
+    was_drained: bool = True
+    is_changed: bool = False

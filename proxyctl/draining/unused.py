@@ -1,0 +1,42 @@
+"""Waits until a drained node is not used any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.read import used_connections
+from proxyctl.errors import ApplyError, counted
+from proxyctl.families import Node
+from proxyctl.held_servers import name_of
+
+_POLL_S = 0.2
+
+
+def wait_until_unused(
+    client: AdminClient, node: Node, *, timeout_s: float, progress: Callable[[str], None]
+) -> None:
+    """Wait until no connection to the node is in use, saying how many are whenever that changes.
+
+    Raises: ApplyError when some still are after `timeout_s`.
+    """
+    end = time.monotonic() + timeout_s
+    last = -1
+    while True:
+        used = sum(
+            count for key, count in used_connections(client).items() if (key[1], key[2]) == node
+        )
+        if not used:
+            return
+        if used != last:
+            progress(f"{name_of(node)}: {counted(used, 'connection')} in use")
+            last = used
+        if time.monotonic() >= end:
+            raise ApplyError(
+                f"{name_of(node)} is drained, but {counted(used, 'connection')} to it still in use"
+                f" after {timeout_s:g} s",
+                hint="it takes no new ones; run the command again to go on waiting, or"
+                f" proxyctl nodes restore {name_of(node)}",
+            )
+        time.sleep(_POLL_S)
