@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
-from proxyctl.doctor.facts import Checksum, PeerChecksum
+from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.families import Node
 
 

@@ -6,19 +6,12 @@ from dataclasses import replace
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import read_holder
+from proxyctl.cluster.checksums import MODULES
 from proxyctl.drift import Evidence, LastLoad
 from proxyctl.plan import Plan
 
-_CHECKSUMS = {
-    "MYSQL QUERY RULES": "mysql_query_rules",
-    # Not mysql_servers: each move of the monitor counts there as a LOAD does.
-    "MYSQL SERVERS": "mysql_servers_v2",
-    "MYSQL USERS": "mysql_users",
-    "MYSQL VARIABLES": "mysql_variables",
-    "ADMIN VARIABLES": "admin_variables",
-    "PROXYSQL SERVERS": "proxysql_servers",
-}
-"""The name that an admin module has in runtime_checksums_values."""
+_PLACED = "mysql_servers"
+"""Each move of the monitor counts in this checksum as a LOAD does."""
 
 
 def read_evidence(client: AdminClient, plan: Plan) -> Evidence:
@@ -59,11 +52,10 @@ def _loads(client: AdminClient, members: _Members) -> dict[str, LastLoad]:
     rows = client.query(
         "SELECT name, version, epoch, checksum FROM runtime_checksums_values WHERE version>0"
     )
-    modules = {name: module for module, name in _CHECKSUMS.items()}
     return {
-        modules[name]: LastLoad(
+        MODULES[name]: LastLoad(
             int(epoch or 0), version == "1", members.get((name, str(checksum)), ())
         )
         for name, version, epoch, checksum in rows
-        if name in modules
+        if name in MODULES and name != _PLACED
     }

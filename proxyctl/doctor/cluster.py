@@ -1,32 +1,18 @@
-"""Members of a ProxySQL Cluster that are out of step, and why they do not follow.
-
-A peer is taken as a source when its version is above 1 and its epoch is the newer one; equal epochs
-with different checksums stay as they are for ever. Source: ProxySQL 2.7.1, run.
-"""
+"""Members of a ProxySQL Cluster that are out of step, and why they do not follow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proxyctl.doctor.facts import Checksum, Facts, PeerChecksum
+from proxyctl.cluster.checksums import MODULES, Checksum, PeerChecksum, is_source, switch
+from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import lasting, node_text
 from proxyctl.families import Node
 
 _SETTLES_S = 30
 """A change takes two to three seconds to travel; from here on something keeps it."""
-
-_MODULES = {
-    "admin_variables": "ADMIN VARIABLES",
-    "mysql_query_rules": "MYSQL QUERY RULES",
-    "mysql_servers": "MYSQL SERVERS",
-    "mysql_servers_v2": "MYSQL SERVERS",
-    "mysql_users": "MYSQL USERS",
-    "mysql_variables": "MYSQL VARIABLES",
-    "proxysql_servers": "PROXYSQL SERVERS",
-}
-"""The admin module of a checksum; others are of plugins."""
 
 
 @check("cluster-no-account", Severity.ERROR)
@@ -48,7 +34,7 @@ def not_seen(facts: Facts) -> Iterator[Finding]:
     """A peer has never answered."""
     if not _has_account(facts):
         return
-    seen = {one.peer for one in facts.peer_checksums if _is_seen(one)}
+    seen = {one.peer for one in facts.peer_checksums if one.seen.is_known}
     for peer in facts.peers:
         if peer not in seen:
             yield Finding(
@@ -75,7 +61,7 @@ def _lost(facts: Facts) -> dict[Node, int]:
     """Return the peers that stopped answering, and when they answered last."""
     last: dict[Node, int] = {}
     for one in facts.peer_checksums:
-        if _is_seen(one):
+        if one.seen.is_known:
             last[one.peer] = max(last.get(one.peer, 0), one.seen_at)
     patience_s = max(_SETTLES_S, 5 * facts.number("admin-cluster_check_interval_ms") / 1000)
     return {peer: at for peer, at in last.items() if facts.now - at > patience_s}
@@ -91,7 +77,7 @@ class _Apart:
 
     @property
     def module(self) -> str:
-        return _MODULES[self.one.name]
+        return MODULES[self.one.name]
 
     @property
     def where(self) -> str:
@@ -100,11 +86,7 @@ class _Apart:
     @property
     def is_switched_off_at(self) -> str:
         """The name of the variable that decides whether differences are pulled."""
-        return f"admin-cluster_{self.one.name.removesuffix('_v2')}_diffs_before_sync"
-
-
-def _is_seen(one: PeerChecksum) -> bool:
-    return one.seen.version > 0 and bool(one.seen.checksum)
+        return switch(self.one.name)
 
 
 def _has_account(facts: Facts) -> bool:
@@ -118,7 +100,7 @@ def _apart(facts: Facts) -> Iterator[_Apart]:
         own = facts.own.get(one.name)
         if one.peer in lost_ones:
             continue
-        if own is None or not _is_seen(one) or one.name not in _MODULES:
+        if own is None or not one.seen.is_known or one.name not in MODULES:
             continue
         if one.name == "mysql_servers" and "mysql_servers_v2" in facts.own:
             continue  # each side's monitor places nodes by itself: v2 is the configuration
@@ -176,7 +158,7 @@ def behind(facts: Facts) -> Iterator[Finding]:
         if apart.age_s < _SETTLES_S:
             continue
         since = lasting(apart.age_s)
-        if _is_source(apart.own, apart.one.seen):
+        if is_source(apart.own, apart.one.seen):
             yield Finding(
                 apart.where,
                 f"it does not take over what was loaded here {since} ago",
@@ -207,10 +189,5 @@ def _following(facts: Facts) -> Iterator[_Apart]:
     """Yield the differences in which one side should take over from the other."""
     for apart in _apart(facts):
         own, seen = apart.own, apart.one.seen
-        if not _is_off(facts, apart) and (_is_source(own, seen) or _is_source(seen, own)):
+        if not _is_off(facts, apart) and (is_source(own, seen) or is_source(seen, own)):
             yield apart
-
-
-def _is_source(one: Checksum, other: Checksum) -> bool:
-    """Return whether `other` takes over from `one`."""
-    return one.version > 1 and (other.version <= 1 or one.epoch > other.epoch)

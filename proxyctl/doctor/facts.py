@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
+from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
 from proxyctl.nodes.model import Said
@@ -79,26 +80,6 @@ class MonitorLog(NamedTuple):
     at: float
     error: str | None = None
     failing_since: float = 0
-
-
-class Checksum(NamedTuple):
-    """A row of runtime_checksums_values, or what a peer has there. Units: `epoch` unix seconds."""
-
-    version: int
-    epoch: int
-    checksum: str
-
-
-class PeerChecksum(NamedTuple):
-    """What this instance last saw of one module at one peer. `name` as `mysql_query_rules`.
-
-    Units: `seen_at` unix seconds, 0 for never.
-    """
-
-    peer: Node
-    name: str
-    seen: Checksum
-    seen_at: int = 0
 
 
 _NOTHING: Mapping[Node, Said] = MappingProxyType({})
