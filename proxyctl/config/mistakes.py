@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from itertools import chain
 
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.state import Where
 
 _RENDERED = "lines are those of the rendered text: see `proxyctl render --numbered`"
+
+_NEAR = 0.65
+"""Names of variables share a prefix, and that alone makes them no suggestion."""
+_MOST_COMPARED = 100_000
+"""So many pairs of words are compared to find what is near: about half a second."""
+_FEW = 1_000
+"""Of so many known words it is remembered what is near: one wrong key stands in many rows."""
 
 _SHOWN = 40
 """Longest text of a file that a message repeats."""
@@ -21,6 +28,8 @@ class Mistakes:
     def __init__(self) -> None:
         self._found: dict[Mistake, None] = {}
         self._rendered: set[str] = set()
+        self._near: dict[tuple[str, tuple[str, ...]], str | None] = {}
+        self._compared = 0
 
     def __len__(self) -> int:
         return len(self._found)
@@ -41,6 +50,22 @@ class Mistakes:
         if where.path in self._rendered and where.line:
             found = replace(found, hint=f"{hint}; {_RENDERED}" if hint else _RENDERED)
         self._found[found] = None
+
+    def did_you_mean(self, word: str, *known: Collection[str]) -> str | None:
+        """Return `did you mean "weight"?`, or None when nothing known is near.
+
+        Nor where so many words are wrong that looking for what is near would take long.
+        """
+        count = sum(map(len, known))
+        if count > _MOST_COMPARED - self._compared and count > _FEW:
+            return None
+        question = (word[:100], tuple(chain.from_iterable(known)))
+        if question not in self._near:
+            if self._compared >= _MOST_COMPARED:
+                return None
+            self._compared += count
+            self._near[question] = did_you_mean(*question)
+        return self._near[question]
 
     def add_all(self, mistakes: Iterable[Mistake]) -> None:
         """Note mistakes that were found elsewhere. Changes: self."""
@@ -68,22 +93,12 @@ def file_place(path: str) -> Where:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Return `did you mean "weight"?`, or None when nothing known is near."""
-    return _nearest(word[:100], tuple(known))
-
-
-_NEAR = 0.65
-"""Names of variables share a prefix, and that alone makes them no suggestion."""
-
-
-@lru_cache(maxsize=1024)
-def _nearest(word: str, known: tuple[str, ...]) -> str | None:
-    # Cached, since one wrong key often stands in thousands of rows.
     from difflib import get_close_matches
 
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=_NEAR)
+    near = get_close_matches(word[:100].lower(), by_lower, n=1, cutoff=_NEAR)
     return f"did you mean {by_lower[near[0]]!r}?" if near else None
 
 
