@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from proxyctl.errors import ConfigError, Mistake
+from proxyctl.nearest import Nearest, nearest
 from proxyctl.state import Where
 
 _RENDERED = "lines are those of the rendered text: see `proxyctl render --numbered`"
 
 _NEAR = 0.65
 """Names of variables share a prefix, and that alone makes them no suggestion."""
-_MOST_COMPARED = 100_000
-"""So many pairs of words are compared to find what is near: about half a second."""
-_FEW = 1_000
-"""Of so many known words it is remembered what is near: one wrong key stands in many rows."""
 
 _SHOWN = 40
 """Longest text of a file that a message repeats."""
@@ -28,8 +24,7 @@ class Mistakes:
     def __init__(self) -> None:
         self._found: dict[Mistake, None] = {}
         self._rendered: set[str] = set()
-        self._near: dict[tuple[str, tuple[str, ...]], str | None] = {}
-        self._compared = 0
+        self._nearest = Nearest(_NEAR)
 
     def __len__(self) -> int:
         return len(self._found)
@@ -56,16 +51,7 @@ class Mistakes:
 
         Nor where so many words are wrong that looking for what is near would take long.
         """
-        count = sum(map(len, known))
-        if count > _MOST_COMPARED - self._compared and count > _FEW:
-            return None
-        question = (word[:100], tuple(chain.from_iterable(known)))
-        if question not in self._near:
-            if self._compared >= _MOST_COMPARED:
-                return None
-            self._compared += count
-            self._near[question] = did_you_mean(*question)
-        return self._near[question]
+        return _asked(self._nearest.of(word, *known))
 
     def add_all(self, mistakes: Iterable[Mistake]) -> None:
         """Note mistakes that were found elsewhere. Changes: self."""
@@ -93,13 +79,11 @@ def file_place(path: str) -> Where:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Return `did you mean "weight"?`, or None when nothing known is near."""
-    from difflib import get_close_matches
+    return _asked(nearest(word, known, cutoff=_NEAR))
 
-    by_lower: dict[str, str] = {}
-    for name in known:
-        by_lower.setdefault(name.lower(), name)
-    near = get_close_matches(word[:100].lower(), by_lower, n=1, cutoff=_NEAR)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else None
+
+def _asked(near: str | None) -> str | None:
+    return None if near is None else f"did you mean {near!r}?"
 
 
 def key_text(keys: Sequence[str | int]) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from proxyctl.config.load import Sources, load_project
 from proxyctl.errors import ConfigError
+from proxyctl.formats.cnf_reader import read_cnf
 
 COUNT = 30_000
 LIMIT_S = 6.0
@@ -65,6 +66,20 @@ SHAPES = {
     "words of re_modifiers": "mysql_query_rules:\n"
     + many("- {rule_id: 1@, re_modifiers: CASELES@}\n"),
 }
+
+
+CNF_SHAPES = {
+    "keys": many("mysql_server@=1;\n"),
+    "variables": "mysql_variables={" + many("thread@s=1;\n") + "}",
+    "columns": "mysql_users=(" + many('{username="a@";pasword@="b"},\n') + "{})",
+}
+
+
+@pytest.mark.parametrize("shape", CNF_SHAPES)
+def test_a_large_cnf_is_read_in_time(shape: str) -> None:
+    start = time.process_time()
+    read_cnf(CNF_SHAPES[shape], "proxysql.cnf")
+    assert time.process_time() - start < LIMIT_S
 
 
 @pytest.mark.parametrize("shape", SHAPES)
