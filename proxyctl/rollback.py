@@ -8,10 +8,11 @@ variables that are at their defaults.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from proxyctl.catalog import TABLES, Column, Layout, Role, Table, Version, layout_of, parse_version
+from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
 from proxyctl.drains import undrained
 from proxyctl.errors import counted
@@ -35,7 +36,7 @@ from proxyctl.state import (
     Secret,
     Where,
 )
-from proxyctl.survey import Surroundings, survey_table
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
 NOT_SET = "(null)"
 """RUNTIME shows it for an interface that is not set. As a value it would be one."""
@@ -48,12 +49,14 @@ class Rollback:
     """What a rollback asks for, and what it cannot bring back.
 
     Shape: by table, keys of rows. `omitted`: their secrets are not in the snapshot. `unset`:
-    variables that were not set; ProxySQL has no way to say so once they are.
+    variables that were not set; ProxySQL has no way to say so once they are. `refused`: variables
+    with the values of then, which this ProxySQL does not take.
     """
 
     desired: Desired
     omitted: dict[str, set[Key]]
     unset: dict[str, frozenset[Key]]
+    refused: dict[str, Mapping[Key, str]]
 
 
 def rollback_of(
@@ -71,7 +74,7 @@ def rollback_of(
     that the snapshot was taken before; only what they owned goes back. `secrets`: cells to hide.
     """
     result = Rollback(
-        Desired({}, version, snapshot.occasion.hostgroup_names, source=SNAPSHOT), {}, {}
+        Desired({}, version, snapshot.occasion.hostgroup_names, source=SNAPSHOT), {}, {}, {}
     )
     tables: dict[str, DesiredTable] = {}
     warnings: list[str] = []
@@ -96,6 +99,7 @@ def rollback_of(
         if omitted:
             result.omitted[name] = omitted
         result.unset[name] = left.unset
+        result.refused[name] = left.refused
     result.desired = replace(result.desired, tables=tables, warnings=tuple(warnings))
     return result
 
@@ -147,6 +151,7 @@ class _Left:
     warnings: tuple[str, ...] = ()
     omitted: frozenset[Key] = frozenset()
     unset: frozenset[Key] = frozenset()
+    refused: Mapping[Key, str] = field(default_factory=dict)
 
 
 def _variables(rows: Rows, disk: Rows, version: Version) -> tuple[Rows, _Left]:
@@ -155,6 +160,7 @@ def _variables(rows: Rows, disk: Rows, version: Version) -> tuple[Rows, _Left]:
     omitted: set[Key] = set()
     unknown: set[Key] = set()
     unset: set[Key] = set()
+    refused: dict[Key, str] = {}
     for key, row in rows.items():
         name = str(key[0])
         known = VARIABLES.get(name)
@@ -166,13 +172,15 @@ def _variables(rows: Rows, disk: Rows, version: Version) -> tuple[Rows, _Left]:
             omitted.add(key)
         elif row[1] == NOT_SET:
             unset.add(key)
+        elif is_out_of_reach(name, str(row[1]), version):
+            refused[key] = str(row[1])
         else:
             result[key] = (name, disk[key][1]) if name in RESTART_ONLY else row
     warnings = tuple(
         f"{key[0]}: left alone: this ProxySQL has no such variable" for key in sorted_keys(unknown)
     )
-    left = _Left(frozenset(omitted | unknown | unset), warnings, frozenset(omitted))
-    return result, replace(left, unset=frozenset(unset))
+    keys = frozenset(omitted | unknown | unset | refused.keys())
+    return result, _Left(keys, warnings, frozenset(omitted), frozenset(unset), refused)
 
 
 def _without_administrators(
@@ -316,6 +324,7 @@ def complete_plan(plan: Plan, rollback: Rollback, secrets: frozenset[Cell]) -> N
                 for key in sorted_keys(rollback.unset.get(name, ()))
                 if survey.memory.get(key, (None, NOT_SET))[1] not in (NOT_SET, "")
             )
+            plan.warnings.extend(_refused(survey, rollback.refused.get(name, {})))
             omitted = rollback.omitted.get(name, set())
             new = {d.key for d in survey.changes.get(Layer.MEMORY, ()) if d.current is None}
             plan.refusals.extend(
@@ -331,6 +340,17 @@ def complete_plan(plan: Plan, rollback: Rollback, secrets: frozenset[Cell]) -> N
         for name, keys in rollback.omitted.items()
         if name in rollback.desired.tables
     )
+
+
+def _refused(survey: TableSurvey, refused: Mapping[Key, str]) -> Iterator[str]:
+    """Yield the variables that have another value than then, and keep it."""
+    now = survey.memory if survey.runtime is None else survey.runtime
+    for key in sorted_keys(refused):
+        if key in now and now[key][1] != refused[key]:
+            yield (
+                f"{key[0]}: left alone at {now[key][1]}: it was {refused[key]}, which this ProxySQL"
+                " does not take"
+            )
 
 
 def _hide_deleted(changes: Iterable[Change], secrets: frozenset[Cell]) -> None:

@@ -286,13 +286,16 @@ def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) ->
     if layout.table.prefix is not None:
         # A variable that only DISK has is one this ProxySQL does not know: LOAD removed it from
         # MEMORY, and no SAVE ever removes it from DISK.
-        return [one for one in found if one.key[0] not in NOT_PUBLISHED and _counts(layout, one)]
+        return [one for one in found if one.key[0] not in NOT_PUBLISHED and counts(layout, one)]
     found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     return found
 
 
-def _counts(layout: Layout, difference: Difference) -> bool:
-    """Return whether the variable means one thing here and another one there."""
+def counts(layout: Layout, difference: Difference) -> bool:
+    """Return whether a variable means one thing here and another one there.
+
+    Not where it has a value that this version does not take: nobody gave it, and nobody can.
+    """
     texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
     return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
 

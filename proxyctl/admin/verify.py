@@ -14,7 +14,7 @@ from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.sql import MASK, is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
-from proxyctl.survey import NOT_PUBLISHED
+from proxyctl.survey import NOT_PUBLISHED, counts
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ def _both_ways(
         return
     is_variables = layout.table.prefix is not None
     for difference in differences(layout, found, expected.items()):
-        if not (is_variables and difference.key[0] in unchecked):
+        is_unchecked = difference.key[0] in unchecked or not counts(layout, difference)
+        if not (is_variables and is_unchecked):
             yield Shortfall(layout, difference)
     for key, row in found.items():
         if key not in expected and not is_variables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from errno import EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +24,10 @@ from proxyctl.render.style import printable
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
+    from proxyctl.config.files import Fence
     from proxyctl.config.load import Project
     from proxyctl.export import Exported
+    from proxyctl.formats.cnf_reader import Imported
 
 
 VersionOption = Annotated[
@@ -192,9 +195,18 @@ def import_(
     cnf: Annotated[str, typer.Argument(metavar="FILE.cnf", help="A proxysql.cnf.")],
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
+    restrict_paths: Annotated[
+        bool,
+        typer.Option(
+            "--restrict-paths",
+            help="Refuse files outside the folder of FILE.cnf that @include or a link leads to.",
+        ),
+    ] = False,
     out: OutOption = None,
 ) -> int:
     """Turn a proxysql.cnf into our files, and say what could not be carried over."""
+    from proxyctl.config.exposure import clear_passwords, exposure
+    from proxyctl.config.files import Fence, UnreadableError
     from proxyctl.config.load import mistakes_in
     from proxyctl.export import Exported, export_variables, with_secrets
     from proxyctl.formats.cnf_reader import read_cnf
@@ -205,10 +217,21 @@ def import_(
     path = Path(cnf)
     version = chosen_version(proxysql_version)
 
-    def included(name: str) -> str:
-        return _text_of(path.parent / name)
+    fence = Fence.around_path(cnf, "folder of FILE.cnf") if restrict_paths else Fence()
 
-    found = read_cnf(_text_of(path), cnf, version=version, include=included)
+    def included(name: str) -> str:
+        try:
+            return _text_of(path.parent / name, fence)
+        except UnreadableError as error:
+            raise OSError(EINVAL, error.message) from error
+
+    try:
+        text = _text_of(path, fence)
+    except UnreadableError as error:
+        raise ProxyctlError(f"{path}: {error}", hint=error.hint) from error
+    found = read_cnf(text, cnf, version=version, include=included)
+    if any(clear_passwords(_as_sections(found))) and (exposed := exposure(cnf)):
+        say(f"warning: {exposed}")
     exported = Exported(
         version,
         warnings=[str(note) for note in found.notes],
@@ -227,10 +250,19 @@ def import_(
     return ExitCode.DONE
 
 
-def _text_of(path: Path) -> str:
-    from proxyctl.config.files import MAX_FILE, UnreadableError, read_bytes
+def _as_sections(found: Imported) -> dict[str, object]:
+    """Return what an import found, as a file of ours would hold it."""
+    tables = {
+        name: [dict(zip(layout.names, row, strict=True)) for row in rows]
+        for name, (layout, rows) in found.tables.items()
+    }
+    return {**tables, "variables": found.variables}
 
-    try:
-        return read_bytes(str(path), limit=MAX_FILE).decode("utf-8", "surrogateescape")
-    except UnreadableError as error:
-        raise ProxyctlError(f"{path}: {error}", hint=error.hint) from error
+
+def _text_of(path: Path, fence: Fence) -> str:
+    """Return the text of a .cnf. Raises: UnreadableError."""
+    from proxyctl.config.files import MAX_FILE, read_bytes
+
+    # Seen before it is opened, and then again as it was opened.
+    fence.path(str(path.absolute()), "")
+    return read_bytes(str(path), limit=MAX_FILE, fence=fence).decode("utf-8", "surrogateescape")

@@ -82,6 +82,7 @@ def lint(
     format: Annotated[LintFormat, typer.Option("--format", help="How to write.")] = LintFormat.TEXT,
 ) -> int:
     """Find what is taken, and cannot do what it seems to. Exit 1 for an error."""
+    from proxyctl.config.mistakes import did_you_mean
     from proxyctl.lint.all_checks import UNUSED_IGNORE, UnknownCode, chosen, codes_of
     from proxyctl.lint.linting import lint as run
     from proxyctl.lint.subject import Subject
@@ -91,7 +92,7 @@ def lint(
         checks = chosen(select or (), ignore or ())
         wanted = codes_of(explain) if explain is not None else frozenset()
     except UnknownCode as unknown:
-        raise UsageError(str(unknown), hint=unknown.hint) from unknown
+        raise UsageError(str(unknown), hint=unknown.hint(did_you_mean)) from unknown
     if explain is not None:
         write("\n".join(check_text(one) for one in chosen(wanted, ())))
         return ExitCode.DONE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import NO_ADDITIONS, TABLES, Additions, Layout, Version
 from proxyctl.config.files import Fence
-from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
+from proxyctl.config.mistakes import Mistakes, shown
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.state import Secret, Where
@@ -54,7 +54,7 @@ class Context:
         except UnresolvedError as error:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET
-            self.mistakes.add(where, label, error.message, error.hint)
+            self.mistakes.add(where, label, error.message, error.hint(self.mistakes.did_you_mean))
             return None
 
     def hostgroup(self, value: int | str, where: Where, label: str) -> int | None:
@@ -73,8 +73,8 @@ class Context:
         """
         if name in self.broken_hostgroups:
             return
-        known = (*self.hostgroups, *self.broken_hostgroups)
-        hint = did_you_mean(name, known) or "name it under `hostgroups`"
+        near = self.mistakes.did_you_mean(name, self.hostgroups, self.broken_hostgroups)
+        hint = near or "name it under `hostgroups`"
         if name.isdecimal():
             hint = "remove the quotes"
         self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", hint)

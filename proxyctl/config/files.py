@@ -75,6 +75,7 @@ class Fence:
 
     folders: tuple[str, ...] | None = None
     warn: Callable[[str], None] = lambda _text: None
+    named: str = "folders of the -f paths"
 
     @classmethod
     def around(cls, sources: Sources) -> Fence:
@@ -86,8 +87,13 @@ class Fence:
         """Return the fence around the folders of these paths, if one is asked for."""
         if not sources.restrict_paths:
             return cls(warn=sources.warn)
-        folders = (p if os.path.isdir(p) else os.path.dirname(p) or "." for p in paths)
-        return cls(tuple(dict.fromkeys(map(os.path.realpath, folders))), sources.warn)
+        folders = tuple(dict.fromkeys(map(_folder_of, paths)))
+        return cls(folders, sources.warn)
+
+    @classmethod
+    def around_path(cls, path: str, named: str) -> Fence:
+        """Return the fence around the folder of one file, and what that is called."""
+        return cls((_folder_of(path),), named=named)
 
     def path(self, name: str, folder: str) -> str:
         """Return the path of `name` as seen from `folder`.
@@ -105,7 +111,7 @@ class Fence:
         """
         real = self._real(path)
         if real is not None and not os.path.samestat(os.fstat(descriptor), os.stat(real)):
-            raise UnreadableError(_OUTSIDE)
+            raise UnreadableError(f"the path leads out of the {self.named}")
 
     def _real(self, path: str) -> str | None:
         """Return where a path leads, if that matters.
@@ -117,7 +123,7 @@ class Fence:
             return None
         real = os.path.realpath(path)
         if not any(real.startswith(os.path.join(inside, "")) for inside in self.folders):
-            raise UnreadableError(_OUTSIDE)
+            raise UnreadableError(f"the path leads out of the {self.named}")
         return real
 
     def warn_of(self, path: str) -> None:
@@ -127,9 +133,12 @@ class Fence:
             self.warn(said)
 
 
+def _folder_of(path: str) -> str:
+    return os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
+
+
 ANYWHERE = Fence()
 _PIPES = "give a file, or a pipe of the shell such as <(command)"
-_OUTSIDE = "the path leads out of the folders of the -f paths"
 
 
 def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:

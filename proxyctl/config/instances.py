@@ -9,7 +9,7 @@ from typing import Any
 
 from proxyctl.config.context import Context
 from proxyctl.config.files import without_marks
-from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.mistakes import Mistakes, did_you_mean
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.sections import Part, check
 from proxyctl.errors import ConfigError, Mistake
@@ -50,7 +50,7 @@ class Instance:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
             raise ConfigError(
-                [Mistake(path, line, column, key, error.message, error.hint)]
+                [Mistake(path, line, column, key, error.message, error.hint(did_you_mean))]
             ) from None
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context
-from proxyctl.config.mistakes import did_you_mean
 from proxyctl.config.sections import Part, check
 from proxyctl.state import Key, Where
 
@@ -42,7 +41,8 @@ def _entry(
         codes = codes_of(code)
     except UnknownCode as unknown:
         at = keys if isinstance(entry, str) else (*keys, "code")
-        context.mistakes.add(part.where(*at), label, str(unknown), unknown.hint)
+        hint = unknown.hint(context.mistakes.did_you_mean)
+        context.mistakes.add(part.where(*at), label, str(unknown), hint)
         return None
     where = part.where(*keys)
     if isinstance(entry, str):
@@ -65,7 +65,7 @@ def _row(
     where: Where
     if entry.table is not None and entry.table not in TABLES:
         where = place(*keys, "table")
-        hint = did_you_mean(entry.table, TABLES)
+        hint = context.mistakes.did_you_mean(entry.table, TABLES)
         context.mistakes.add(where, f"{label}.table", "no such table", hint)
         return None
     if entry.key is None:

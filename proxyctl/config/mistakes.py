@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from proxyctl.errors import ConfigError, Mistake
+from proxyctl.nearest import Nearest, nearest
 from proxyctl.state import Where
 
 _RENDERED = "lines are those of the rendered text: see `proxyctl render --numbered`"
+
+_NEAR = 0.65
+"""Names of variables share a prefix, and that alone makes them no suggestion."""
 
 _SHOWN = 40
 """Longest text of a file that a message repeats."""
@@ -21,6 +24,7 @@ class Mistakes:
     def __init__(self) -> None:
         self._found: dict[Mistake, None] = {}
         self._rendered: set[str] = set()
+        self._nearest = Nearest(_NEAR)
 
     def __len__(self) -> int:
         return len(self._found)
@@ -41,6 +45,13 @@ class Mistakes:
         if where.path in self._rendered and where.line:
             found = replace(found, hint=f"{hint}; {_RENDERED}" if hint else _RENDERED)
         self._found[found] = None
+
+    def did_you_mean(self, word: str, *known: Collection[str]) -> str | None:
+        """Return `did you mean "weight"?`, or None when nothing known is near.
+
+        Nor where so many words are wrong that looking for what is near would take long.
+        """
+        return _asked(self._nearest.of(word, *known))
 
     def add_all(self, mistakes: Iterable[Mistake]) -> None:
         """Note mistakes that were found elsewhere. Changes: self."""
@@ -68,23 +79,11 @@ def file_place(path: str) -> Where:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Return `did you mean "weight"?`, or None when nothing known is near."""
-    return _nearest(word[:100], tuple(known))
+    return _asked(nearest(word, known, cutoff=_NEAR))
 
 
-_NEAR = 0.65
-"""Names of variables share a prefix, and that alone makes them no suggestion."""
-
-
-@lru_cache(maxsize=1024)
-def _nearest(word: str, known: tuple[str, ...]) -> str | None:
-    # Cached, since one wrong key often stands in thousands of rows.
-    from difflib import get_close_matches
-
-    by_lower: dict[str, str] = {}
-    for name in known:
-        by_lower.setdefault(name.lower(), name)
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=_NEAR)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else None
+def _asked(near: str | None) -> str | None:
+    return None if near is None else f"did you mean {near!r}?"
 
 
 def key_text(keys: Sequence[str | int]) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import Column, Kind
-from proxyctl.config.mistakes import Mistakes, described, did_you_mean, key_text
+from proxyctl.config.mistakes import Mistakes, described, key_text
 from proxyctl.config.references import reference_hint
 from proxyctl.config.row_models import expected
 from proxyctl.config.yaml_reader import Unusable
@@ -97,7 +97,7 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, mistakes: Mis
         case "extra_forbidden":
             explained = subject.unknown(str(last))
             known = _known_keys(subject.annotation, keys[:-1])
-            hint = None if explained else did_you_mean(str(last), known) or _listed(known)
+            hint = None if explained else mistakes.did_you_mean(str(last), known) or _listed(known)
             mistakes.add(subject.place(keys, True), label, explained or "no such key", hint)
         case _:
             value = _value(subject.value, keys)

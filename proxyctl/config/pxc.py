@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from proxyctl.catalog import TABLES, Layout
@@ -138,16 +139,19 @@ def check_nodes(clusters: Clusters, table: DesiredTable, mistakes: Mistakes) -> 
     Changes: mistakes.
     """
     index = table.layout.index
+    members: dict[tuple[object, object, object], list[Members]] = {}
     for cluster in clusters.members:
-        for key, row in table.rows.items():
-            server = (row[index["hostname"]], row[index["port"]])
+        for place in product(cluster.hostgroups, cluster.nodes):
+            members.setdefault((place[0], *place[1]), []).append(cluster)
+    for key, row in table.rows.items():
+        server = (row[index["hostname"]], row[index["port"]])
+        for cluster in members.get((row[index["hostgroup_id"]], *server), ()):
             # A row with the key of a node is the node's own, or stands twice, which is said.
-            if key in cluster.keys or row[index["hostgroup_id"]] not in cluster.hostgroups:
+            if key in cluster.keys:
                 continue
-            if server in cluster.nodes:
-                message = (
-                    f"{server[0]}:{server[1]} is a node of pxc_clusters {cluster.name}, at"
-                    f" {cluster.nodes[server]}; its monitor decides which of the cluster's"
-                    " hostgroups it is in"
-                )
-                mistakes.add(table.where[key], SERVERS, message, "remove one of the two")
+            message = (
+                f"{server[0]}:{server[1]} is a node of pxc_clusters {cluster.name}, at"
+                f" {cluster.nodes[server]}; its monitor decides which of the cluster's"
+                " hostgroups it is in"
+            )
+            mistakes.add(table.where[key], SERVERS, message, "remove one of the two")

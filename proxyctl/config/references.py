@@ -7,7 +7,7 @@ message here repeats a value.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.config.files import Fence, UnreadableError, read_bytes
@@ -30,12 +30,23 @@ def reference_hint(value: object) -> str:
 
 
 class UnresolvedError(Exception):
-    """A reference leads nowhere."""
+    """A reference leads nowhere. `instead`: the name that is not there, and those that are."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        hint: str | None = None,
+        *,
+        instead: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self._hint = hint
+        self._instead = instead
+
+    def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str | None:
+        """Return the way out. `near` finds what may have been meant."""
+        return near(*self._instead) if self._instead else self._hint
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,5 @@ def _environment(name: str) -> str:
     except KeyError:
         # Our own variables, one of which is the admin password, are never what was meant.
         known = [other for other in os.environ if not other.startswith("PROXYCTL_")]
-        hint = did_you_mean(name, known)
         message = f"the environment variable {named(name)} is not set"
-        raise UnresolvedError(message, hint) from None
+        raise UnresolvedError(message, instead=(name, known)) from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from proxyctl.catalog import Column
 from proxyctl.config.context import Context
-from proxyctl.config.mistakes import did_you_mean, key_text, shown
+from proxyctl.config.mistakes import key_text, shown
 from proxyctl.config.sections import Part, check
 from proxyctl.config.tables import key_words
 from proxyctl.state import DesiredTable, Glob, Scope, Span, Term, Where
@@ -58,7 +58,7 @@ def _add_ignored(result: Management, part: Part, context: Context) -> None:
     for table, columns in value.items():
         keys = ("ignore", table)
         if table not in layouts:
-            hint = did_you_mean(table, layouts)
+            hint = mistakes.did_you_mean(table, layouts)
             where = part.where(*keys, of_key=True)
             mistakes.add(where, key_text(("manage", *keys)), "no such table", hint)
             continue
@@ -67,7 +67,7 @@ def _add_ignored(result: Management, part: Part, context: Context) -> None:
             label = key_text(("manage", *keys, position))
             where = part.where(*keys, position)
             if column not in layout.index:
-                hint = did_you_mean(column, layout.names)
+                hint = mistakes.did_you_mean(column, layout.names)
                 mistakes.add(where, label, f"{table} has no column {shown(column)}", hint)
             elif column in layout.table.key:
                 mistakes.add(where, label, "a key column tells rows apart and cannot be ignored")

@@ -8,7 +8,7 @@ from typing import Any
 
 from proxyctl.catalog import NOT_MANAGED, TABLES, Column, Table, Version, parse_version
 from proxyctl.config.context import Context
-from proxyctl.config.mistakes import Mistakes, described, did_you_mean, key_text
+from proxyctl.config.mistakes import Mistakes, described, key_text
 from proxyctl.config.yaml_reader import Document, Unusable, YamlList, YamlMap
 from proxyctl.state import Where
 
@@ -72,7 +72,7 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     if name not in SPECIAL and name not in TABLE_SECTIONS:
         reason = NOT_MANAGED.get(name)
         message = f"proxyctl does not manage it: {reason}" if reason else "no such section"
-        hint = None if reason else did_you_mean(name, (*SPECIAL, *TABLE_SECTIONS))
+        hint = None if reason else mistakes.did_you_mean(name, SPECIAL, TABLE_SECTIONS)
         mistakes.add(part.where(of_key=True), name, message, hint)
         return False
     if isinstance(value, Unusable):

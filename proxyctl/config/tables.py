@@ -114,17 +114,23 @@ def join(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> Desire
     """
     rows: dict[Key, DesiredRow] = {}
     used: dict[str, Where] = {}
+    has_equal_keys = False
     for batch in batches:
         keys = keys_of(layout, batch.rows)
         new = dict(zip(keys, batch.rows, strict=True))
-        if len(new) < len(keys) or not new.keys().isdisjoint(rows):
-            _note_equal_keys(layout, batches, mistakes)
+        if len(new) < len(keys) or not rows.keys().isdisjoint(new.keys()):
+            has_equal_keys = True
             # The first one stays, as its place does.
             new = dict(zip(reversed(keys), reversed(batch.rows), strict=True))
             new = {key: row for key, row in new.items() if key not in rows}
-        rows = {**rows, **new} if rows else new
+        if rows:
+            rows.update(new)
+        else:
+            rows = new
         for name, where in batch.used.items():
             used.setdefault(name, where)
+    if has_equal_keys:
+        _note_equal_keys(layout, batches, mistakes)
     return DesiredTable(layout, rows, RowPlaces(layout, batches), used)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.config.context import Context
 from proxyctl.config.files import UnreadableError, read_text
-from proxyctl.config.mistakes import described, did_you_mean, shown
+from proxyctl.config.mistakes import described, shown
 from proxyctl.config.row_models import expected, values_adapter
 from proxyctl.config.rows import Batch, FileRows, default_row, json_problem
 from proxyctl.config.sections import other_versions
@@ -103,7 +103,8 @@ class CsvTable:
         for position, name in enumerate(header):
             if name not in known:
                 message = self._unknown(name) or f"no such column: {shown(name)}"
-                self._add(1, "", message, did_you_mean(name, known))
+                hint = self._context.mistakes.did_you_mean(name, known)
+                self._add(1, "", message, hint)
             elif name in header[:position]:
                 self._add(1, name, "the column stands twice in the header")
         for column in self._layout.columns:

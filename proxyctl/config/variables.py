@@ -26,7 +26,7 @@ from proxyctl.catalog.variables import (
     is_secret_variable,
 )
 from proxyctl.config.context import Context
-from proxyctl.config.mistakes import described, did_you_mean
+from proxyctl.config.mistakes import described
 from proxyctl.config.sections import Part, missing_table
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.sql import NUL
@@ -123,7 +123,8 @@ def _label(name: str) -> str:
 def _add_unknown(part: Part, name: str, context: Context) -> None:
     prefixes = [table.prefix or "" for table in VARIABLE_TABLES]
     with_prefix = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
-    hint = f"did you mean {with_prefix[0]!r}?" if with_prefix else did_you_mean(name, VARIABLES)
+    hint = f"did you mean {with_prefix[0]!r}?" if with_prefix else None
+    hint = hint or context.mistakes.did_you_mean(name, VARIABLES)
     message = f"no such variable: a name begins with {' or '.join(prefixes)}"
     if name.partition("-")[2]:
         message = "ProxySQL has no such variable, and would drop it without a word"
@@ -180,7 +181,7 @@ class _Compiler:
                 message += f"; it was last in {variable.until}"
             self._add(message, of_key=True)
             return False
-        hint = did_you_mean(self._name, VARIABLES)
+        hint = self._context.mistakes.did_you_mean(self._name, VARIABLES)
         if self._is_newer_than_catalogue():
             where = self._part.where(self._name, of_key=True)
             tail = f" ({hint})" if hint else ""
@@ -270,5 +271,6 @@ class _Compiler:
             self._context.warnings.append(warning)
             return text
         # The text is not repeated: it may come from an environment variable by mistake.
-        self._add(found.message, did_you_mean(text, found.choices) or found.hint)
+        near = self._context.mistakes.did_you_mean(text, found.choices)
+        self._add(found.message, near or found.hint)
         return None

@@ -63,9 +63,18 @@ class YamlMap(dict[str, Any]):
     Shape: `marks` holds two entries a key, of the key and of the value, in the order of the keys.
     """
 
-    __slots__ = ("mark", "marks")
+    __slots__ = ("_places", "mark", "marks")
     mark: Mark
     marks: list[Mark]
+    _places: dict[str, int]
+
+    def place_of(self, key: str) -> int:
+        """Return which of the keys this is, counted from 0. Once read, a mapping stays as it is."""
+        try:
+            return self._places[key]
+        except AttributeError:
+            self._places = {known: place for place, known in enumerate(self)}
+            return self._places[key]
 
 
 class YamlList(list[Any]):
@@ -114,7 +123,7 @@ class Document:
         for step, key in enumerate(keys):
             is_last = step == len(keys) - 1
             if isinstance(value, YamlMap) and key in value:
-                position = 2 * list(value).index(str(key))
+                position = 2 * value.place_of(str(key))
                 mark = value.marks[position if is_last and of_key else position + 1]
                 value = value[str(key)]
             elif isinstance(value, YamlList) and isinstance(key, int) and key < len(value):
@@ -314,6 +323,7 @@ class _Composer:
         result = YamlMap()
         marks: list[Mark] = []
         merged: list[tuple[Node, _Event]] = []
+        repeated: list[tuple[str, Mark]] = []
         intern, next_event, scalar = sys.intern, self._next, self._scalar
         while (event := next_event()).__class__ is not _MAP_END:
             key_mark = event.start_mark
@@ -330,13 +340,15 @@ class _Composer:
             if is_merge:
                 merged.append((value, event))
             elif key in result:
-                self._equal_keys(key, key_mark, marks[2 * list(result).index(key)])
+                repeated.append((key, key_mark))
             elif key is not UNUSABLE:
                 result[key] = value
                 marks += (key_mark, event.start_mark)
         result.mark, result.marks = start.start_mark, marks
         for value, event in merged:
             self._merge(result, value, event)
+        for key, again in repeated:
+            self._equal_keys(key, again, marks[2 * result.place_of(key)])
         self._depth -= 1
         return result
 

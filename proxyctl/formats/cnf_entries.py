@@ -13,7 +13,7 @@ from contextlib import closing
 
 from proxyctl.catalog import Column, Layout, Value
 from proxyctl.catalog.ddl import create_table
-from proxyctl.formats.cnf_notes import Notes, like
+from proxyctl.formats.cnf_notes import Notes
 from proxyctl.formats.cnf_sections import SINGLE_CHECK_TYPES, STATUSES, CnfSection
 from proxyctl.formats.libconfig import Place, Setting, Type
 from proxyctl.state import Row
@@ -125,7 +125,7 @@ class _SectionReader:
                     text = f"{key}: ProxySQL does not read it from a .cnf: it is {values[key]}"
                     self._note(setting.place, text)
             elif key not in self._known:
-                hint = like(key, self._known)
+                hint = self._notes.like(key, self._known)
                 self._note(setting.place, f"{key}: ProxySQL does not know this key{hint}")
 
     def _unquote(self, values: Values) -> str | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.formats.libconfig import Place
+from proxyctl.nearest import Nearest
+
+_NEAR = 0.7
 
 
 class Note(NamedTuple):
@@ -25,16 +28,13 @@ class Notes:
     """The notes on one file."""
 
     found: list[Note] = field(default_factory=list)
+    _nearest: Nearest = field(default_factory=lambda: Nearest(_NEAR))
 
     def add(self, place: Place, text: str) -> None:
         """Add one note. The text never holds a secret. Changes: self."""
         self.found.append(Note(place, text))
 
-
-def like(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean threads?` or nothing."""
-    from difflib import get_close_matches
-
-    spelled = {name.lower(): name for name in sorted(known)}
-    found = get_close_matches(word.lower(), spelled, n=1, cutoff=0.7)
-    return f"; did you mean {spelled[found[0]]}?" if found else ""
+    def like(self, word: str, known: Collection[str]) -> str:
+        """Return `; did you mean threads?` or nothing."""
+        near = self._nearest.of(word, sorted(known))
+        return f"; did you mean {near}?" if near else ""

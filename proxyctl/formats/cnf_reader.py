@@ -15,7 +15,7 @@ from proxyctl.catalog import REFERENCE, TABLES, Layout, Version, layout_of
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.formats.cnf_entries import read_section
-from proxyctl.formats.cnf_notes import Note, Notes, like
+from proxyctl.formats.cnf_notes import Note, Notes
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
 from proxyctl.formats.cnf_variables import read_variable
 from proxyctl.formats.libconfig import Include, Place, Setting, parse
@@ -70,7 +70,7 @@ def read_cnf(
             for place, row in rows.items():
                 places[layout.name, layout.key_of(row)] = place
         else:
-            notes.add(setting.place, f"{name}: {_why_unread(name, setting)}")
+            notes.add(setting.place, f"{name}: {_why_unread(name, setting, notes)}")
     _note_admin_names(tables, variables, places, notes)
     return Imported(tables, variables, tuple(notes.found), places)
 
@@ -82,7 +82,7 @@ def _variables(section: str, setting: Setting, version: Version, notes: Notes) -
     values: dict[str, str] = {}
     for key, item in setting.members.items():
         name = VARIABLE_SECTIONS[section] + key
-        reading = read_variable(name, item, version)
+        reading = read_variable(name, item, version, notes)
         if reading.value is not None:
             values[name] = reading.value
         if reading.note is not None:
@@ -90,13 +90,13 @@ def _variables(section: str, setting: Setting, version: Version, notes: Notes) -
     return values
 
 
-def _why_unread(name: str, setting: Setting) -> str:
+def _why_unread(name: str, setting: Setting, notes: Notes) -> str:
     if name in STARTUP_KEYS:
         return "read from the .cnf at every start, and stays there"
     if setting.children():
-        hint = like(name, [*SECTIONS, *VARIABLE_SECTIONS])
+        hint = notes.like(name, [*SECTIONS, *VARIABLE_SECTIONS])
         return f"ProxySQL reads no such section from a .cnf{hint}"
-    return f"ProxySQL does not know this key{like(name, STARTUP_KEYS)}"
+    return f"ProxySQL does not know this key{notes.like(name, STARTUP_KEYS)}"
 
 
 def _note_admin_names(

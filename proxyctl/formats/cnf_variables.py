@@ -11,7 +11,7 @@ from typing import NamedTuple
 from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import NO_VALUE, TEXT_RULES, canonical, taken
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES, Variable, VariableKind
-from proxyctl.formats.cnf_notes import like
+from proxyctl.formats.cnf_notes import Notes
 from proxyctl.formats.libconfig import Setting, Type
 
 
@@ -22,13 +22,16 @@ class Reading(NamedTuple):
     note: str | None = None
 
 
-def read_variable(name: str, setting: Setting, version: Version) -> Reading:
-    """Return what ProxySQL makes of one line. `name` is the key of the file behind its prefix."""
+def read_variable(name: str, setting: Setting, version: Version, notes: Notes) -> Reading:
+    """Return what ProxySQL makes of one line. `name` is the key of the file behind its prefix.
+
+    `notes` know which name may have been meant.
+    """
     if name in READ_ONLY:
         return Reading(None, f"{name} belongs to the program and cannot be set")
     known = VARIABLES.get(name)
     if known is None or not known.exists_in(version):
-        return Reading(None, _unknown(name, version))
+        return Reading(None, _unknown(name, version, notes))
     text = _text(setting)
     if text == NO_VALUE:
         return Reading(None, f"{name}: (null) stands for no value")
@@ -51,7 +54,7 @@ def _text(setting: Setting) -> str:
     return str(setting.value) if setting.type in _TYPES else ""
 
 
-def _unknown(name: str, version: Version) -> str:
+def _unknown(name: str, version: Version, notes: Notes) -> str:
     prefix, _, rest = name.partition("-")
     if rest.startswith(("mysql-", "admin-")):
         return f"{rest}: the group adds the prefix once more: ProxySQL ignores the line"
@@ -64,7 +67,7 @@ def _unknown(name: str, version: Version) -> str:
     if elsewhere:
         return f"{name}: ProxySQL does not know this variable; {elsewhere[0]} is one"
     names = [n.partition("-")[2] for n in VARIABLES if n.startswith(prefix)]
-    return f"{name}: ProxySQL does not know this variable{like(rest, names)}"
+    return f"{name}: ProxySQL does not know this variable{notes.like(rest, names)}"
 
 
 def _number(variable: Variable, text: str) -> Reading:

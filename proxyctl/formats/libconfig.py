@@ -23,6 +23,8 @@ MAX_DEPTH = 50
 
 MAX_INCLUDES = 10
 """Longest chain of @include, as in libconfig."""
+MAX_FILES = 1_000
+"""Most files that are included: ten that each include the next a hundred times would be endless."""
 
 
 class Type(StrEnum):
@@ -71,7 +73,8 @@ def parse(text: str, path: str, include: Include | None = None) -> Setting:
 
     Raises: ConfigError with the place of the first mistake, where libconfig stops as well.
     """
-    stream = libconf.TokenStream(_tokens(text, path, include, 0))
+    files = None if include is None else _Files(include)
+    stream = libconf.TokenStream(_tokens(text, path, files, 0))
     parser = _Parser(stream, path)
     try:
         return parser.file()
@@ -114,7 +117,7 @@ class _Token:
         self.value = value
 
 
-def _tokens(text: str, path: str, include: Include | None, depth: int) -> Iterator[_Token]:
+def _tokens(text: str, path: str, files: _Files | None, depth: int) -> Iterator[_Token]:
     position, line, start = 0, 1, 0
     while position < len(text):
         found = _TOKEN.match(text, position)
@@ -124,7 +127,7 @@ def _tokens(text: str, path: str, include: Include | None, depth: int) -> Iterat
         if found["include"] is not None:
             if text[start:position].strip(" \t"):
                 raise _unreadable("@", place)
-            yield from _included(found["file"], place, include, depth)
+            yield from _included(found["file"], place, files, depth)
         elif found["skip"] is None:
             yield _token(found, place)
         breaks = found[0].count("\n")
@@ -146,16 +149,28 @@ def _unreadable(character: str, place: Place) -> ConfigError:
     return _error(place, f"unexpected {character!r}")
 
 
-def _included(name: str, place: Place, include: Include | None, depth: int) -> Iterator[_Token]:
-    if include is None:
+@dataclass
+class _Files:
+    """The files that @include names, and how many more there may be."""
+
+    include: Include
+    left: int = MAX_FILES
+
+
+def _included(name: str, place: Place, files: _Files | None, depth: int) -> Iterator[_Token]:
+    """Yield the tokens of another file. Changes: files."""
+    if files is None:
         raise _error(place, "@include cannot be followed here", "put the other file's text here")
     if depth >= MAX_INCLUDES:
         raise _error(place, f"more than {MAX_INCLUDES} files that include each other")
+    if files.left == 0:
+        raise _error(place, f"more than {MAX_FILES:,} files that are included, counting each time")
+    files.left -= 1
     try:
-        text = include(name)
+        text = files.include(name)
     except OSError as error:
         raise _error(place, f"{name}: {error.strerror or error}") from None
-    return _tokens(text, name, include, depth + 1)
+    return _tokens(text, name, files, depth + 1)
 
 
 def _token(found: re.Match[str], place: Place) -> _Token:

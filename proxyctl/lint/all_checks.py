@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 
 import proxyctl.lint
 from proxyctl.lint.finding import CHECKS, Check
@@ -14,22 +15,28 @@ UNUSED_IGNORE = "PX001"
 """The code of what lint says about its own settings."""
 
 
-def all_checks() -> dict[str, Check]:
+@cache
+def all_checks() -> Mapping[str, Check]:
     """Return every check by code, sorted.
 
     A check registers itself when its module is imported, so every module of the package is.
     """
     for module in pkgutil.iter_modules(proxyctl.lint.__path__):
         import_module(f"proxyctl.lint.{module.name}")
-    return dict(sorted(CHECKS.items()))
+    return MappingProxyType(dict(sorted(CHECKS.items())))
 
 
 class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where the code stands
     """Neither a code, nor the beginning of one, nor a name."""
 
-    def __init__(self, text: str, near: str | None) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__(f"no check is called {text!r}")
-        self.hint = f"did you mean {near!r}?" if near else "`proxyctl lint --list` shows all"
+        self.word = text.strip()
+
+    def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str:
+        """Return the way out. `near` finds what may have been meant."""
+        words = [word for code, one in all_checks().items() for word in (code, one.name)]
+        return near(self.word, words) or "`proxyctl lint --list` shows all"
 
 
 def codes_of(text: str) -> frozenset[str]:
@@ -45,7 +52,7 @@ def codes_of(text: str) -> frozenset[str]:
         if code.startswith(wanted.upper()) or check.name == wanted.lower()
     }
     if wanted == "" or not found:
-        raise UnknownCode(text, _nearest(wanted, [*checks, *(c.name for c in checks.values())]))
+        raise UnknownCode(text)
     return frozenset(found)
 
 
@@ -58,9 +65,3 @@ def chosen(select: Iterable[str], ignore: Iterable[str]) -> list[Check]:
     wanted = frozenset().union(*map(codes_of, select)) or frozenset(checks)
     unwanted = frozenset().union(*map(codes_of, ignore))
     return [check for code, check in checks.items() if code in wanted - unwanted]
-
-
-def _nearest(word: str, known: list[str]) -> str | None:
-    by_lower = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower()[:100], by_lower, n=1, cutoff=0.65)
-    return by_lower[near[0]] if near else None

@@ -140,3 +140,25 @@ def test_a_column_of_a_later_version_is_a_mistake_that_names_it(
     else:
         project.write(text.replace("weight: 100", "wait: 100"))
         said(plan(), 1, "mysql_servers[1].wait: no such key")
+
+
+def test_a_snapshot_of_a_newer_version_goes_back_as_far_as_it_can(
+    project: Project, server: Server
+) -> None:
+    if server.version >= parse_version("2.6.0"):
+        pytest.skip("it takes the capabilities of the newest version")
+    project.write("version: 1\nvariables: {mysql-have_ssl: false}\n")
+    applied()
+    with Sandbox("2.7.1", variables={"mysql-monitor_enabled": "false"}) as newer:
+        there = ("--host", newer.host, "--port", str(newer.port))
+        assert proxyctl("snapshot", *there, "-o", "newer.json").code == 0
+    allowed = ("--other-instance", "--other-version", "--only", "MYSQL VARIABLES")
+    found = proxyctl("rollback", "newer.json", *allowed, "--auto-approve")
+    assert found.code == 0, found.text
+    assert "mysql-server_capabilities: left alone at 569899: it was 569867, which" in found.out
+    (ssl,) = server.instance.query(
+        "SELECT variable_value FROM runtime_global_variables WHERE variable_name='mysql-have_ssl'"
+    )
+    assert ssl == ("true",)
+    again = proxyctl("rollback", "newer.json", *allowed, "--dry-run")
+    assert "No changes" in again.out, again.text
