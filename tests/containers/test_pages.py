@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.families import Node
+from proxyctl.nodes.discovery import members_in
 from tests.containers.conftest import PASSWORDS
-from tests.containers.galera import GaleraCluster
+from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer
 from tests.docs.pages import is_run_in_containers, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page
@@ -16,9 +18,20 @@ PAGES = [page for page in pages() if is_run_in_containers(page)]
 
 
 def addresses(cluster: GaleraCluster) -> list[str]:
-    """Return the addresses of the nodes, in the order in which their names would be sorted."""
-    said = cluster.any_node.status("wsrep_incoming_addresses")
-    return sorted(one.partition(":")[0] for one in said.split(","))
+    """Return the addresses of the nodes, in the order in which discovery sorts them.
+
+    A node that has just joined may name fewer than there are.
+    """
+
+    def named() -> list[tuple[Node, ...]]:
+        nodes = cluster.nodes.values()
+        return [members_in(node.status("wsrep_incoming_addresses")) for node in nodes]
+
+    wait_until(
+        lambda: {len(members) for members in named()} == {len(cluster.nodes)},
+        "every node names all the others",
+    )
+    return [str(host) for host, _ in named()[0]]
 
 
 @pytest.mark.since("2.7.0", "the pages show what 2.7 prints")
