@@ -15,6 +15,7 @@ from proxyctl.admin.destinations import (
     read_pooled_versions,
     read_rules,
     read_servers,
+    read_side,
     read_users,
 )
 from proxyctl.admin.digest_size import read_digest_size
@@ -22,7 +23,7 @@ from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.monitor_logs import read_monitor_logs
 from proxyctl.admin.read import TableReader
-from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.facts import Facts, Side
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
 from proxyctl.state import Layer, Row
@@ -66,6 +67,7 @@ def read_facts_for_doctor(
         rules=read_rules(client),
         users=read_users(client),
         fast_routing=read_fast_routing(client),
+        pgsql=(read_side(client, "pgsql") if "pgsql_servers" in survey.layouts else Side("pgsql")),
         monitor_logs=read_monitor_logs(client),
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),

@@ -1,4 +1,7 @@
-"""Reads who sends queries where at RUNTIME, and the servers that are there to take them."""
+"""Reads who sends queries where at RUNTIME, and the servers that are there to take them.
+
+`protocol` is `mysql` or, since ProxySQL 3.0, `pgsql`, whose tables have the same columns.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ from collections.abc import Collection
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
-from proxyctl.doctor.facts import Rule, Server, User
+from proxyctl.doctor.facts import Rule, Server, Side, User
 from proxyctl.families import Node
 
 
-def read_servers(client: AdminClient) -> tuple[Server, ...]:
+def read_servers(client: AdminClient, protocol: str = "mysql") -> tuple[Server, ...]:
     """Return the servers at RUNTIME, without OFFLINE_HARD. Raises: InstanceError."""
-    refuse_lethal_numbers(client, "MYSQL SERVERS")
+    refuse_lethal_numbers(client, f"{protocol.upper()} SERVERS")
     number = client.number
     return tuple(
         Server(
@@ -27,21 +30,21 @@ def read_servers(client: AdminClient) -> tuple[Server, ...]:
         )
         for hostgroup, host, port, status, weight, limit, use_ssl in client.query(
             "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl"
-            " FROM runtime_mysql_servers WHERE status<>'OFFLINE_HARD'",
+            f" FROM runtime_{protocol}_servers WHERE status<>'OFFLINE_HARD'",
             width=7,
         )
     )
 
 
-def read_rules(client: AdminClient) -> tuple[Rule, ...]:
+def read_rules(client: AdminClient, protocol: str = "mysql") -> tuple[Rule, ...]:
     """Return the rules at RUNTIME, as far as they matter here. Raises: InstanceError."""
-    refuse_lethal_numbers(client, "MYSQL QUERY RULES")
+    refuse_lethal_numbers(client, f"{protocol.upper()} QUERY RULES")
     number = client.number
     rows = client.query(
         "SELECT rule_id, destination_hostgroup, mirror_hostgroup, apply,"
         " OK_msg IS NOT NULL OR error_msg IS NOT NULL, match_digest IS NOT NULL,"
         " replace_pattern IS NOT NULL, re_modifiers LIKE '%CASELESS%'"
-        " FROM runtime_mysql_query_rules",
+        f" FROM runtime_{protocol}_query_rules",
         width=8,
     )
     return tuple(
@@ -55,24 +58,37 @@ def read_rules(client: AdminClient) -> tuple[Rule, ...]:
     )
 
 
-def read_users(client: AdminClient) -> tuple[User, ...]:
+def read_users(client: AdminClient, protocol: str = "mysql") -> tuple[User, ...]:
     """Return the users that clients log in as. Raises: InstanceError."""
     rows = client.query(
-        "SELECT username, default_hostgroup, use_ssl FROM runtime_mysql_users WHERE frontend=1",
+        "SELECT username, default_hostgroup, use_ssl"
+        f" FROM runtime_{protocol}_users WHERE frontend=1",
         width=3,
     )
     return tuple(User(str(name), client.number(group), ssl == "1") for name, group, ssl in rows)
 
 
-def read_fast_routing(client: AdminClient) -> dict[int, int]:
+def read_fast_routing(client: AdminClient, protocol: str = "mysql") -> dict[int, int]:
     """Return how many rows of fast routing send to a hostgroup. Raises: InstanceError."""
-    refuse_lethal_numbers(client, "MYSQL QUERY RULES")
+    refuse_lethal_numbers(client, f"{protocol.upper()} QUERY RULES")
     rows = client.query(
-        "SELECT destination_hostgroup, count(*) FROM runtime_mysql_query_rules_fast_routing"
+        "SELECT destination_hostgroup, count(*)"
+        f" FROM runtime_{protocol}_query_rules_fast_routing"
         " GROUP BY destination_hostgroup",
         width=2,
     )
     return {client.number(hostgroup): client.number(count) for hostgroup, count in rows}
+
+
+def read_side(client: AdminClient, protocol: str) -> Side:
+    """Return all of that for one protocol. Raises: InstanceError."""
+    return Side(
+        protocol,
+        read_servers(client, protocol),
+        read_rules(client, protocol),
+        read_users(client, protocol),
+        read_fast_routing(client, protocol),
+    )
 
 
 _SINCE = (2, 0, 4)

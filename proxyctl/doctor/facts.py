@@ -67,6 +67,24 @@ class User(NamedTuple):
     use_ssl: bool = False
 
 
+class Side(NamedTuple):
+    """Who sends queries where at RUNTIME, for one protocol: `mysql` or `pgsql`.
+
+    Hostgroups of the two have nothing to do with each other. `fast_routing` counts rows by
+    destination.
+    """
+
+    protocol: str
+    servers: tuple[Server, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    users: tuple[User, ...] = ()
+    fast_routing: Mapping[int, int] = MappingProxyType({})
+
+    def is_served(self, hostgroup: int) -> bool:
+        """Return whether a server takes the queries that are sent there."""
+        return any(one.is_usable for one in self.servers if one.hostgroup == hostgroup)
+
+
 class MonitorLog(NamedTuple):
     """The newest line that a log of the monitor has of a server.
 
@@ -83,16 +101,18 @@ class MonitorLog(NamedTuple):
 
 
 _NOTHING: Mapping[Node, Said] = MappingProxyType({})
+_NO_PGSQL = Side("pgsql")
 
 
 @dataclass(frozen=True)
 class Facts:
     """One instance.
 
-    Shape: `variables` are those of RUNTIME. `fast_routing` counts rows by destination. `surveys`
-    hold each table in its three layers, by catalogue name; `drains` is what is on record of drained
-    nodes. `said` has the answers of the servers that were asked, none with `asks` False;
-    `pooled_versions` those of open connections.
+    Shape: `variables` are those of RUNTIME. `servers`, `rules`, `users` and `fast_routing` are the
+    MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0. `surveys` hold each table
+    in its three layers, by catalogue name; `drains` is what is on record of drained nodes. `said`
+    has the answers of the servers that were asked, none with `asks` False; `pooled_versions` those
+    of open connections.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
     them where it is listed. `dead_apply` tells who left an apply behind.
     Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
@@ -112,6 +132,7 @@ class Facts:
     rules: tuple[Rule, ...] = ()
     users: tuple[User, ...] = ()
     fast_routing: Mapping[int, int] = field(default_factory=dict)
+    pgsql: Side = _NO_PGSQL
     monitor_logs: tuple[MonitorLog, ...] = ()
     said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
     pooled_versions: Mapping[Node, str] = field(default_factory=dict)
@@ -131,6 +152,12 @@ class Facts:
     def number(self, name: str) -> int:
         """Return an integer variable at RUNTIME; 0 where this ProxySQL does not have it."""
         return atoi(self.variables.get(name, ""))
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both protocols."""
+        mysql = Side("mysql", self.servers, self.rules, self.users, self.fast_routing)
+        return (mysql, self.pgsql)
 
     @property
     def nodes(self) -> list[Node]:

@@ -69,7 +69,8 @@ def restart_pending(facts: Facts) -> Iterator[Finding]:
         for key, row in survey.disk_restart_only.items():
             name, on_disk = str(key[0]), str(row[1])
             running = facts.variables.get(name)
-            if running is not None and running != on_disk:
+            # An empty text on DISK stands for the default, which is what runs.
+            if running is not None and on_disk and running != on_disk:
                 yield Finding(
                     name,
                     f"it is {running} now, and {on_disk} after a restart",

@@ -17,7 +17,7 @@ _PORT = 3306
 class Membership:
     """A cluster against the files.
 
-    Shape: `members` in the order of the cluster, with what each answered. `hostgroups` are those of
+    Shape: `members` sorted by host, with what each answered. `hostgroups` are those of
     the family in the files that was compared; none where the files have no such family. `missing`
     are members that no file names, `gone` nodes of the files that are no members.
     """
@@ -37,7 +37,8 @@ class Membership:
 def members_in(addresses: str) -> tuple[Node, ...]:
     """Return the nodes of a wsrep_incoming_addresses, without those that do not say theirs.
 
-    A garbd has none, and stands there as an empty one.
+    A garbd has none, and stands there as an empty one. Sorted: the cluster's own order is one of
+    random identifiers, and another one after each start.
     """
     found: list[Node] = []
     for address in addresses.split(","):
@@ -47,7 +48,7 @@ def members_in(addresses: str) -> tuple[Node, ...]:
         host = host.strip("[]")
         if host and host not in ("unspecified", "AUTO"):
             found.append((host, int(port)))
-    return tuple(dict.fromkeys(found))
+    return tuple(sorted(set(found)))
 
 
 def nodes_by_family(

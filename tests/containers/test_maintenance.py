@@ -52,6 +52,14 @@ def test_a_node_is_drained_and_put_back_under_load(
         assert ": kernel" in proxyctl("drift").out
         assert_in_sync()
 
+        # It comes back as a new one, and still nobody comes to it.
+        cluster.nodes[host].kill()
+        cluster.rejoin(host)
+        wait_until(lambda: is_seen(proxysql, host), f"{host} is seen by the monitor")
+        traffic.flows(100)
+        assert traffic.reads.keys() <= others
+        assert_in_sync()
+
         done = proxyctl("nodes", "restore", host)
         assert done.code == 0, done.text
         wait_until(lambda: serves_as_before(proxysql), f"{host} is back")
@@ -62,6 +70,11 @@ def test_a_node_is_drained_and_put_back_under_load(
     sampler.check()
     assert traffic.reads.keys() == {short(one) for one in READERS}
     assert short(WRITER) in written_on(cluster.any_node)
+
+
+def is_seen(proxysql: ProxySQLContainer, host: str) -> bool:
+    """Whether a node stands among the readers again, drained or not."""
+    return host in online(placement(proxysql.instance)[30])
 
 
 def serves_as_before(proxysql: ProxySQLContainer) -> bool:

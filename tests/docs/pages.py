@@ -7,7 +7,8 @@
 
 A comment on the line before a block says more: `<!-- exit: 2 -->` for its last command,
 `<!-- file: NAME -->` writes the block into the folder the page runs in, `<!-- not run: WHY -->`.
-A page that has `<!-- page: no sandbox -->` starts its own.
+A page that has `<!-- page: no sandbox -->` starts its own; one with `<!-- page: containers -->`
+needs a cluster, and is run by tests/containers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 NO_SANDBOX = "<!-- page: no sandbox -->"
+IN_CONTAINERS = "<!-- page: containers -->"
 
 _COMMENT = re.compile(r"<!-- (exit|file|not run): (.+?) -->")
 _PROMPT = "$ "
@@ -29,6 +31,11 @@ def pages() -> list[Path]:
     folders = (ROOT / "docs", ROOT / "examples", ROOT / "templates")
     found = [page for folder in folders for page in sorted(folder.rglob("*.md"))]
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *found]
+
+
+def is_run_in_containers(page: Path) -> bool:
+    """Return whether the commands of a page need a cluster."""
+    return IN_CONTAINERS in page.read_text(encoding="utf-8")
 
 
 def page_id(page: Path) -> str:

@@ -7,15 +7,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from proxyctl.sandbox import Sandbox
-from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks
-from tests.servers import ProxySQL, free_port
+from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks, page_id
+from tests.servers import Instance, ProxySQL, free_port
 
-_PORT = re.compile(r"\b6032\b")
 _BASH = shutil.which("bash") or "bash"
 
 _FIRST = "trap 'kill $(jobs -p) 2> /dev/null' EXIT"
@@ -49,11 +50,13 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
     (re.compile(r"(<time>)  [\d,]+ (?:bytes?|kB)"), r"\1  <size>"),
     (re.compile(r"\bby \S+@\S+"), "by <somebody>"),
+    (re.compile(r"\bdrained by \S+ on \S+ since"), "drained by <somebody> since"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "<time>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
     # The counters of the sample shop go on.
     (re.compile(r"\b\d{1,3}(,\d{3})+\b"), "<count>"),
     (re.compile(r"\b2\.7\.1-[\w-]+"), "<ProxySQL>"),
+    (re.compile(r"\bSynced, \S+"), "Synced, <version>"),
     # A real ProxySQL that a test started has ports and logins of its own, and no monitor.
     (re.compile(r"^ *mysql-monitor_enabled: false\n", re.M), ""),
     (re.compile(r"^# variables:$", re.M), "variables:"),
@@ -78,10 +81,18 @@ class Ran:
         )
 
 
-def run_page(page: Path, folder: Path, server: ProxySQL | None = None) -> list[Ran]:
+def run_page(
+    page: Path,
+    folder: Path,
+    server: ProxySQL | Instance | None = None,
+    *,
+    given: Mapping[str, str] = MappingProxyType({}),
+    called: Mapping[str, str] = MappingProxyType({}),
+) -> list[Ran]:
     """Run every command of a page in a new folder; return them in order.
 
-    `server` is a real ProxySQL to run them on, and else the page has a sandbox.
+    `server` is a real ProxySQL to run them on, and else the page has a sandbox. `given` are
+    variables of the environment. `called`: what the page calls something, and what it is here.
     """
     found = blocks(page)
     if not any(block.commands() for block in found):
@@ -92,16 +103,17 @@ def run_page(page: Path, folder: Path, server: ProxySQL | None = None) -> list[R
     starts_own = NO_SANDBOX in page.read_text(encoding="utf-8")
     with nullcontext(server) if starts_own or server else Sandbox() as instance:
         port = str(instance.port if instance else free_port())
-        script, commands = _script(found, folder, port)
+        names = {re.escape(name): true for name, true in called.items()} | {r"\b6032\b": port}
+        script, commands = _script(found, folder, names)
         subprocess.run(
             [_BASH, "-c", script],
             cwd=work,
-            env=_environment(folder, home, port),
+            env=_environment(folder, home, port) | given,
             stdin=subprocess.DEVNULL,
             check=False,
         )
     return [
-        Ran(command, _code(out), _told(out, port, home))
+        Ran(command, _code(out), _told(out, port, home, called))
         for command, out in commands
         if out.exists()
     ]
@@ -117,18 +129,25 @@ def _furnish(page: Path, work: Path) -> None:
         (work / name).symlink_to(ROOT / name)
 
 
-def _script(found: list[Block], folder: Path, port: str) -> tuple[str, list[tuple[Command, Path]]]:
+def _script(
+    found: list[Block], folder: Path, names: Mapping[str, str]
+) -> tuple[str, list[tuple[Command, Path]]]:
+    def here(text: str) -> str:
+        for pattern, true in names.items():
+            text = re.sub(pattern, true, text)
+        return text
+
     parts = [_FIRST]
     commands: list[tuple[Command, Path]] = []
     for number, block in enumerate(found):
         if "file" in block.says:
             kept = folder / f"{number}.file"
-            kept.write_text(_PORT.sub(port, block.text), encoding="utf-8")
+            kept.write_text(here(block.text), encoding="utf-8")
             parts.append(f'mkdir -p "$(dirname {block.says["file"]})"')
             parts.append(f"cp {kept} {block.says['file']}")
         for command in block.commands():
             out = folder / f"{len(commands)}.out"
-            parts.append(_ONE.format(command=_PORT.sub(port, command.text), out=out))
+            parts.append(_ONE.format(command=here(command.text), out=out))
             commands.append((command, out))
     return "\n".join(parts), commands
 
@@ -159,9 +178,11 @@ def _code(out: Path) -> int:
     return int(code.read_text()) if code.exists() else -1
 
 
-def _told(out: Path, port: str, home: Path) -> list[str]:
-    """Return the output with the port and the home folder that the page speaks of."""
+def _told(out: Path, port: str, home: Path, called: Mapping[str, str]) -> list[str]:
+    """Return the output with the port, the home folder and the names that the page speaks of."""
     text = out.read_text(encoding="utf-8", errors="surrogateescape").replace(str(home), "~")
+    for name, true in called.items():
+        text = re.sub(rf"(?<![\d.]){re.escape(true)}(?!\d)", name, text)
     text = re.sub(rf"(?<!\d){port}(?!\d)", "6032", text)
     return [line.rstrip() for line in text.rstrip("\n").split("\n")]
 
@@ -179,6 +200,20 @@ def _matches(expected: list[str], found: list[str]) -> bool:
         r"(?:.*\n)*" if line.strip() == "..." else re.escape(line) + r"\n" for line in expected
     )
     return re.fullmatch(pattern, "\n".join(found) + "\n") is not None
+
+
+def check_page(page: Path, ran: list[Ran], *, is_recording: bool = False) -> None:
+    """Assert that every command ended and wrote as the page says.
+
+    `is_recording`: only how it ended. Raises: AssertionError.
+    """
+    assert len(ran) == sum(len(block.commands()) for block in blocks(page))
+    for one in ran:
+        is_right = one.exit_code == one.command.exit_code and (is_recording or one.is_as_written())
+        assert is_right, (
+            f"{page_id(page)}:{one.command.line}: {one.command.text}\n"
+            f"exit code {one.exit_code}, expected {one.command.exit_code}\n" + "\n".join(one.output)
+        )
 
 
 def rewrite(page: Path, ran: list[Ran]) -> None:

@@ -15,6 +15,7 @@ from proxyctl.doctor.facts import (
     PeerChecksum,
     Rule,
     Server,
+    Side,
     User,
 )
 from proxyctl.doctor.finding import Severity
@@ -248,6 +249,25 @@ def test_hostgroups_that_nobody_serves() -> None:
     ]
 
 
+def test_hostgroups_of_postgresql_are_others() -> None:
+    pgsql = Side(
+        "pgsql", (Server(30, "pg1", 5432),), (Rule(5, 30), Rule(6, 20)), (User("app", 10),)
+    )
+    facts = with_variables(**{"pgsql__connect_timeout_server_max": "5000"})
+    assert found(replace(facts, pgsql=pgsql)) == [
+        (
+            "hostgroup-without-servers",
+            "pgsql hostgroup 20",
+            "queries of rule 6 fail after 5 s: there is no server at RUNTIME",
+        ),
+        (
+            "users-without-servers",
+            "pgsql hostgroup 10",
+            "queries of user app that no rule takes fail after 5 s: there is no server at RUNTIME",
+        ),
+    ]
+
+
 def test_servers_that_take_nothing() -> None:
     servers = (
         Server(20, "db1", 3306, "SHUNNED"),
@@ -321,6 +341,14 @@ def test_a_variable_that_waits_for_a_restart() -> None:
     assert found(replace(facts, variables={**facts.variables, "mysql-threads": "4"})) == [
         ("restart-pending", "mysql-threads", "it is 4 now, and 8 after a restart")
     ]
+
+
+def test_nothing_on_disk_is_no_other_value() -> None:
+    """A new ProxySQL 3.0 keeps an empty text there, and begins with its default every time."""
+    now = {("pgsql-interfaces",): ("pgsql-interfaces", "0.0.0.0:6133")}
+    later = {("pgsql-interfaces",): ("pgsql-interfaces", "")}
+    facts = with_survey(survey(None, now, disk=later, table="pgsql_variables"))
+    assert found(replace(facts, variables={**facts.variables, **dict(now.values())})) == []
 
 
 def test_an_apply_that_died() -> None:

@@ -162,3 +162,25 @@ def test_a_snapshot_of_a_newer_version_goes_back_as_far_as_it_can(
     assert ssl == ("true",)
     again = proxyctl("rollback", "newer.json", *allowed, "--dry-run")
     assert "No changes" in again.out, again.text
+
+
+def test_the_doctor_looks_at_both_protocols(offline: Project, server: Server) -> None:
+    if server.version < parse_version("3.0.0"):
+        pytest.skip("no PostgreSQL side before 3.0")
+    offline.connect(server.instance)
+    offline.write(
+        "version: 1\n"
+        "pgsql_servers: [{hostgroup_id: 1, hostname: pg1}]\n"
+        "pgsql_users: [{username: app, password: x, default_hostgroup: 2}]\n"
+        "pgsql_query_rules: [{rule_id: 5, match_digest: a, destination_hostgroup: 1},"
+        " {rule_id: 6, match_digest: b, destination_hostgroup: 3}]\n"
+    )
+    applied("--force")
+    found = proxyctl("doctor", "--no-ask", "--format", "json")
+    errors = [one for one in found.json["findings"] if one["severity"] == "error"]
+    assert [(one["code"], one["where"]) for one in errors] == [
+        ("hostgroup-without-servers", "pgsql hostgroup 3"),
+        ("users-without-servers", "pgsql hostgroup 2"),
+    ]
+    assert found.code == 1
+    assert "restart-pending" not in [one["code"] for one in found.json["findings"]]

@@ -1,0 +1,62 @@
+"""The pages about a cluster: every command is run, and its output compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proxyctl.families import Node
+from proxyctl.nodes.discovery import members_in
+from tests.containers.conftest import PASSWORDS
+from tests.containers.galera import GaleraCluster, wait_until
+from tests.containers.proxysql import ProxySQLContainer
+from tests.docs.pages import is_run_in_containers, page_id, pages
+from tests.docs.runner import check_page, rewrite, run_page
+
+PAGES = [page for page in pages() if is_run_in_containers(page)]
+
+
+def addresses(cluster: GaleraCluster) -> list[str]:
+    """Return the addresses of the nodes, in the order in which discovery sorts them.
+
+    A node that has just joined may name fewer than there are.
+    """
+
+    def named() -> list[tuple[Node, ...]]:
+        nodes = cluster.nodes.values()
+        return [members_in(node.status("wsrep_incoming_addresses")) for node in nodes]
+
+    wait_until(
+        lambda: {len(members) for members in named()} == {len(cluster.nodes)},
+        "every node names all the others",
+    )
+    return [str(host) for host, _ in named()[0]]
+
+
+@pytest.mark.since("2.7.0", "the pages show what 2.7 prints")
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_commands_do_what_the_page_says(
+    page: Path,
+    cluster: GaleraCluster,
+    proxysql: ProxySQLContainer,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    names = zip(("10.0.0.101", "10.0.0.102", "10.0.0.103"), addresses(cluster), strict=True)
+    instance = proxysql.instance
+    ran = run_page(
+        page,
+        tmp_path,
+        instance,
+        given={
+            **PASSWORDS,
+            "PROXYCTL_USER": instance.user,
+            "PROXYCTL_PASSWORD": instance.password,
+        },
+        called={**dict(names), "6033": str(proxysql.traffic_port)},
+    )
+    is_recording = request.config.getoption("--update-golden", default=False)
+    if is_recording:
+        rewrite(page, ran)
+    check_page(page, ran, is_recording=is_recording)
