@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -154,12 +155,14 @@ class _Session(BaseSession):  # type: ignore[misc]
 
 
 class GaleraCluster:
-    """Several nodes, served from one thread until the context ends."""
+    """Several nodes of one kind, served from one thread until the context ends."""
 
-    def __init__(self, hosts: list[str], port: int) -> None:
+    def __init__(
+        self, hosts: list[str], port: int, kind: Callable[..., GaleraNode] = GaleraNode
+    ) -> None:
         self.port = port
         members = ",".join(f"{host}:{port}" for host in hosts)
-        self.nodes = {host: GaleraNode(host, wsrep_incoming_addresses=members) for host in hosts}
+        self.nodes = {host: kind(host, wsrep_incoming_addresses=members) for host in hosts}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._servers: list[MysqlServer] = []

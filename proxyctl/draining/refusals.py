@@ -18,12 +18,11 @@ def reasons_against(
     servers: HeldServers, node: Node, method: DrainMethod, *, force: bool
 ) -> Iterable[str]:
     """Yield why the node must not be drained."""
-    kind = undrainable(servers.standing, node)
-    if kind is not None and method is DrainMethod.PROXYSQL:
-        yield (
-            f"{name_of(node)} is placed by the {kind} monitor, which may undo what drains it: take"
-            " it out on the server itself"
-        )
+    if method is DrainMethod.PROXYSQL:
+        configured = {servers.standing.columns.node(row) for row in servers.truth.values()}
+        why = undrainable(servers.standing, node, configured)
+        if why is not None:
+            yield f"{name_of(node)} {why}"
     used = used_hostgroups(servers.client, servers.survey.layouts)
     in_use = frozenset[Value]().union(*used.values())
     ours, heirs = left_without(servers.standing, node, in_use)
