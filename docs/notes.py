@@ -9,6 +9,9 @@ in [exit-codes.md](exit-codes.md), what `--format json` writes in [json.md](json
 
 ENVIRONMENT = {
     "PROXYCTL_PASSWORD": "the password of the admin account",
+    "PROXYCTL_BACKEND_USER": "as `--backend-user`",
+    "PROXYCTL_BACKEND_PASSWORD": "the password of that account",
+    "PROXYCTL_BACKEND_PASSWORD_FILE": "as `--backend-password-file`",
     "PROXYCTL_STATE_DIR": "where snapshots are kept; else `$XDG_STATE_HOME/proxyctl`, else"
     " `~/.local/state/proxyctl`",
     "PROXYCTL_SNAPSHOT_SECRETS": "as `--snapshot-secrets`",

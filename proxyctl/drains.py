@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.families import Family, Node, ServerColumns, drained_columns
 from proxyctl.state import Row, Rows
+
+
+class DrainMethod(StrEnum):
+    """What takes a node out of service: what ProxySQL loads, or the node's own pxc_maint_mode."""
+
+    PROXYSQL = "proxysql"
+    PXC_MAINT_MODE = "pxc_maint_mode"
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,7 @@ class Drain:
     """What is on record about one drained node.
 
     `is_done` False: the command is at work, or died. `memory`: all rows of mysql_servers in MEMORY
-    before. Units: `since` in unix seconds of the instance's clock.
+    before; nothing where none was loaded. Units: `since` in unix seconds of the instance's clock.
     """
 
     node: Node
@@ -28,24 +36,61 @@ class Drain:
     purpose: str
     is_done: bool
     memory: Rows
+    method: DrainMethod = DrainMethod.PROXYSQL
 
     def text(self) -> str:
         """Return who did it, since when, and what for; `half` while it is at work, or died."""
         when = datetime.fromtimestamp(self.since, UTC)
         what = f": {self.purpose}" if self.purpose else ""
         state = "drained" if self.is_done else "half drained"
-        return f"{state} by {self.by} since {when:%Y-%m-%d %H:%M:%S} UTC{what}"
+        how = "" if self.method is DrainMethod.PROXYSQL else f" with {self.method}"
+        return f"{state}{how} by {self.by} since {when:%Y-%m-%d %H:%M:%S} UTC{what}"
 
 
 def shows_drain(
-    columns: ServerColumns, runtime: Iterable[Row], families: Iterable[Family], node: Node
+    columns: ServerColumns,
+    runtime: Iterable[Row],
+    families: Iterable[Family],
+    node: Node,
+    method: DrainMethod = DrainMethod.PROXYSQL,
 ) -> bool:
-    """Return whether RUNTIME shows the node drained: every row of it, at least one."""
+    """Return whether RUNTIME shows the node drained: every row of it, at least one.
+
+    A node with pxc_maint_mode stands ONLINE in the offline hostgroup, and nowhere else.
+    """
     in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
     rows = [row for row in runtime if columns.node(row) == node]
-    return bool(rows) and all(
-        drained_columns(in_family.get(row[columns.hostgroup]), columns, row, {node}) for row in rows
-    )
+    if method is DrainMethod.PXC_MAINT_MODE:
+        shows = (_is_kept_out(in_family.get(row[columns.hostgroup]), columns, row) for row in rows)
+    else:
+        shows = (
+            bool(drained_columns(in_family.get(row[columns.hostgroup]), columns, row, {node}))
+            for row in rows
+        )
+    return bool(rows) and all(shows)
+
+
+def _is_kept_out(family: Family | None, columns: ServerColumns, row: Row) -> bool:
+    """Return whether the Galera monitor lets no new query come to this row."""
+    if family is None or not family.is_galera:
+        return False
+    is_online = str(row[columns.status]).upper() == "ONLINE"
+    return not is_online or row[columns.hostgroup] == family.offline
+
+
+def shown_in_maintenance(
+    columns: ServerColumns,
+    runtime: Collection[Row],
+    families: Collection[Family],
+    drains: Iterable[Drain],
+) -> list[Node]:
+    """Return the nodes on record as drained with pxc_maint_mode that RUNTIME shows so."""
+    return [
+        drain.node
+        for drain in drains
+        if drain.method is DrainMethod.PXC_MAINT_MODE
+        and shows_drain(columns, runtime, families, drain.node, drain.method)
+    ]
 
 
 def undrained(

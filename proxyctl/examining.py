@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxyctl.admin.backends import Account, ask_nodes
+from proxyctl.admin.backend import Account
+from proxyctl.admin.backends import ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
 from proxyctl.admin.destinations import (

@@ -50,6 +50,11 @@ class Family:
         """Whether the Galera monitor places the nodes."""
         return self.kind == "galera"
 
+    @property
+    def is_drained_by_limit(self) -> bool:
+        """Whether the monitor would undo OFFLINE_SOFT, or makes a server ONLINE that comes back."""
+        return self.kind in ("galera", "aurora")
+
 
 def families_in(
     layouts: Mapping[str, Layout], tables: Mapping[str, Iterable[Row]], *, rds_discovery: bool
@@ -342,14 +347,16 @@ def drained_columns(
 ) -> frozenset[int]:
     """Return the columns that a drain on record holds in a RUNTIME row, if the row still shows it.
 
-    A Galera node is drained by its limit, and weighs nothing lest it become the writer; any other
-    server by its status.
+    A node of Galera is drained by its limit, and weighs nothing lest it become the writer. One of
+    Aurora is drained by its limit alone: that monitor gives weights of its own. Any other server is
+    drained by its status.
     """
     if columns.node(row) not in drains:
         return frozenset()
-    if family is not None and family.is_galera:
+    if family is not None and family.is_drained_by_limit:
         shows = row[columns.max_connections] == 0
-        return frozenset([columns.weight, columns.max_connections] if shows else [])
+        held = [columns.max_connections, *([columns.weight] if family.is_galera else [])]
+        return frozenset(held if shows else [])
     shows = str(row[columns.status]).upper() == "OFFLINE_SOFT"
     return frozenset([columns.status] if shows else [])
 

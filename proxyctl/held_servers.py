@@ -10,7 +10,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
 from proxyctl.catalog import ADMIN_MODULES, Layout
-from proxyctl.drains import Drain, shows_drain
+from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import RefusedError, UsageError
 from proxyctl.families import Node
 from proxyctl.instance_survey import InstanceSurvey, survey_families
@@ -118,11 +118,11 @@ class HeldServers:
         what = "several nodes of that name" if fitting else "no such node"
         raise UsageError(f"{text}: {what}", hint=f"nodes: {names}" if names else None)
 
-    def shows(self, node: Node) -> bool:
+    def shows(self, node: Node, method: DrainMethod = DrainMethod.PROXYSQL) -> bool:
         """Return whether RUNTIME shows the node drained."""
         standing = self.standing
         rows = standing.runtime.values()
-        return shows_drain(standing.columns, rows, standing.families, node)
+        return shows_drain(standing.columns, rows, standing.families, node, method)
 
     def is_configured_soft(self, node: Node) -> bool:
         """Return whether the configuration itself has the node OFFLINE_SOFT."""

@@ -16,8 +16,15 @@ from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
-from proxyctl.drains import Drain
-from proxyctl.families import Family, Node, ServersVerdict, compare_servers, place_of
+from proxyctl.drains import Drain, shown_in_maintenance
+from proxyctl.families import (
+    Family,
+    Node,
+    ServerColumns,
+    ServersVerdict,
+    compare_servers,
+    place_of,
+)
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
 
@@ -353,7 +360,14 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         image = runtime_image(layout, dict(survey.desired.rows))
         verdict = _by_family(survey.desired, live, image, surroundings)
         survey.changes[Layer.RUNTIME] = verdict.differences
-        survey.drained, survey.discovered = verdict.drained, verdict.discovered
+        survey.discovered = verdict.discovered
+        in_maintenance = shown_in_maintenance(
+            ServerColumns.of(layout),
+            list(live.values()),
+            surroundings.families,
+            surroundings.drains.values(),
+        )
+        survey.drained = list(dict.fromkeys((*verdict.drained, *in_maintenance)))
     survey.unpublished = compare_servers(
         layout,
         live,

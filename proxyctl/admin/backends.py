@@ -1,18 +1,16 @@
-"""Asks the servers behind ProxySQL directly, as its monitor does: with the monitor's account."""
+"""Asks the servers behind ProxySQL directly, all at once, what they say of themselves."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
 
-from proxyctl.admin.client import AdminClient
+from proxyctl.admin.backend import Account, BackendRefusedError, backend
+from proxyctl.errors import ConnectionLostError
 from proxyctl.families import Node
 from proxyctl.nodes.model import Said
 
-TIMEOUT_S = 3
 _AT_ONCE = 16
 _STATUS = (
     "threads_connected",
@@ -35,29 +33,6 @@ _VARIABLES = (
 )
 
 
-@dataclass(frozen=True)
-class Account:
-    """Who asks. `password` never appears in a repr."""
-
-    user: str
-    password: str
-
-    def __repr__(self) -> str:
-        return f"Account({self.user})"
-
-
-def monitor_account(client: AdminClient) -> Account:
-    """Return the account that ProxySQL's monitor uses. Raises: InstanceError."""
-    rows = client.query(
-        "SELECT variable_name, variable_value FROM runtime_global_variables"
-        " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')"
-    )
-    values = {str(name): value or "" for name, value in rows}
-    return Account(
-        values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
-    )
-
-
 def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
     """Return what every node says of itself; one that cannot be reached says why."""
     if not nodes:
@@ -67,41 +42,25 @@ def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
 
 
 def _ask(node: Node, account: Account) -> Said:
-    import pymysql
-    from pymysql.constants import CLIENT
-
-    host, port = node
-    if not port:
-        return Said(unreachable="a Unix socket of the machine that ProxySQL runs on")
     try:
-        with (
-            closing(
-                pymysql.connect(
-                    host=str(host),
-                    port=int(str(port)),
-                    user=account.user,
-                    password=account.password,
-                    connect_timeout=TIMEOUT_S,
-                    read_timeout=TIMEOUT_S,
-                )
-            ) as connection,
-            connection.cursor() as cursor,
-        ):
-            cursor.execute(_show("STATUS", _STATUS))
-            status = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
-            cursor.execute(_show("VARIABLES", _VARIABLES))
-            variables = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
-    except (pymysql.err.MySQLError, OSError, ValueError) as error:
-        # ValueError: an answer that no MySQL gives.
-        return Said(unreachable=_reason(error))
-    # PyMySQL's types do not know what it keeps of the handshake.
-    capabilities: int = connection.server_capabilities  # type: ignore[attr-defined]
+        with backend(node, account) as connection:
+            status = _by_name(connection.query(_show("STATUS", _STATUS)))
+            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
+            offers_tls = connection.offers_tls
+    except (BackendRefusedError, ConnectionLostError) as error:
+        return Said(
+            unreachable=error.message.splitlines()[0].removeprefix(f"{node[0]}:{node[1]}: ")
+        )
     return Said(
         version=variables.get("version", ""),
-        offers_tls=bool(capabilities & CLIENT.SSL),
+        offers_tls=offers_tls,
         status=status,
         variables=variables,
     )
+
+
+def _by_name(rows: Collection[tuple[object, ...]]) -> dict[str, str]:
+    return {str(name).lower(): str(value) for name, value in rows}
 
 
 def addresses_of(host: str) -> frozenset[str]:
@@ -115,10 +74,3 @@ def addresses_of(host: str) -> frozenset[str]:
 def _show(what: str, names: Collection[str]) -> str:
     wanted = ",".join(f"'{name}'" for name in names)
     return f"SHOW GLOBAL {what} WHERE Variable_name IN ({wanted})"
-
-
-def _reason(error: Exception) -> str:
-    """Return why a node could not be asked, on one line."""
-    arguments = error.args
-    text = str(arguments[1] if len(arguments) > 1 else error)
-    return text.splitlines()[0] if text else type(error).__name__

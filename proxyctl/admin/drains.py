@@ -10,7 +10,7 @@ import json
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.catalog import Layout
-from proxyctl.drains import Drain
+from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Node
 from proxyctl.sql import Statement, literal, mask_literals
 from proxyctl.state import Row, Rows
@@ -18,7 +18,7 @@ from proxyctl.state import Row, Rows
 _TABLE = "proxyctl_drains"
 _CREATE = (
     f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}(hostname, port INT, since INT, who, purpose,"
-    " is_done INT, memory, PRIMARY KEY(hostname, port))"
+    " is_done INT, memory, method, PRIMARY KEY(hostname, port))"
 )
 _NOW = "CAST(strftime('%s','now') AS INT)"
 """The instance's clock: those of several operators need not agree."""
@@ -32,9 +32,10 @@ def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
         return {}
     found: dict[Node, Drain] = {}
     for cells in client.query(
-        f"SELECT hostname, port, since, who, purpose, is_done, memory FROM {_TABLE}", width=7
+        f"SELECT hostname, port, since, who, purpose, is_done, memory, method FROM {_TABLE}",
+        width=8,
     ):
-        host, port, since, who, purpose, is_done, memory = (cell or "" for cell in cells)
+        host, port, since, who, purpose, is_done, memory, method = (cell or "" for cell in cells)
         node = (host, client.number(port or "0"))
         found[node] = Drain(
             node,
@@ -43,16 +44,25 @@ def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
             purpose,
             is_done == "1",
             _rows(layout, memory),
+            DrainMethod(method),
         )
     return found
 
 
-def record_drain(client: AdminClient, node: Node, who: str, purpose: str, memory: Rows) -> None:
+def record_drain(
+    client: AdminClient,
+    node: Node,
+    who: str,
+    purpose: str,
+    memory: Rows,
+    method: DrainMethod = DrainMethod.PROXYSQL,
+) -> None:
     """Note that a drain of this node begins, and all rows that MEMORY is meant to hold."""
-    client.execute(Statement.plain(_CREATE))
     rows = json.dumps([list(row) for row in memory.values()])
     texts = [literal(node[0]), literal(node[1]), _NOW, literal(who), literal(purpose)]
-    sql = f"INSERT INTO {_TABLE} VALUES ({','.join(texts)},0,{literal(rows)})"
+    sql = (
+        f"INSERT INTO {_TABLE} VALUES ({','.join(texts)},0,{literal(rows)},{literal(method.value)})"
+    )
     forget_drain(client, node)
     client.execute(Statement(sql, lambda: mask_literals(sql)))
 
@@ -63,7 +73,8 @@ def drain_is_done(client: AdminClient, node: Node) -> None:
 
 
 def forget_drain(client: AdminClient, node: Node) -> None:
-    """Take the node off the record."""
+    """Take the node off the record, where there is one at all."""
+    client.execute(Statement.plain(_CREATE))
     client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {_is(node)}"))
 
 

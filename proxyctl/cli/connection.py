@@ -155,7 +155,7 @@ class Logins:
 
     @cached_property
     def _password_in_file(self) -> str:
-        return _password_in(self.options.password_file or "")
+        return password_in(self.options.password_file or "", "--password-file")
 
 
 def _place(
@@ -236,10 +236,11 @@ def _warn_of(path: str) -> None:
         say(f"warning: {said}")
 
 
-def _password_in(path: str) -> str:
+def password_in(path: str, option: str) -> str:
+    """Return the password in a file that an option names. Raises: ProxyctlError."""
     _warn_of(path)
     try:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ProxyctlError(f"--password-file {path}: {reason}") from None
+        raise ProxyctlError(f"{option} {path}: {reason}") from None

@@ -166,7 +166,7 @@ def drift_of_fleet(
 def _password_variables(instances: Sequence[Instance]) -> set[str]:
     """Return the variables of the environment that hold an admin password."""
     named = {one.password_variable for one in instances}
-    return {"PROXYCTL_PASSWORD", *(name for name in named if name)}
+    return {"PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD", *(name for name in named if name)}
 
 
 def _printed_by(command: str, *, hidden: set[str]) -> tuple[Instance, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from proxyctl.doctor.facts import Facts, MonitorLog
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import lasting, listed, node_text
+from proxyctl.drains import shown_in_maintenance
+from proxyctl.families import Node, ServerColumns
 
 _CONNECTING = ("connect", "ping")
 _DENIED = ("access denied", "using password:", "authentication", "is not allowed to connect")
@@ -90,10 +92,12 @@ def check_failed(facts: Facts) -> Iterator[Finding]:
 @check("node-drained", Severity.INFO)
 def drained(facts: Facts) -> Iterator[Finding]:
     """A server takes no new connections at RUNTIME: OFFLINE_SOFT, or max_connections 0."""
+    in_maintenance = _in_maintenance(facts)
     for node in facts.nodes:
         rows = [server for server in facts.servers if server.node == node]
         drain = facts.drains.get(node)
-        if not all(row.is_out_of_service for row in rows) and (drain is None or drain.is_done):
+        is_out = all(row.is_out_of_service for row in rows) or node in in_maintenance
+        if not is_out and (drain is None or drain.is_done):
             continue
         if drain is not None:
             name = node_text(node)
@@ -106,6 +110,15 @@ def drained(facts: Facts) -> Iterator[Finding]:
             f" {', '.join(str(row.hostgroup) for row in rows)}",
             "nothing to do while it is looked after; then give it back",
         )
+
+
+def _in_maintenance(facts: Facts) -> list[Node]:
+    """Return the nodes that were taken out with pxc_maint_mode, as RUNTIME shows."""
+    servers = facts.surveys.get("mysql_servers")
+    if servers is None:
+        return []
+    columns, rows = ServerColumns.of(servers.layout), list((servers.runtime or {}).values())
+    return shown_in_maintenance(columns, rows, facts.families, facts.drains.values())
 
 
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:

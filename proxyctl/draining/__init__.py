@@ -10,14 +10,16 @@ from contextlib import contextmanager
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
-from proxyctl.admin.interrupts import interruptible
+from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
-from proxyctl.draining import by_load
+from proxyctl.draining import by_load, by_maint_mode
 from proxyctl.draining.refusals import reasons_against
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
+from proxyctl.drains import DrainMethod
+from proxyctl.errors import InterruptedApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
-from proxyctl.held_servers import HeldServers
+from proxyctl.held_servers import HeldServers, name_of
 
 __all__ = ["DrainRequest", "Drained", "Restored", "drain", "restore", "wait_until_unused"]
 
@@ -28,13 +30,27 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
     Raises: RefusedError before anything was changed; ApplyError when it did not succeed.
     """
     with _held(client, request, "drain") as (servers, node):
+        method = request.method or DrainMethod.PROXYSQL
         before = servers.drains.get(node)
-        if before is not None and before.is_done and servers.shows(node):
+        if before is not None and before.is_done and servers.shows(node, before.method):
             return Drained(node, before, was_before=True)
-        reasons = reasons_against(servers, node, force=request.force)
-        servers.check(reasons, include_pending=request.include_pending)
-        with interruptible():
-            by_load.drain(servers, node, request)
+        if before is not None and not before.is_done and before.method is not method:
+            raise RefusedError(
+                f"{name_of(node)} is {before.text()}",
+                hint=f"proxyctl nodes restore {name_of(node)}, or drain it with {before.method}",
+            )
+        reasons = [*reasons_against(servers, node, method, force=request.force)]
+        if method is DrainMethod.PXC_MAINT_MODE:
+            mode = by_maint_mode.mode_of(servers, node, request)
+            reasons += by_maint_mode.reasons_against(servers, node, mode)
+            if reasons:
+                raise RefusedError(f"{client.address}: nothing was changed", reasons=reasons)
+            with _acting(servers, node):
+                by_maint_mode.drain(servers, node, request, mode)
+        else:
+            servers.check(reasons, include_pending=request.include_pending)
+            with _acting(servers, node):
+                by_load.drain(servers, node, request)
         return Drained(node, read_drains(client, servers.layout)[node])
 
 
@@ -44,7 +60,39 @@ def restore(client: AdminClient, request: DrainRequest) -> Restored:
     Raises: RefusedError before anything was changed; ApplyError when it did not succeed.
     """
     with _held(client, request, "restore") as (servers, node):
-        return by_load.restore(servers, node, request)
+        found = servers.drains.get(node)
+        method = found.method if found is not None else request.method
+        with _acting(servers, node):
+            if method is DrainMethod.PXC_MAINT_MODE:
+                return by_maint_mode.restore(servers, node, request, found)
+            return by_load.restore(servers, node, request)
+
+
+@contextmanager
+def _acting(servers: HeldServers, node: Node) -> Iterator[None]:
+    """Let whatever would end the process come with what became of the node.
+
+    Raises: InterruptedApplyError.
+    """
+    try:
+        with interruptible():
+            yield
+    except KeyboardInterrupt as error:
+        with uninterrupted():
+            said = _state(servers, node)
+        raise InterruptedApplyError(f"interrupted: {said}") from error
+
+
+def _state(servers: HeldServers, node: Node) -> str:
+    """Return what the instance says of the node now."""
+    name = name_of(node)
+    try:
+        drain = servers.again().drains.get(node)
+    except ProxyctlError as error:
+        return f"what became of {name} is not known: {error.message}"
+    if drain is None:
+        return f"{name} is not drained"
+    return f"{name} is {drain.text()}; proxyctl nodes restore {name} puts it back"
 
 
 @contextmanager

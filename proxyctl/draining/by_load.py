@@ -5,13 +5,12 @@ note it -> move the writer by weight -> LOAD the drained node -> MEMORY as it wa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
-from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
+from proxyctl.draining.placing import serve_as_before, wait_until_placed
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.drains import Drain
 from proxyctl.errors import ApplyError, ConnectionLostError, ProxyctlError, RefusedError
@@ -19,25 +18,19 @@ from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 from proxyctl.nodes.draining import moving_family, with_another_writer, with_drained
 
-_POLL_S = 0.2
-_CALM_S = 1.0
-"""RUNTIME did not change for so long: above the time that a check of the monitor may take."""
-_LEAST_MOVE_S = 30.0
-"""How long the monitor has at least to move a writer; three of its checks if that is more."""
-
 
 def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     """Note the drain, move the writer, drain. Takes everything back when it does not succeed."""
     client = servers.client
-    # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
-    record_drain(client, node, request.who, request.purpose, servers.truth)
     try:
+        # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
+        record_drain(client, node, request.who, request.purpose, servers.truth)
         family = moving_family(servers.standing, node)
         if family is not None:
             request.progress(f"{name_of(node)} is the writer: another node takes over first")
             rows = with_another_writer(servers.standing, servers.placed(node), family, node)
             servers.load(node, rows)
-            servers = _wait_for_another_writer(servers, family.writer, node, request)
+            servers = _with_another_writer(servers, family.writer, node, request)
         servers.load(node, with_drained(servers.standing, servers.placed(node), node))
         if not servers.again().shows(node):
             raise ApplyError(f"{name_of(node)} does not show as drained after the LOAD")
@@ -45,7 +38,8 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
         with uninterrupted():
             _take_back(servers, node, error)
         raise
-    drain_is_done(client, node)
+    with uninterrupted():
+        drain_is_done(client, node)
 
 
 def _take_back(servers: HeldServers, node: Node, error: BaseException) -> None:
@@ -60,53 +54,27 @@ def _take_back(servers: HeldServers, node: Node, error: BaseException) -> None:
     forget_drain(now.client, node)
 
 
-def _wait_for_another_writer(
+def _with_another_writer(
     servers: HeldServers, writer: Value, node: Node, request: DrainRequest
 ) -> HeldServers:
     """Return the servers once RUNTIME has another writer, and the other nodes serve as before.
 
-    The monitor moves nodes one by one. Until its next check one of them may stand nowhere but in
-    the writer hostgroup, SHUNNED, and the node that is to be drained may be the only reader.
-
     Raises: ApplyError when the monitor does not move it in time.
     """
-    timeout_s = max(_LEAST_MOVE_S, 3 * _check_interval_s(servers.client))
-    end = time.monotonic() + timeout_s
-    seen, since = servers.standing.runtime, time.monotonic()
-    while True:
-        now = servers.again()
-        if now.standing.runtime != seen:
-            seen, since = now.standing.runtime, time.monotonic()
+
+    def is_moved(now: HeldServers) -> bool:
         writers = now.standing.usable(writer)
-        is_calm = time.monotonic() - since >= _CALM_S
-        if is_calm and writers and node not in writers and _serve_as_before(servers, now, node):
-            names = ", ".join(sorted(map(name_of, writers)))
-            request.progress(f"{names} writes now")
-            return now
-        if time.monotonic() > end:
-            raise ApplyError(
-                f"the monitor made no other node the writer within {timeout_s:g} s",
-                hint="its weights are put back; nodes list shows what keeps the others away",
-            )
-        servers.lock.renew()
-        time.sleep(_POLL_S)
+        return bool(writers) and node not in writers and serve_as_before(servers, now, node)
 
-
-def _serve_as_before(before: HeldServers, now: HeldServers, node: Node) -> bool:
-    """Return whether all nodes but the old and the new writer serve what they served."""
-    first, second = before.standing, now.standing
-    columns = first.columns
-    heirs = {first.successor(family, node) for family in first.families}
-    others = {columns.node(row) for row in first.runtime.values()} - {node} - heirs
-    return all(first.served_by(other) <= second.served_by(other) for other in others)
-
-
-def _check_interval_s(client: AdminClient) -> float:
-    rows = client.query(
-        "SELECT variable_value FROM runtime_global_variables"
-        " WHERE variable_name='mysql-monitor_galera_healthcheck_interval'"
+    now = wait_until_placed(
+        servers,
+        is_moved,
+        failure="the monitor made no other node the writer",
+        hint="its weights are put back; nodes list shows what keeps the others away",
     )
-    return client.number(rows[0][0] or "0") / 1000 if rows else 0.0
+    names = ", ".join(sorted(map(name_of, now.standing.usable(writer))))
+    request.progress(f"{names} writes now")
+    return now
 
 
 def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored:

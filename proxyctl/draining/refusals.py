@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from proxyctl.admin.read import used_hostgroups
 from proxyctl.catalog import Value
+from proxyctl.drains import DrainMethod
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 from proxyctl.nodes.draining import left_without, undrainable
@@ -13,14 +14,15 @@ from proxyctl.nodes.draining import left_without, undrainable
 _FORCE = "allow with --force"
 
 
-def reasons_against(servers: HeldServers, node: Node, *, force: bool) -> Iterable[str]:
+def reasons_against(
+    servers: HeldServers, node: Node, method: DrainMethod, *, force: bool
+) -> Iterable[str]:
     """Yield why the node must not be drained."""
-    kind = undrainable(servers.standing, node)
-    if kind is not None:
-        yield (
-            f"{name_of(node)} is placed by the {kind} monitor, which may undo what drains it: take"
-            " it out on the server itself"
-        )
+    if method is DrainMethod.PROXYSQL:
+        configured = {servers.standing.columns.node(row) for row in servers.truth.values()}
+        why = undrainable(servers.standing, node, configured)
+        if why is not None:
+            yield f"{name_of(node)} {why}"
     used = used_hostgroups(servers.client, servers.survey.layouts)
     in_use = frozenset[Value]().union(*used.values())
     ours, heirs = left_without(servers.standing, node, in_use)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proxyctl.drains import Drain
+from proxyctl.admin.backend import Account
+from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Node
 
 
@@ -14,7 +15,8 @@ class DrainRequest:
     """One node to drain or to put back. `node` is HOST or HOST:PORT.
 
     `force` lets a hostgroup go without a server, `include_pending` lets edits in MEMORY go live.
-    Units: `lock_timeout_s` seconds.
+    `method` None: that on record, or by ProxySQL. `account` is who logs in to the node, None for
+    the one of ProxySQL's monitor. Units: `lock_timeout_s` seconds.
     """
 
     node: str
@@ -24,6 +26,8 @@ class DrainRequest:
     include_pending: bool = False
     lock_timeout_s: float = 30.0
     progress: Callable[[str], None] = lambda _text: None
+    method: DrainMethod | None = None
+    account: Account | None = None
 
 
 @dataclass(frozen=True)

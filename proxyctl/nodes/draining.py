@@ -3,7 +3,10 @@
 OFFLINE_SOFT drains a server where no Galera monitor places it; that one would undo it at once. A
 node of a Galera family keeps its places and gets max_connections 0, and weight 0 lest the monitor
 make it the writer. A writer is moved before, by weight: nobody would serve writes until the next
-check otherwise. Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
+check otherwise. Aurora's monitor makes a reader ONLINE that comes back after a reboot: there it is
+max_connections 0, too. Group replication keeps OFFLINE_SOFT, also of a node that goes and comes.
+Source: measured on a three-node Galera cluster, and on simulated nodes of the others, behind
+ProxySQL 2.7.1.
 """
 
 from __future__ import annotations
@@ -15,7 +18,11 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.state import Row, Rows
 
-_UNKNOWN_DRAIN = ("group_replication", "aurora")
+_SERVERS_CHOOSE = {
+    "group_replication": "make another member the primary, or set super_read_only on this one",
+    "aurora": "fail over to another instance first",
+}
+"""Families whose servers decide who writes, and how it is moved there."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +91,21 @@ def _rank(columns: ServerColumns, row: Row) -> tuple[Value, ...]:
     return (row[columns.weight], row[columns.hostname], row[columns.port])
 
 
-def undrainable(standing: Standing, node: Node) -> str | None:
-    """Return the kind of monitor that places the node and would undo a drain, None if none does."""
+def undrainable(standing: Standing, node: Node, configured: Collection[Node]) -> str | None:
+    """Return why ProxySQL cannot drain the node where other monitors place it, None if it can.
+
+    Nobody but the servers decides who writes there; ProxySQL would have no writer meanwhile. In a
+    group where several may write, a node that comes back would write beside the one that followed.
+    """
     columns = standing.columns
     for row in standing.runtime.values():
         family = standing.family_of(row[columns.hostgroup])
-        if columns.node(row) == node and family is not None and family.kind in _UNKNOWN_DRAIN:
-            return family.kind.replace("_", " ")
+        if columns.node(row) != node or family is None or family.kind not in _SERVERS_CHOOSE:
+            continue
+        if node not in configured:
+            return "was discovered by the monitor: put it into mysql_servers first"
+        if row[columns.hostgroup] in (family.writer, family.backup):
+            return f"may write (hostgroup {row[columns.hostgroup]}): {_SERVERS_CHOOSE[family.kind]}"
     return None
 
 
@@ -173,8 +188,9 @@ def with_drained(standing: Standing, placed: Rows, node: Node) -> Rows:
         if columns.node(row) != node:
             continue
         family = standing.family_of(row[columns.hostgroup])
-        if family is not None and family.is_galera:
-            result[key] = _with(row, {columns.weight: 0, columns.max_connections: 0})
+        if family is not None and family.is_drained_by_limit:
+            limited = [columns.max_connections, *([columns.weight] if family.is_galera else [])]
+            result[key] = _with(row, dict.fromkeys(limited, 0))
         else:
             result[key] = _with(row, {columns.status: "OFFLINE_SOFT"})
     return result

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.drains import Drain
+from proxyctl.drains import Drain, shown_in_maintenance
 from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeView, Place, Said
 from proxyctl.state import Key, Row, Rows
@@ -27,6 +27,8 @@ def node_groups(
     `layout` is that of mysql_servers; `connections` is keyed by hostgroup, host and port.
     """
     columns = ServerColumns.of(layout)
+    families = list(families)
+    in_maintenance = shown_in_maintenance(columns, runtime.values(), families, drains.values())
     in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
     views: dict[tuple[Value, ...], dict[Node, NodeView]] = {}
 
@@ -52,7 +54,7 @@ def node_groups(
             hostgroups,
             in_family.get(hostgroups[0]),
             tuple(
-                _with_drain(_sorted(nodes[node], hostgroups), drains)
+                _with_drain(_sorted(nodes[node], hostgroups), drains, in_maintenance)
                 for node in sorted(nodes, key=_sortable)
             ),
         )
@@ -87,11 +89,14 @@ def _place(columns: ServerColumns, row: Row, connections: Connections | None = N
     )
 
 
-def _with_drain(view: NodeView, drains: Mapping[Node, Drain]) -> NodeView:
+def _with_drain(
+    view: NodeView, drains: Mapping[Node, Drain], in_maintenance: Collection[Node]
+) -> NodeView:
     drain = drains.get(view.node)
-    if drain is None or (drain.is_done and not view.is_drained):
+    if drain is None:
         return view
-    return replace(view, drain=drain)
+    is_shown = view.is_drained or view.node in in_maintenance
+    return replace(view, drain=drain) if is_shown or not drain.is_done else view
 
 
 def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:

@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
-from proxyctl.drains import Drain
+from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -106,6 +106,8 @@ class NodeView:
     @property
     def is_drained(self) -> bool:
         """Whether it takes no new connection at RUNTIME, though the configuration gives it some."""
+        if self.drain and self.drain.is_done and self.drain.method is DrainMethod.PXC_MAINT_MODE:
+            return True
         limits = {place.max_connections for place in self.runtime}
         if limits == {0}:
             return {place.max_connections for place in self.configured} != {0}

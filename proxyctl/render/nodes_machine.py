@@ -71,6 +71,7 @@ def _drain(drain: Drain) -> dict[str, object]:
         "by": drain.by,
         "reason": drain.purpose,
         "is_done": drain.is_done,
+        "method": drain.method,
     }
 
 

@@ -125,11 +125,25 @@ def test_an_heir_that_stays_a_reader_leaves_nothing_empty() -> None:
     assert left_without(found, node("n2"), {10, 30}) == ([], [])
 
 
-def test_other_monitors_would_undo_it() -> None:
-    group = Family("group_replication", 10, frozenset({10, 20, 30, 40}), offline=40)
-    found = Standing(SERVERS, rows("mysql_servers", server(10, "n1")), (group,))
-    assert undrainable(found, node("n1")) == "group replication"
-    assert undrainable(THREE, node("n1")) is None
+def test_who_writes_is_the_business_of_the_servers_elsewhere() -> None:
+    group = Family("group_replication", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
+    aurora = Family("aurora", 50, frozenset({50, 60}))
+    given = rows(
+        "mysql_servers",
+        *(server(10, "n1"), server(20, "n2"), server(30, "n3"), server(50, "a1"), server(60, "a2")),
+    )
+    found = Standing(SERVERS, given, (group, aurora))
+    known = [node(host) for host in ("n1", "n2", "n3", "a1")]
+    assert "make another member the primary" in (undrainable(found, node("n1"), known) or "")
+    assert "may write (hostgroup 20)" in (undrainable(found, node("n2"), known) or "")
+    assert undrainable(found, node("n3"), known) is None
+    assert "fail over to another instance" in (undrainable(found, node("a1"), known) or "")
+    assert "put it into mysql_servers" in (undrainable(found, node("a2"), known) or "")
+    assert undrainable(THREE, node("n1"), []) is None
+    soft = with_drained(found, given, node("n3"))
+    assert (30, "n3", "OFFLINE_SOFT", 1000) in shown(soft, "status", "max_connections")
+    limited = with_drained(found, given, node("a2"))
+    assert (60, "a2", "ONLINE", 1, 0) in shown(limited, "status", "weight", "max_connections")
 
 
 def test_a_load_keeps_what_is_on_record_as_drained() -> None:

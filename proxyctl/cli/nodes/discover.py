@@ -81,7 +81,8 @@ def _members(client: AdminClient, seed: str) -> tuple[str, dict[Node, Said]]:
 
     Raises: InstanceError when the seed does not answer, or is no node of a cluster.
     """
-    from proxyctl.admin.backends import ask_nodes, monitor_account
+    from proxyctl.admin.backend import monitor_account
+    from proxyctl.admin.backends import ask_nodes
     from proxyctl.nodes.discovery import members_in
 
     (first,) = members_in(seed) or ((seed, 3306),)

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from proxyctl.cli.backend_login import BackendOptions
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say, write
+from proxyctl.drains import DrainMethod
 from proxyctl.errors import ExitCode
 
 NodeArgument = Annotated[
@@ -36,6 +38,14 @@ def drain(
     node: NodeArgument,
     files: FileOptions,
     connection: ConnectionOptions,
+    backends: BackendOptions,
+    method: Annotated[
+        DrainMethod,
+        typer.Option(
+            "--method",
+            help="What takes it out: rows of ProxySQL, or pxc_maint_mode on the node itself.",
+        ),
+    ] = DrainMethod.PROXYSQL,
     wait: Annotated[
         bool,
         typer.Option(
@@ -63,7 +73,15 @@ def drain(
 
     with connected(files, connection) as client:
         request = DrainRequest(
-            node, _who(), reason, force, include_pending, lock_timeout, progress=say
+            node,
+            who=_who(),
+            purpose=reason,
+            force=force,
+            include_pending=include_pending,
+            lock_timeout_s=lock_timeout,
+            progress=say,
+            method=method,
+            account=backends.account(),
         )
         drained = drain_node(client, request)
         write(drained_text(drained.drain, was_before=drained.was_before))
@@ -77,6 +95,11 @@ def restore(
     node: NodeArgument,
     files: FileOptions,
     connection: ConnectionOptions,
+    backends: BackendOptions,
+    method: Annotated[
+        DrainMethod | None,
+        typer.Option("--method", help="How it was drained, where nothing is on record about that."),
+    ] = None,
     include_pending: IncludePending = False,
     lock_timeout: LockTimeout = 30.0,
 ) -> int:
@@ -92,6 +115,8 @@ def restore(
             include_pending=include_pending,
             lock_timeout_s=lock_timeout,
             progress=say,
+            method=method,
+            account=backends.account(),
         )
         restored = restore_node(client, request)
     write(

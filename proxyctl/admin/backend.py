@@ -1,0 +1,141 @@
+"""A connection to one server behind ProxySQL, as any client of it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.transport import why_not_answered
+from proxyctl.errors import ConnectionLostError, InstanceError
+from proxyctl.families import Node
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+TIMEOUT_S = 3.0
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who asks. `password` never appears in a repr."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Account({self.user})"
+
+
+def monitor_account(client: AdminClient) -> Account:
+    """Return the account that ProxySQL's monitor uses. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables"
+        " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')"
+    )
+    values = {str(name): value or "" for name, value in rows}
+    return Account(
+        values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
+    )
+
+
+class BackendRefusedError(InstanceError):
+    """The server cannot be reached, lets us not in, or answers with an error packet."""
+
+
+class Backend:
+    """An open connection to one server. Every error names the server."""
+
+    def __init__(self, node: Node, connection: Connection[Any]) -> None:
+        self.name = f"{node[0]}:{node[1]}"
+        self._connection = connection
+
+    @property
+    def offers_tls(self) -> bool:
+        """Whether its greeting offers TLS."""
+        from pymysql.constants import CLIENT
+
+        # PyMySQL's types do not know what it keeps of the handshake.
+        capabilities: int = self._connection.server_capabilities  # type: ignore[attr-defined]
+        return bool(capabilities & CLIENT.SSL)
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement that holds no value of a user.
+
+        Raises: BackendRefusedError, and ConnectionLostError when nobody knows whether it ran.
+        """
+        import pymysql
+
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(sql)
+                return list(cursor.fetchall())
+        except (pymysql.err.MySQLError, OSError, ValueError) as error:
+            # ValueError: an answer that no MySQL gives.
+            kind = ConnectionLostError if _is_lost(error) else BackendRefusedError
+            raise kind(f"{self.name}: {_reason(error)}\n  in: {sql}") from error
+
+
+@contextmanager
+def backend(node: Node, account: Account, *, timeout_s: float = TIMEOUT_S) -> Iterator[Backend]:
+    """Connect to a server until the context ends.
+
+    Units: `timeout_s` is how long a statement may take.
+    Raises: BackendRefusedError, whose text is the reason without the name of the server.
+    """
+    host, port = node
+    if not port:
+        raise BackendRefusedError("a Unix socket of the machine that ProxySQL runs on")
+    with closing(_open(str(host), int(str(port)), account, timeout_s)) as connection:
+        yield Backend(node, connection)
+
+
+def _open(host: str, port: int, account: Account, timeout_s: float) -> Connection[Any]:
+    import pymysql
+    from pymysql.connections import Connection
+    from pymysql.constants import CR
+
+    class BackendConnection(Connection):
+        """A connection that gives no password away to who asks for it in clear text."""
+
+        def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
+            reason = why_not_answered(plugin_name)
+            if reason:
+                raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
+            return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
+
+    try:
+        return BackendConnection(
+            host=host,
+            port=port,
+            user=account.user,
+            password=account.password.encode(),  # as text, PyMySQL would take it for latin1
+            connect_timeout=int(TIMEOUT_S),
+            read_timeout=timeout_s,
+            autocommit=True,
+        )
+    except (pymysql.err.MySQLError, OSError, ValueError) as error:
+        raise BackendRefusedError(_reason(error)) from error
+    except RuntimeError as error:
+        # PyMySQL, where it would have to encrypt the password by itself.
+        reason = "it asks for the whole password without TLS; it was not sent"
+        raise BackendRefusedError(reason) from error
+
+
+def _is_lost(error: Exception) -> bool:
+    """Return whether there was no answer, rather than an error packet."""
+    import pymysql
+
+    code = error.args[0] if error.args else 0
+    if not isinstance(error, pymysql.err.MySQLError) or not isinstance(code, int):
+        return True
+    return code == 0 or 2000 <= code < 3000  # the client's own numbers
+
+
+def _reason(error: Exception) -> str:
+    """Return why a server could not be asked, on one line."""
+    arguments = error.args
+    text = str(arguments[1] if len(arguments) > 1 else error)
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,134 @@
+"""Drain a node by its own pxc_maint_mode: every ProxySQL in front of it takes it out.
+
+note it -> SET GLOBAL pxc_maint_mode on the node -> wait for ProxySQL's monitor
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.admin.backend import monitor_account
+from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
+from proxyctl.admin.interrupts import uninterrupted
+from proxyctl.admin.lock import LEASE_S
+from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
+from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.request import DrainRequest, Restored
+from proxyctl.drains import Drain, DrainMethod
+from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
+from proxyctl.families import Node
+from proxyctl.held_servers import HeldServers, name_of
+
+_METHOD = DrainMethod.PXC_MAINT_MODE
+_LONGEST_TRANSITION_S = LEASE_S - 15
+"""Others may take the lock when it was not renewed for longer."""
+
+
+def reasons_against(servers: HeldServers, node: Node, mode: MaintMode) -> Iterator[str]:
+    """Yield why this node cannot be taken out by its pxc_maint_mode. `mode`: what it says now."""
+    name = name_of(node)
+    standing = servers.standing
+    for row in standing.runtime.values():
+        hostgroup = row[standing.columns.hostgroup]
+        family = standing.family_of(hostgroup)
+        if standing.columns.node(row) == node and (family is None or not family.is_galera):
+            yield f"{name} is in hostgroup {hostgroup}, where no Galera monitor looks after it"
+    if mode.mode is None:
+        yield f"{name} has no pxc_maint_mode: it is no Percona XtraDB Cluster"
+    elif mode.mode not in (OFF, ON) or (mode.mode == ON and node not in servers.drains):
+        yield f"pxc_maint_mode of {name} is {mode.mode} already, and not by nodes drain"
+    if not mode.version.startswith(("5.7", "8")):
+        yield (
+            f"{name} is of version {mode.version}: ProxySQL reads pxc_maint_mode of 5.7 and 8 only"
+        )
+    if mode.transition_s > _LONGEST_TRANSITION_S:
+        yield (
+            f"{name} keeps whoever sets pxc_maint_mode waiting for {mode.transition_s:g} s"
+            f" (pxc_maint_transition_period): set that to {_LONGEST_TRANSITION_S} at most"
+        )
+
+
+def mode_of(servers: HeldServers, node: Node, request: DrainRequest) -> MaintMode:
+    """Ask the node. Raises: InstanceError."""
+    return read_maint_mode(node, request.account or monitor_account(servers.client))
+
+
+def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMode) -> None:
+    """Note the drain, and set the mode. Takes everything back when it does not succeed."""
+    client = servers.client
+    account = request.account or monitor_account(client)
+    try:
+        record_drain(client, node, request.who, request.purpose, {}, _METHOD)
+        servers.lock.renew()
+        if mode.mode != ON:
+            wait = f", which takes {mode.transition_s:g} s" if mode.transition_s else ""
+            request.progress(f"{name_of(node)}: pxc_maint_mode is set to {ON}{wait}")
+            set_maint_mode(node, account, ON, mode)
+        servers.lock.renew()
+
+        def is_out(now: HeldServers) -> bool:
+            # Where it wrote, another one has to write now.
+            writers = all(
+                now.standing.usable(family.writer)
+                for family in servers.standing.families
+                if servers.standing.usable(family.writer)
+            )
+            return now.shows(node, _METHOD) and writers and serve_as_before(servers, now, node)
+
+        wait_until_placed(
+            servers,
+            is_out,
+            failure=f"the monitor did not take {name_of(node)} out",
+            hint="pxc_maint_mode is put back; nodes list shows what the monitor sees",
+        )
+    except (ProxyctlError, KeyboardInterrupt) as error:
+        with uninterrupted():
+            _take_back(servers, node, request, mode, error)
+        raise
+    with uninterrupted():
+        drain_is_done(client, node)
+
+
+def _take_back(
+    servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMode, error: BaseException
+) -> None:
+    """Put pxc_maint_mode back, whatever of it was done. The record stays where that fails."""
+    account = request.account or monitor_account(servers.client)
+    try:
+        if read_maint_mode(node, account).mode != OFF:
+            set_maint_mode(node, account, OFF, mode)
+    except ProxyctlError as second:
+        said = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        raise ApplyError(
+            f"{said}\npxc_maint_mode of {name_of(node)} could not be put back: {second.message}",
+            hint=f"proxyctl nodes restore {name_of(node)} tries again",
+        ) from error
+    forget_drain(servers.client, node)
+
+
+def restore(
+    servers: HeldServers, node: Node, request: DrainRequest, found: Drain | None
+) -> Restored:
+    """Put pxc_maint_mode back to DISABLED, and wait until the monitor placed the node.
+
+    Raises: InstanceError, RefusedError before anything was changed; ApplyError when it did not
+    come back.
+    """
+    account = request.account or monitor_account(servers.client)
+    mode = read_maint_mode(node, account)
+    if mode.mode not in (OFF, ON, None):
+        raise RefusedError(f"pxc_maint_mode of {name_of(node)} is {mode.mode}: it shuts down")
+    if mode.mode == ON:
+        request.progress(f"{name_of(node)}: pxc_maint_mode is set to {OFF}")
+        set_maint_mode(node, account, OFF, mode)
+    elif found is None:
+        return Restored(node, None, was_drained=False)
+    with uninterrupted():
+        forget_drain(servers.client, node)
+    wait_until_placed(
+        servers,
+        lambda now: not now.shows(node, _METHOD),
+        failure=f"pxc_maint_mode of {name_of(node)} is {OFF}, but the monitor did not place it",
+        hint="nodes list shows what keeps it away",
+    )
+    return Restored(node, found, was_drained=mode.mode == ON)
