@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from proxyctl.admin.client import Login
 from proxyctl.catalog import Layout
 from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.cluster import refusing
+from proxyctl.cluster.membership import Membership
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.guards import danger
 from proxyctl.guards.admin_access import Access, lockouts
@@ -38,7 +40,13 @@ _MATCHING = ("mysql-query_digests", "mysql-query_processor_regex")
 
 
 def add_dangers(
-    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, used: HostgroupsInUse, *, force: bool
+    plan: Plan,
+    survey: InstanceSurvey,
+    limits: GuardLimits,
+    used: HostgroupsInUse,
+    membership: Membership | None,
+    *,
+    force: bool,
 ) -> None:
     """Add what the guards refuse, and what they only warn of. Changes: plan."""
     found = [
@@ -47,6 +55,7 @@ def add_dangers(
         *_lockouts(survey),
         *_monitor(plan, survey),
         *_catch_all(plan, survey),
+        *_cluster(plan, membership),
     ]
     plan.refusals.extend(danger.refusals(found, limits, force=force))
     plan.warnings.extend(danger.warnings(found, limits, force=force))
@@ -139,6 +148,11 @@ def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:
     text = new_answer_for_all(sides.before, sides.after)
     if text:
         yield Danger(BLOCKS_EVERYTHING, text)
+
+
+def _cluster(plan: Plan, membership: Membership | None) -> Iterable[Danger]:
+    loaded = [module.name for module in plan.modules if module.images]
+    return refusing.dangers(loaded, membership) if membership else ()
 
 
 def add_shard_moves(
