@@ -152,6 +152,10 @@ KEY = {
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
     "guards.blocks_everything": "Rules with `error_msg` or `OK_msg` answer (nearly) every query.",
+    "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"
+    " another one was loaded with later.",
+    "guards.fresh_member": "A member of a ProxySQL Cluster that has just started is loaded before"
+    " it has taken over what the others hold.",
     "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
     " `--allow-shard-moves`.",
     "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"
@@ -209,7 +213,7 @@ EXIT_CODE = {
     "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
     " already, or by the person asked.",
     "INCOMPLETE": "An `apply` did not finish. The message says what each layer of each admin module"
-    " holds now.",
+    " holds now. Or it did, and members of a ProxySQL Cluster do not follow, which it names.",
     "USAGE": "A wrong command line.",
     "INTERRUPTED": "Interrupted from the keyboard. The layers are listed, as for 4.",
 }

@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.login import Login
+from proxyctl.admin.members import Members
+from proxyctl.admin.peers_waiting import PeersWaiting
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import DEFAULT_RULES, SnapshotRules, SnapshotWriter
 from proxyctl.admin.snapshot_folder import outcome_kept
+from proxyctl.cluster.membership import Membership
+from proxyctl.cluster.travelling import left
 from proxyctl.config.load import ParsedFiles
-from proxyctl.errors import ConnectionLostError, InstanceError, RefusedError
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InstanceError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+)
+from proxyctl.families import Node
 from proxyctl.plan import Plan, raise_refusals
-from proxyctl.result import ApplyResult
+from proxyctl.result import ApplyResult, PeerResult
 from proxyctl.snapshot import APPLY, occasion_of
 from proxyctl.workflow import PlanOptions, plan_files
+
+
+def same_account(login: Login, node: Node) -> Login:
+    """Return the same login at another member."""
+    host, port = node
+    return replace(login, host=str(host), port=int(port or 0), socket=None, name="")
+
+
+@dataclass(frozen=True)
+class PeerRules:
+    """How long the other members of a cluster are waited for, and who we are there.
+
+    `login_at` is given our login at the instance and a member's host and port. Units: `timeout_s`
+    seconds; 0 waits for nobody.
+    """
+
+    timeout_s: float = 30.0
+    login_at: Callable[[Login, Node], Login] = same_account
+
+
+DEFAULT_PEERS = PeerRules()
 
 
 @dataclass(frozen=True)
@@ -36,10 +72,11 @@ class ApplyRequest:
     purpose: str = APPLY
     sources: tuple[str, ...] = ()
     snapshots: SnapshotRules = DEFAULT_RULES
+    peers: PeerRules = DEFAULT_PEERS
 
 
-Planner = Callable[[PlanOptions, TableReader | None], Plan]
-"""Makes a plan, reading the instance with the reader or one of its own."""
+Planner = Callable[[AdminClient, PlanOptions, TableReader | None], Plan]
+"""Makes a plan of an instance, reading it with the reader or one of its own."""
 
 
 def apply_files(
@@ -47,8 +84,8 @@ def apply_files(
 ) -> tuple[Plan, ApplyResult | None]:
     """Apply what the files say. Returns and raises like `apply_planned`; also ConfigError."""
 
-    def planner(options: PlanOptions, reader: TableReader | None) -> Plan:
-        return plan_files(client, files, options, reader=reader)
+    def planner(at: AdminClient, options: PlanOptions, reader: TableReader | None) -> Plan:
+        return plan_files(at, files, options, reader=reader)
 
     return apply_planned(client, planner, request)
 
@@ -62,12 +99,17 @@ def apply_planned(
     when nothing was loaded; ApplyError when layers may have changed.
     """
     lock = Lock(client, request.purpose)
+    members = Members(client, partial(request.peers.login_at, client.login), request.progress)
     snapshot = SnapshotWriter(client, request.snapshots)
     try:
-        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
+        members.take(lock, timeout_s=request.lock_timeout_s)
         reader = TableReader(client, tee=snapshot.add)
-        options = replace(request.options, leftovers=lock.leftovers)
-        found = _planned(planner, options, reader)
+        options = replace(
+            request.options,
+            leftovers=lock.leftovers,
+            membership=members.look() if members.listed else None,
+        )
+        found = _planned(client, planner, options, reader)
         if not request.is_approved(found):
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
@@ -82,21 +124,58 @@ def apply_planned(
                 found, request.purpose, sources=request.sources, leftovers=lock.leftovers
             )
             kept = snapshot.keep(occasion)
-            how = ApplyOptions(options.saves, request.progress)
+            how = ApplyOptions(options.saves, request.progress, members.wait_for_a_later_second)
             with outcome_kept(kept):
                 result = apply_plan(client, found, lock, how)
             result.snapshot = str(kept)
             result.omits_secrets = request.snapshots.omits_secrets
         lock.finished({module.name for module in found.modules})
+        if result is not None and request.peers.timeout_s:
+            with applied(result):
+                result.peers = _peers(members, lock, planner, found, request)
         return found, result
     finally:
         snapshot.discard()
         _release(lock, request.progress)
+        members.close()
 
 
-def _planned(planner: Planner, options: PlanOptions, reader: TableReader) -> Plan:
+def _peers(
+    members: Members, lock: Lock, planner: Planner, plan: Plan, request: ApplyRequest
+) -> list[PeerResult]:
+    """Wait until the other members of the cluster hold what was loaded."""
+    loaded = [module.name for module in plan.modules if module.images]
+    if not (loaded and members.listed):
+        return []  # one that has just become a member: the others need not know it yet
+    options = replace(request.options, membership=Membership())
+
+    def rows_left(peer: AdminClient) -> Mapping[str, int]:
+        found = planner(peer, options, None)
+        return left(module for module in found.modules if module.name in loaded)
+
+    waiting = PeersWaiting(members, lock, rows_left, request.progress)
+    return waiting.wait(loaded, request.peers.timeout_s)
+
+
+@contextmanager
+def applied(result: ApplyResult | None) -> Iterator[None]:
+    """Whatever goes wrong after an apply: say that it is done."""
     try:
-        return planner(options, reader)
+        yield
+    except (ProxyctlError, KeyboardInterrupt) as error:
+        if result is None:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        layers = [module.text() for module in result.modules]
+        reason = str(error) or "interrupted"
+        raise kind(f"applied and read back, but then: {reason}", layers=layers) from error
+
+
+def _planned(
+    client: AdminClient, planner: Planner, options: PlanOptions, reader: TableReader
+) -> Plan:
+    try:
+        return planner(client, options, reader)
     except ConnectionLostError as error:
         raise ConnectionLostError(
             f"{error.message}\nnothing was changed", hint=error.hint

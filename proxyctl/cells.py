@@ -31,6 +31,8 @@ def as_read(table: Table, column: Column, value: Value) -> Value:
         return value
     if column.is_numeric and table.name not in _PASTED:
         return _as_number(table, column, value)
+    if value is None and table.role is Role.USERS and column.name == "default_schema":
+        return ""  # as RUNTIME has it, and as a peer of a cluster writes it to MEMORY
     if table.role is Role.RULES:
         if column.name == "digest":
             return normal_digest(value)

@@ -220,8 +220,8 @@ class _Rollout:
                 back_to = rolling_back.target(client.address, one.snapshot)
                 apply_planned(
                     client,
-                    lambda options, reader: rolling_back.rollback_plan(
-                        client, back_to, options, reader=reader
+                    lambda at, options, reader: rolling_back.rollback_plan(
+                        at, back_to, options, reader=reader
                     ),
                     replace(
                         request.apply,

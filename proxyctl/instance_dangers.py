@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from proxyctl.admin.login import Login
 from proxyctl.catalog import Layout
 from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.cluster import refusing
+from proxyctl.cluster.membership import Membership
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.guards import danger
 from proxyctl.guards.admin_access import Access, lockouts
@@ -39,7 +41,13 @@ _MATCHING = ("mysql-query_digests", "mysql-query_processor_regex")
 
 
 def add_dangers(
-    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, used: HostgroupsInUse, *, force: bool
+    plan: Plan,
+    survey: InstanceSurvey,
+    limits: GuardLimits,
+    used: HostgroupsInUse,
+    membership: Membership | None,
+    *,
+    force: bool,
 ) -> None:
     """Add what the guards refuse, and what they only warn of. Changes: plan."""
     found = [
@@ -48,6 +56,7 @@ def add_dangers(
         *_lockouts(survey),
         *_monitor(plan, survey),
         *_catch_all(plan, survey),
+        *_cluster(plan, membership),
     ]
     plan.refusals.extend(danger.refusals(found, limits, force=force))
     plan.warnings.extend(danger.warnings(found, limits, force=force))
@@ -145,6 +154,11 @@ def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:
         text = new_answer_to_samples(sides.before, sides.after)
     if text:
         yield Danger(BLOCKS_EVERYTHING, text)
+
+
+def _cluster(plan: Plan, membership: Membership | None) -> Iterable[Danger]:
+    loaded = [module.name for module in plan.modules if module.images]
+    return refusing.dangers(loaded, membership) if membership else ()
 
 
 def add_shard_moves(

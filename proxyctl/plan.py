@@ -198,6 +198,8 @@ class Plan:
     """Of what is left alone, the servers that an operator took out of service."""
     warnings: list[str] = field(default_factory=list)
     restart_required: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    """The members of the ProxySQL Cluster that the instance lists, where something changes."""
     saves: bool = True
     """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
     families: tuple[Family, ...] = ()
@@ -254,7 +256,10 @@ class Plan:
 
         Secrets enter it as in the fingerprint.
         """
-        said = [self.left_alone, self.taken_out, self.warnings, self.restart_required]
+        said = [
+            *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
+            self.members,
+        ]
         names = sorted(self.hostgroup_names.items())
         return _hash([self.version, self.saves, names, said, list(self._content())])
 

@@ -22,6 +22,38 @@ class ModuleResult:
         return f"{self.name}: MEMORY {self.memory}, RUNTIME {self.runtime}, DISK {self.disk}"
 
 
+@dataclass(frozen=True)
+class NotFollowing:
+    """In which admin module a peer of a cluster does not follow, and why.
+
+    `code` is for machines; `holds` says what the peer has instead, `way_out` how to finish.
+    """
+
+    module: str
+    code: str
+    text: str
+    holds: str = ""
+    way_out: str = ""
+
+
+@dataclass(frozen=True)
+class PeerResult:
+    """What became of a change at a peer: it follows where there are no reasons.
+
+    `rows_read`: whether its RUNTIME was read and compared; else its checksums agree, or not.
+    """
+
+    name: str
+    reasons: tuple[NotFollowing, ...] = ()
+    rows_read: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def follows(self) -> bool:
+        """Whether it holds what was applied."""
+        return not self.reasons
+
+
 @dataclass
 class ApplyResult:
     """What an apply did; one that failed raises instead."""
@@ -34,3 +66,10 @@ class ApplyResult:
     snapshot: str | None = None
     omits_secrets: bool = False
     """Whether secrets are left out of the snapshot."""
+    peers: list[PeerResult] = field(default_factory=list)
+    """The other members of the cluster, where the change travels and they were waited for."""
+
+    @property
+    def not_following(self) -> list[PeerResult]:
+        """The peers that do not hold what was applied."""
+        return [peer for peer in self.peers if not peer.follows]

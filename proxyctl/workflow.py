@@ -13,9 +13,12 @@ from difflib import get_close_matches
 
 from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.cluster.membership import Membership
+from proxyctl.cluster.travelling import what_stays
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -44,7 +47,8 @@ class PlanOptions:
     """What the command line allows.
 
     `saves`: whether an apply would SAVE. `leftovers`: admin modules that the apply staged whose
-    lock we took over.
+    lock we took over. `membership`: what is known of the other members of the instance's cluster;
+    None: it is asked what it has seen of them.
     """
 
     only: tuple[str, ...] = ()
@@ -54,6 +58,7 @@ class PlanOptions:
     allow_shard_moves: bool = False
     saves: bool = True
     leftovers: frozenset[str] = frozenset()
+    membership: Membership | None = None
 
 
 DEFAULT_OPTIONS = PlanOptions()
@@ -124,9 +129,15 @@ def _surveyed(
     used = hostgroups_in_use(survey)
     complete_images(plan.modules, survey.surroundings, used.at_some_time)
     _add_pending(plan, survey, options, desired.source)
-    add_dangers(plan, survey, desired.guards, used, force=options.force)
+    membership = options.membership
+    if membership is None and facts.is_cluster_member:
+        membership = read_membership(client)
+    add_dangers(plan, survey, desired.guards, used, membership, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     _add_remarks(plan, survey)
+    if membership is not None and membership.listed and not plan.is_in_sync:
+        plan.members = [f"{host}:{port}" for host, port in membership.listed]
+        plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
     _tell_decisions(client, plan)
     return plan, survey
 

@@ -18,6 +18,7 @@ from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
+from proxyctl.catalog import AdminModule
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
@@ -26,10 +27,14 @@ from proxyctl.state import Layer, Rows
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """`save` False leaves DISK as it is: a restart takes the change back."""
+    """`save` False leaves DISK as it is: a restart takes the change back.
+
+    `before_load` is called with an admin module before each of its LOADs.
+    """
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
+    before_load: Callable[[AdminModule], None] = lambda _module: None
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
@@ -53,7 +58,7 @@ class _Run:
             if module.does_something:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
-        self.steps = Steps(client, plan, lock, options.progress)
+        self.steps = Steps(client, plan, lock, options.progress, options.before_load)
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
@@ -105,7 +110,7 @@ class _Run:
         self.steps.lock.mark(module.module.load, self.steps.names)
         self.steps.say(module.module.load)
         self.steps.results[module.name].runtime = UNKNOWN
-        self.steps.command(module.module.load)
+        self.steps.load(module)
         self.steps.result.loads += 1
         self.steps.verify_runtime(module, image, self.steps.plan.families)
         self.steps.results[module.name].runtime = self.new

@@ -48,6 +48,13 @@ class AdminClient:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def beside(self, login: Login) -> AdminClient:
+        """Return a connection to another instance, of which the same people are told.
+
+        Raises: InstanceError.
+        """
+        return AdminClient(login, trace=self._trace)
+
     @property
     def address(self) -> str:
         """Where the instance is."""

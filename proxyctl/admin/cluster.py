@@ -1,10 +1,16 @@
-"""Reads the members of a ProxySQL Cluster, and what this instance has seen of them."""
+"""Reads the members of a ProxySQL Cluster, and what this instance has seen of them.
+
+A member may be asked itself, with a connection of its own: what it says then counts.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.cluster.checksums import Checksum, PeerChecksum
+from proxyctl.cluster.membership import Member, Membership
 from proxyctl.families import Node
 
 
@@ -44,4 +50,68 @@ def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
             number(seen_at),
         )
         for host, port, name, version, epoch, checksum, seen_at in rows
+    )
+
+
+def read_clock(client: AdminClient) -> float:
+    """Return the time of the instance's clock. Units: unix seconds. Raises: InstanceError."""
+    sql = "SELECT CAST((julianday('now')-2440587.5)*86400000 AS INT)"
+    rows = client.query(sql, width=1)
+    if not rows:
+        raise client.strange("no row", sql)
+    return client.number(rows[0][0]) / 1000
+
+
+def read_cluster_variables(client: AdminClient) -> dict[str, str]:
+    """Return the variables of the cluster at RUNTIME. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables"
+        " WHERE variable_name LIKE 'admin-cluster_%'",
+        width=2,
+    )
+    return {str(name): value or "" for name, value in rows}
+
+
+def read_member(node: Node, client: AdminClient) -> Member:
+    """Return what a member says of itself. Raises: InstanceError."""
+    return Member(
+        node,
+        read_own_checksums(client),
+        None,
+        client.version_text,
+        read_cluster_variables(client),
+        read_peers(client),
+    )
+
+
+def read_membership(
+    client: AdminClient,
+    asked: Mapping[Node, Member] | None = None,
+    *,
+    itself: Node | None = None,
+) -> Membership:
+    """Return the members that an instance lists, as it has seen them, or as they say themselves.
+
+    `asked`: those that were asked, or why they could not be. `itself`: the one that is the
+    instance. Raises: InstanceError.
+    """
+    listed = read_peers(client)
+    if not listed:
+        return Membership()
+    seen: dict[Node, dict[str, Checksum]] = {node: {} for node in listed}
+    for one in read_peer_checksums(client):
+        if one.peer in seen:
+            seen[one.peer][one.name] = one.seen
+    members = []
+    for node in listed:
+        known = (asked or {}).get(node, Member(node))
+        members.append(known if known.was_asked else Member(node, seen[node], known.problem))
+    return Membership(
+        listed,
+        read_own_checksums(client),
+        read_cluster_variables(client),
+        tuple(member for member in members if member.node != itself),
+        client.version_text,
+        read_clock(client),
+        itself,
     )

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.errors import RefusedError, StatementError
+from proxyctl.errors import InstanceError, RefusedError, StatementError
 from proxyctl.sql import Statement, literal
 
 LEASE_S = 60
@@ -112,12 +112,15 @@ class Lock:
     purpose: str
     owner: str = field(default_factory=lambda: f"{uuid.uuid4().hex}@{process_space()}")
     leftovers: frozenset[str] = frozenset()
+    beside: list[Lock] = field(default_factory=list)
+    """The locks of other instances that are held, renewed and given back with this one."""
     _renewed: float = 0.0
     _is_held: bool = False
 
-    def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> None:
+    def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> bool:
         """Take the lock, waiting for another holder at most `timeout_s`.
 
+        Returns: False where the owner of this lock has it already, through another address.
         Raises: RefusedError that names the holder.
         """
         self.client.execute(Statement.plain(_CREATE))
@@ -125,12 +128,15 @@ class Lock:
         announced = False
         while True:
             if self._insert():
-                return
+                return True
             holder = read_holder(self.client)
             if holder is None:
                 continue
+            if holder.owner == self.owner:
+                self.leftovers, self._is_held = frozenset(holder.modules), True
+                return False
             if holder.is_dead() and self._take_over(holder):
-                return
+                return True
             if time.monotonic() >= end:
                 raise RefusedError(
                     f"{self.client.address} is locked: {holder.text()}",
@@ -199,6 +205,8 @@ class Lock:
         self._update(
             f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={self._expires()}"
         )
+        # Nothing of ours stands in MEMORY there.
+        self._at_each_beside(lambda one: one.mark(stage, ()))
 
     def renew(self, *, at_once: bool = False) -> None:
         """Renew the lease unless that was a moment ago, and not wanted `at_once`.
@@ -210,6 +218,16 @@ class Lock:
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={self._expires()}")
+        self._at_each_beside(lambda one: one.renew())
+
+    def _at_each_beside(self, work: Callable[[Lock], None]) -> None:
+        """Do the same with the locks beside; one whose instance does not answer is lost."""
+        for one in [*self.beside]:
+            try:
+                work(one)
+            except InstanceError as error:
+                self.beside.remove(one)
+                self.client.tell(f"the lock of {one.client.address} is lost: {error.message}")
 
     def fenced(self, statement: Statement) -> Statement:
         """Return the statement so that it changes nothing where the lock is not ours any more.
@@ -266,6 +284,8 @@ class Lock:
 
     def release(self) -> None:
         """Give the lock back. With a ProxySQL that was restarted, it is gone already."""
+        self._at_each_beside(lambda one: one.release())
+        self.beside = []
         if self._is_held and read_holder(self.client) is not None:
             _give_up(self.client, f"owner={literal(self.owner)}", self.leftovers)
         self._is_held = False

@@ -141,7 +141,7 @@ class PuttingBack:
             for image in self._old_images(module):
                 self._write_back(module, image)
                 result.runtime = UNKNOWN
-                self.steps.command(module.module.load)
+                self.steps.load(module)
                 self.steps.verify_runtime(module, image, self.steps.plan.families_before)
             result.runtime = OLD
         self._write_back(module, memory_before(module))

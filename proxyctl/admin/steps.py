@@ -12,6 +12,7 @@ from proxyctl.admin.prefetch import made_ahead
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.readback import ReadBack, in_key_order
 from proxyctl.admin.reconnect import RESTARTED, Reconnect
+from proxyctl.catalog import AdminModule
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Family
 from proxyctl.plan import ModulePlan, Plan
@@ -28,12 +29,18 @@ class Steps:
     """One apply under way: what MEMORY holds now, and what was loaded and saved."""
 
     def __init__(
-        self, client: AdminClient, plan: Plan, lock: Lock, progress: Callable[[str], None]
+        self,
+        client: AdminClient,
+        plan: Plan,
+        lock: Lock,
+        progress: Callable[[str], None],
+        before_load: Callable[[AdminModule], None],
     ) -> None:
         self.client = client
         self.plan = plan
         self.lock = lock
         self.say = progress
+        self._before_load = before_load
         self.modules = [module for module in plan.modules if module.does_something]
         self.names = tuple(module.name for module in self.modules)
         self.memory = {module.name: memory_before(module) for module in self.modules}
@@ -122,6 +129,11 @@ class Steps:
         """Read DISK of a module back after its SAVE. Raises: ReadBackError."""
         for name, survey in module.surveys.items():
             self.read_back.stored(survey.layout, Layer.DISK, wanted[name])
+
+    def load(self, module: ModulePlan) -> None:
+        """LOAD a module, as `command` does."""
+        self._before_load(module.module)
+        self.command(module.module.load)
 
     def command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.

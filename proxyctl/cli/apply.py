@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,15 +16,14 @@ from proxyctl.cli.fleet import FleetOptions, RolloutOptions, targets_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
+    PeerOptions,
     SnapshotOptions,
     TextFormat,
     command,
 )
 from proxyctl.cli.output import is_terminal, say, style, write
 from proxyctl.errors import (
-    ApplyError,
     ExitCode,
-    InterruptedApplyError,
     ProxyctlError,
     RefusedError,
     UsageError,
@@ -48,6 +46,7 @@ def apply(
     connection: ConnectionOptions,
     allowances: Allowances,
     snapshots: SnapshotOptions,
+    peers: PeerOptions,
     fleet: FleetOptions,
     rollout: RolloutOptions,
     plan_file: Annotated[
@@ -64,8 +63,8 @@ def apply(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
-    from proxyctl.applying import ApplyRequest, apply_files
-    from proxyctl.cli.connection import opened
+    from proxyctl.applying import ApplyRequest, applied, apply_files
+    from proxyctl.cli.connection import opened, peer_rules
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.saved_plan import SavedPlan
     from proxyctl.workflow import plan_files
@@ -105,26 +104,18 @@ def apply(
             progress=say,
             sources=(*([plan_file] if plan_file else []), *files.paths()),
             snapshots=snapshots.rules(),
+            peers=peer_rules(connection, parsed.instances(), peers.peer_timeout),
         )
         found, result = apply_files(client, parsed, request)
     text = apply_text(found, result) if is_text else apply_json(found, result)
     with applied(result):
         write(text)
-    return ExitCode.DONE
+    return exit_code(result)
 
 
-@contextmanager
-def applied(result: ApplyResult | None) -> Iterator[None]:
-    """Whatever goes wrong after an apply: say that it is done."""
-    try:
-        yield
-    except (ProxyctlError, KeyboardInterrupt) as error:
-        if result is None:
-            raise
-        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
-        layers = [module.text() for module in result.modules]
-        reason = str(error) or "interrupted"
-        raise kind(f"applied and read back, but then: {reason}", layers=layers) from error
+def exit_code(result: ApplyResult | None) -> ExitCode:
+    """Return the code of an apply that finished: its peers may not follow."""
+    return ExitCode.INCOMPLETE if result is not None and result.not_following else ExitCode.DONE
 
 
 def show(found: Plan) -> None:

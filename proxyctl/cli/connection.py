@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +19,9 @@ from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
+    from proxyctl.applying import PeerRules
     from proxyctl.config.load import Instance, ParsedFiles
+    from proxyctl.families import Node
 
 
 @contextmanager
@@ -60,6 +62,37 @@ def address_meant(files: FileOptions, connection: ConnectionOptions) -> str:
     chosen = _instance_meant(files, connection)
     host, port, socket = _place(connection, chosen, _option_file(connection))
     return socket or f"{host}:{port}"
+
+
+def named_instances(files: FileOptions) -> tuple[Instance, ...]:
+    """Return the instances of the files, none where there are no files.
+
+    Raises: UsageError, ConfigError.
+    """
+    if not (files.file or Path(files.paths()[0]).exists()):
+        return ()
+    from proxyctl.config.load import ParsedFiles
+
+    return ParsedFiles(files.sources()).instances()
+
+
+def peer_rules(
+    connection: ConnectionOptions, instances: Iterable[Instance], timeout_s: float
+) -> PeerRules:
+    """Return how the other members of a cluster are reached: as the files say, or as we are here.
+
+    Nobody is asked for a password.
+    """
+    from proxyctl.applying import PeerRules, same_account
+
+    by_node: dict[Node, Instance] = {(one.host, one.port): one for one in instances if one.host}
+    logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
+
+    def login_at(here: Login, node: Node) -> Login:
+        login, one = same_account(here, node), by_node.get(node)
+        return login if one is None else logins.beside(login, one)
+
+    return PeerRules(timeout_s, login_at)
 
 
 def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
@@ -122,6 +155,18 @@ class Logins:
             tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
             read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
+        )
+
+    def beside(self, login: Login, other: Instance) -> Login:
+        """Return a login at another instance, which may have an account of its own."""
+        found = next((text for _, text in self._passwords(other) if text is not None), None)
+        return replace(
+            login,
+            name=other.name,
+            user=self.options.user or other.user or login.user,
+            password=login.password if found is None else found,
+            tls_ca=other.tls_ca or login.tls_ca,
+            tls_required=other.tls_required or login.tls_required,
         )
 
     @cached_property

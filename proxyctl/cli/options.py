@@ -245,6 +245,22 @@ class SnapshotOptions:
         return SnapshotRules(omits_secrets=omits, kept=self.snapshots_kept)
 
 
+@dataclass(frozen=True)
+class PeerOptions:
+    """What holds for the other members of a native ProxySQL Cluster."""
+
+    peer_timeout: Annotated[
+        float,
+        typer.Option(
+            "--peer-timeout",
+            metavar="SECONDS",
+            min=0,
+            max=3600,
+            help="Wait this long until the members of a ProxySQL Cluster follow; 0: do not wait.",
+        ),
+    ] = 30.0
+
+
 class PlanFormat(StrEnum):
     """How a plan is written."""
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances
-from proxyctl.cli.apply import applied, approval, show
+from proxyctl.cli.apply import approval, exit_code, show
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
+    PeerOptions,
     SnapshotOptions,
     TextFormat,
     command,
@@ -21,6 +22,7 @@ from proxyctl.cli.output import say, style, write
 from proxyctl.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
     from proxyctl.admin.read import TableReader
     from proxyctl.plan import Plan
     from proxyctl.workflow import PlanOptions
@@ -38,6 +40,7 @@ def rollback(
     connection: ConnectionOptions,
     allowances: Allowances,
     snapshots: SnapshotOptions,
+    peers: PeerOptions,
     which: Annotated[
         str | None,
         typer.Argument(
@@ -67,8 +70,8 @@ def rollback(
     """Make the instance hold what served traffic when a snapshot was taken."""
     from dataclasses import replace
 
-    from proxyctl.applying import ApplyRequest, apply_planned
-    from proxyctl.cli.connection import connected
+    from proxyctl.applying import ApplyRequest, applied, apply_planned
+    from proxyctl.cli.connection import connected, named_instances, peer_rules
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.render.history_text import taken_when
     from proxyctl.rolling_back import check_fit, rollback_plan, target
@@ -86,27 +89,28 @@ def rollback(
         )
         say(f"back to {back_to.snapshot.name}, {taken_when(back_to.snapshot)}")
 
-        def planner(options: PlanOptions, reader: TableReader | None = None) -> Plan:
-            return rollback_plan(client, back_to, options, reader=reader)
+        def planner(at: AdminClient, options: PlanOptions, reader: TableReader | None) -> Plan:
+            return rollback_plan(at, back_to, options, reader=reader)
 
         if dry_run:
-            write(_plan_output(planner(options), is_text=is_text))
+            write(_plan_output(planner(client, options, None), is_text=is_text))
             return ExitCode.DONE
         tell = write if is_text else say
         request = ApplyRequest(
             options,
-            approval(auto_approve, lambda: planner(options), tell, "rollback"),
+            approval(auto_approve, lambda: planner(client, options, None), tell, "rollback"),
             lock_timeout_s=lock_timeout,
             before=show if is_text and auto_approve else lambda _plan: None,
             progress=say,
             purpose=ROLLBACK,
             sources=(back_to.snapshot.name,),
             snapshots=snapshots.rules(),
+            peers=peer_rules(connection, named_instances(files), peers.peer_timeout),
         )
         found, result = apply_planned(client, planner, request)
     with applied(result):
         write(apply_text(found, result) if is_text else apply_json(found, result))
-    return ExitCode.DONE
+    return exit_code(result)
 
 
 def _plan_output(found: Plan, *, is_text: bool) -> str:

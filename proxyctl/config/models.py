@@ -177,6 +177,8 @@ class Guards(Model):
     monitor_credentials: GuardWord = "refuse"
     blocks_everything: GuardWord = "refuse"
     shard_moves: GuardWord = "refuse"
+    stale_member: GuardWord = "refuse"
+    fresh_member: GuardWord = "refuse"
 
 
 RowKey = Annotated[

@@ -63,6 +63,7 @@ def plan_object(plan: Plan) -> dict[str, object]:
             {"code": r.code, "message": r.message, "allow": r.allow} for r in plan.refusals
         ],
         "shard_moves": [move._asdict() for move in plan.shard_moves],
+        "cluster_members": plan.members,
         "left_alone": plan.left_alone,
         "warnings": plan.warnings,
         "restart_required": plan.restart_required,

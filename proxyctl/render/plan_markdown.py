@@ -15,7 +15,7 @@ from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.fleet_text import names
 from proxyctl.render.fleet_text import summary as fleet_summary
-from proxyctl.render.plan_text import summary
+from proxyctl.render.plan_text import cluster_line, summary
 from proxyctl.render.rows import field_text, headline, listed_fields, note, remark
 from proxyctl.render.style import printable
 
@@ -115,6 +115,8 @@ def _remarks(plan: Plan) -> Iterator[str]:
         yield f"- :no_entry: {_remark(refusal.message)}{allow}"
     for warning in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
         yield f"- :warning: {_remark(warning)}"
+    if plan.members:
+        yield f"- {_remark(cluster_line(plan))}"
     for text in plan.left_alone:
         yield f"- left alone: {_remark(text)}"
 

@@ -24,6 +24,8 @@ MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
 WIDEST_SUBJECT = 40
 """Subjects of one table stand in a column of at most this many characters."""
+MOST_MEMBERS = 8
+"""Members of a cluster that are named."""
 NOTES_FROM = 72
 """Characters of a row, without its indent, after which a note stands in a column."""
 
@@ -150,6 +152,8 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
 def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     if plan.left_alone:
         yield f"left alone   {'; '.join(map(printable, plan.left_alone))}"
+    if plan.members:
+        yield f"cluster      {cluster_line(plan)}"
     for warning in plan.warnings:
         yield f"warning      {printable(warning)}"
     for name in plan.restart_required:
@@ -157,5 +161,16 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     for refusal in plan.refusals:
         allow = f"   allow with {refusal.allow}" if refusal.allow else ""
         yield style("refuse", f"refused      {printable(refusal.message)}{allow}")
-    if plan.left_alone or plan.warnings or plan.restart_required or plan.refusals:
+    said = (plan.left_alone, plan.members, plan.warnings, plan.restart_required, plan.refusals)
+    if any(said):
         yield ""
+
+
+def cluster_line(plan: Plan) -> str:
+    """Return that an instance is in a ProxySQL Cluster, and what that means for a LOAD."""
+    names = ", ".join(map(printable, plan.members[:MOST_MEMBERS]))
+    more = len(plan.members) - MOST_MEMBERS
+    listed = f"{names} and {more} more" if more > 0 else names
+    travels = any(module.images for module in plan.modules)
+    does = "; what is loaded here travels to the others" if travels else ""
+    return f"{counted(len(plan.members), 'member')} of a ProxySQL Cluster: {listed}{does}"

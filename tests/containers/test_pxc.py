@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from testcontainers.core.network import Network
 
-from proxyctl.admin.client import AdminClient, Login
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
 from proxyctl.applying import ApplyRequest, apply_files
 from proxyctl.config.files import Sources
 from proxyctl.config.load import ParsedFiles

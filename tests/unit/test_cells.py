@@ -60,6 +60,8 @@ def test_modifiers_keep_the_words_that_proxysql_knows(given, shown):
         ("mysql_query_rules", "re_modifiers", None, ""),
         ("mysql_firewall_whitelist_rules", "digest", "12", "12"),
         ("mysql_replication_hostgroups", "reader_hostgroup", 3_000_000_000, 3_000_000_000),
+        ("mysql_users", "default_schema", None, ""),
+        ("mysql_query_rules", "schemaname", None, None),
     ],
 )
 def test_a_cell_is_read_as_proxysql_reads_it(table, column, value, read):

@@ -1,0 +1,173 @@
+"""The other members of an instance's cluster: connections to them, and their locks.
+
+A LOAD at one member travels to all, so that an apply holds the lock of each that can be reached.
+Everybody takes the locks in the same order, by address: of two who begin at different members one
+waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import (
+    read_clock,
+    read_cluster_variables,
+    read_member,
+    read_membership,
+    read_peers,
+)
+from proxyctl.admin.lock import Lock, read_holder
+from proxyctl.admin.login import Login
+from proxyctl.at_once import at_once
+from proxyctl.catalog import AdminModule
+from proxyctl.cluster.membership import Member, Membership, lacks_account
+from proxyctl.cluster.refusing import MOST_AHEAD_S
+from proxyctl.errors import InstanceError, ProxyctlError
+from proxyctl.families import Node
+
+WORKERS = 10
+"""How many members are connected to at the same time."""
+
+_COARSE_S = 0.1
+"""The clock that gives an epoch lags some milliseconds behind the one that SQL reads: measured."""
+
+
+@dataclass
+class Members:
+    """The members of an instance's cluster, as far as they let us in.
+
+    Nobody is `listed` where it is in none, or has no account to ask the others with. `login_at`
+    tells who we are at a member. `itself`: the listed member that is the instance.
+    """
+
+    client: AdminClient
+    login_at: Callable[[Node], Login]
+    say: Callable[[str], None]
+    itself: Node | None = None
+    listed: tuple[Node, ...] = ()
+    contacts: dict[Node, AdminClient] = field(default_factory=dict)
+    problems: dict[Node, str] = field(default_factory=dict)
+
+    def connect(self) -> None:
+        """Open a connection to each member that is listed and was not tried yet."""
+        self.listed = read_peers(self.client)
+        if self.listed and lacks_account(read_cluster_variables(self.client)):
+            self.listed = ()
+        login = self.client.login
+        if login.socket is None and (login.host, login.port) in self.listed:
+            self.itself = (login.host, login.port)
+        tried = {*self.contacts, *self.problems, self.itself}
+        nodes = [node for node in self.listed if node not in tried]
+        for node, found in at_once(nodes, self._connected, workers=WORKERS):
+            if isinstance(found, AdminClient):
+                self.contacts[node] = found
+            elif isinstance(found, ProxyctlError):
+                self.problems[node] = found.message
+            else:
+                raise found
+
+    def _connected(self, node: Node) -> AdminClient:
+        return self.client.beside(self.login_at(node))
+
+    def close(self) -> None:
+        """Close the connections."""
+        for contact in self.contacts.values():
+            contact.close()
+        self.contacts = {}
+
+    def take(self, lock: Lock, *, timeout_s: float) -> None:
+        """Take the lock of the instance, and those of the members, which are held beside it.
+
+        Raises: RefusedError that names a holder; InstanceError.
+        """
+        self.connect()
+        end = time.monotonic() + timeout_s
+        nodes = {*self.contacts, *([self.itself] if self.itself else [])}
+        try:
+            for node in sorted(nodes):
+                if node in self.contacts:
+                    self._take_at(node, lock, end)
+                else:
+                    self._take(lock, end)
+            if self.itself is None:
+                self._take(lock, end)
+        except BaseException:
+            lock.release()
+            raise
+        for node, problem in self.problems.items():
+            self.say(
+                f"{node[0]}:{node[1]}: no lock there ({problem}): nothing keeps others from a LOAD"
+            )
+
+    def _take(self, lock: Lock, end: float) -> bool:
+        return lock.take(timeout_s=max(end - time.monotonic(), 0), waiting=self.say)
+
+    def _take_at(self, node: Node, lock: Lock, end: float) -> None:
+        contact = self.contacts[node]
+        theirs = Lock(contact, lock.purpose, owner=lock.owner)
+        try:
+            is_new = self._take(theirs, end)
+        except InstanceError as error:
+            self._lose(node, error)
+            return
+        if not is_new:
+            self._forget(node)  # another address of a member that is locked already
+            return
+        holder = read_holder(self.client) if self.itself is None else None
+        if holder is not None and holder.owner == lock.owner:
+            # The row is that of the instance itself, which the caller holds and gives back.
+            self._forget(node)
+            self.itself = node
+            self._take(lock, end)
+            return
+        lock.beside.append(theirs)
+
+    def _forget(self, node: Node) -> None:
+        self.contacts.pop(node).close()
+
+    def _lose(self, node: Node, error: ProxyctlError) -> None:
+        self._forget(node)
+        self.problems[node] = error.message.partition("\n")[0]
+
+    def asked(self) -> dict[Node, Member]:
+        """Return what the members say of themselves, or why they do not."""
+        found = {node: Member(node, problem=text) for node, text in self.problems.items()}
+        for node, contact in [*self.contacts.items()]:
+            try:
+                found[node] = read_member(node, contact)
+            except InstanceError as error:
+                self._lose(node, error)
+                found[node] = Member(node, problem=self.problems[node])
+        return found
+
+    def look(self) -> Membership:
+        """Return what is known of all members now. Raises: InstanceError."""
+        if not self.listed:
+            return Membership()
+        return read_membership(self.client, self.asked(), itself=self.itself)
+
+    def wait_for_a_later_second(self, module: AdminModule) -> None:
+        """Wait until a LOAD of a module is newer than the last one at any member.
+
+        Two LOADs within one second, also two here, would leave members split for ever.
+
+        Raises: InstanceError where that takes too long.
+        """
+        if not self.listed:
+            return
+        here = self.look()
+        if not here.travels(module.name):
+            return
+        later = here.newest_epoch(module.name) + 1 + _COARSE_S
+        end = time.monotonic() + MOST_AHEAD_S
+        now = here.now
+        while now < later:
+            if time.monotonic() > end:
+                raise InstanceError(
+                    f"{module.name}: its last LOAD at a member lies ahead of this one's clock"
+                )
+            time.sleep(min(later - now, 1.0))
+            now = read_clock(self.client)

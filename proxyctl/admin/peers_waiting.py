@@ -1,0 +1,84 @@
+"""Waits until the peers of a cluster hold what was applied, and says which do not, and why.
+
+A peer follows when its checksums agree with those of this instance, and, where it lets us in, its
+rows do. Nothing is sent but SELECTs and what keeps the locks alive.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.members import Members
+from proxyctl.cluster.checksums import MODULES, Checksum
+from proxyctl.cluster.following import FINAL, Why, reasons, rows_differ, saves_nothing
+from proxyctl.cluster.membership import Member, Membership
+from proxyctl.errors import ProxyctlError, counted
+from proxyctl.families import Node
+from proxyctl.result import NotFollowing, PeerResult
+
+_POLL_S = 0.5
+
+
+@dataclass
+class PeersWaiting:
+    """One wait. `rows_left` tells by admin module how many rows differ at a peer's RUNTIME."""
+
+    members: Members
+    lock: Lock
+    rows_left: Callable[[AdminClient], Mapping[str, int]]
+    say: Callable[[str], None]
+    loaded: dict[str, Checksum] = field(default_factory=dict)
+    results: dict[Node, PeerResult] = field(default_factory=dict)
+
+    def wait(self, modules: Iterable[str], timeout_s: float) -> list[PeerResult]:
+        """Return what became of the peers, those that were listed after the apply.
+
+        `modules`: the admin modules that were loaded. Raises: InstanceError where this instance
+        does not answer any more.
+        """
+        self.members.connect()
+        here = self.members.look()
+        names = [name for module in modules if (name := here.name_of(module))]
+        self.loaded = {name: here.own[name] for name in names}
+        if not names or not here.others:
+            return []
+        self.say(f"waiting for {counted(len(here.others), 'peer')} to follow")
+        end = time.monotonic() + timeout_s
+        while True:
+            waiting = [one for one in here.others if not self._is_settled(one, here)]
+            if not waiting or time.monotonic() >= end:
+                return [self.results[one.node] for one in here.others]
+            time.sleep(min(_POLL_S, max(end - time.monotonic(), 0)))
+            self.lock.renew()
+            here = self.members.look()
+
+    def _is_settled(self, member: Member, here: Membership) -> bool:
+        """Return whether waiting for a peer is over. Changes: results."""
+        before = self.results.get(member.node)
+        if before is not None and before.follows:
+            return True
+        found = self._result(member, here)
+        self.results[member.node] = found
+        if found.follows:
+            self.say(f"{member.name} follows")
+        return all(reason.code in FINAL for reason in found.reasons)
+
+    def _result(self, member: Member, here: Membership) -> PeerResult:
+        missing = tuple(reasons(self.loaded, member, here))
+        notes = tuple(saves_nothing(self.loaded, member))
+        contact = self.members.contacts.get(member.node)
+        if missing or contact is None:
+            return PeerResult(member.name, missing, notes=notes)
+        try:
+            travelling = {MODULES[name] for name in self.loaded}
+            left = {n: rows for n, rows in self.rows_left(contact).items() if n in travelling}
+        except ProxyctlError as error:
+            text = f"its checksums agree, and its rows could not be read: {error.lines()[0]}"
+            return PeerResult(member.name, (NotFollowing("", Why.OTHER, text),), notes=notes)
+        return PeerResult(
+            member.name, tuple(rows_differ(left, member)), rows_read=True, notes=notes
+        )

@@ -1,0 +1,103 @@
+"""What is known of an instance as a member of a cluster, and of the other members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.cluster.checksums import Checksum, configured, is_source, switch
+from proxyctl.families import Node
+
+ACCOUNT = ("admin-cluster_username", "admin-cluster_password")
+"""The variables of the account with which a member asks the others; both are needed."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """Another member, as it is listed.
+
+    `problem`: why it could not be asked; None where it was, and everything here is its own answer.
+    Otherwise `checksums` are what the instance itself last saw of it, and the rest is not known.
+    `variables` are those of the cluster, at RUNTIME there; `lists` the members that it knows.
+    """
+
+    node: Node
+    checksums: Mapping[str, Checksum] = field(default_factory=dict)
+    problem: str | None = "not asked"
+    version_text: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    lists: tuple[Node, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return f"{self.node[0]}:{self.node[1]}"
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether what is known of it is its own answer."""
+        return self.problem is None
+
+
+@dataclass(frozen=True)
+class Membership:
+    """An instance, and the members that it lists; nobody is listed where it is in no cluster.
+
+    Shape: `own` are its checksums by name, `variables` those of the cluster at RUNTIME; `others`
+    has every listed member but the instance itself, as far as it is known which one it is
+    (`itself`). Units: `now` unix seconds of the instance's clock.
+    """
+
+    listed: tuple[Node, ...] = ()
+    own: Mapping[str, Checksum] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[Member, ...] = ()
+    version_text: str = ""
+    now: float = 0.0
+    itself: Node | None = None
+
+    def name_of(self, module: str) -> str | None:
+        """Return the name of the checksum of an admin module; None where it does not travel."""
+        return configured(self.own).get(module)
+
+    def travels(self, module: str) -> bool:
+        """Return whether members take over this admin module from one another."""
+        return self.name_of(module) is not None
+
+    def newest_epoch(self, module: str) -> int:
+        """Return when a member loaded a module last, as far as it is known. Units: unix seconds."""
+        name = self.name_of(module)
+        if name is None:
+            return 0
+        found = [one.checksums[name].epoch for one in self.others if name in one.checksums]
+        return max([self.own[name].epoch, *found])
+
+    def ahead(self, module: str) -> list[Member]:
+        """Return the members from which this instance is about to take a module over."""
+        name = self.name_of(module)
+        if name is None or is_off(name, self.variables):
+            return []
+        own = self.own[name]
+        return [
+            one
+            for one in self.others
+            if (seen := one.checksums.get(name)) is not None
+            and seen.is_known
+            and seen.checksum != own.checksum
+            and is_source(seen, own)
+        ]
+
+
+def is_off(name: str, variables: Mapping[str, str]) -> bool:
+    """Return whether a member with these variables pulls nothing of a module."""
+    return variables.get(switch(name)) == "0"
+
+
+def lacks_account(variables: Mapping[str, str]) -> str | None:
+    """Return the variable that is empty, so that a member asks nobody; None where all is well."""
+    return next((name for name in ACCOUNT if name in variables and not variables[name]), None)
+
+
+def named(members: Iterable[Member]) -> str:
+    """Return the names of members."""
+    return ", ".join(member.name for member in members)

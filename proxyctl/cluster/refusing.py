@@ -1,0 +1,44 @@
+"""What must not be loaded at a member: content that is older than what the others hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proxyctl.cluster.membership import Membership, named
+from proxyctl.guards.danger import Danger
+
+STALE_MEMBER = "stale_member"
+FRESH_MEMBER = "fresh_member"
+PEER_CLOCK = "peer_clock"
+MOST_AHEAD_S = 30
+"""A LOAD waits so long for a second that comes after the last LOAD of a peer."""
+
+
+def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
+    """Yield what a LOAD of these admin modules would do to newer content of the others."""
+    for module in loaded:
+        name = membership.name_of(module)
+        if name is None:
+            continue
+        ahead = membership.ahead(module)
+        if ahead and membership.own[name].version > 1:
+            yield Danger(
+                STALE_MEMBER,
+                f"{module}: {named(ahead)} was loaded later, with other content that this member is"
+                " about to take over: a LOAD here would make the old content the newest",
+            )
+        elif ahead:
+            yield Danger(
+                FRESH_MEMBER,
+                f"{module}: not loaded here since the start (version 1), and {named(ahead)} has"
+                " other content that this member is about to take over: a LOAD here would replace"
+                " it everywhere",
+            )
+        late_s = membership.newest_epoch(module) - membership.now
+        if late_s > MOST_AHEAD_S:
+            yield Danger(
+                PEER_CLOCK,
+                f"{module}: loaded last by a clock that is {late_s:.0f} s ahead of this member's:"
+                " no LOAD here would be taken for newer; set the clocks, then LOAD there again",
+                is_certain=True,
+            )
