@@ -82,7 +82,7 @@ def apply_planned(
                 found, request.purpose, sources=request.sources, leftovers=lock.leftovers
             )
             kept = snapshot.keep(occasion)
-            how = ApplyOptions(options.saves, request.progress)
+            how = ApplyOptions(options.saves, request.progress, options.drain_timeout_s)
             with outcome_kept(kept):
                 result = apply_plan(client, found, lock, how)
             result.snapshot = str(kept)

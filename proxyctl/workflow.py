@@ -43,7 +43,8 @@ from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer, Source
 class PlanOptions:
     """What the command line allows.
 
-    `saves`: whether an apply would SAVE. `leftovers`: admin modules that the apply staged whose
+    `saves`: whether an apply would SAVE. `drain_timeout_s`: how long it would let connections of
+    servers that leave end. `leftovers`: admin modules that the apply staged whose
     lock we took over.
     """
 
@@ -53,6 +54,7 @@ class PlanOptions:
     include_pending: bool = False
     allow_shard_moves: bool = False
     saves: bool = True
+    drain_timeout_s: float = 0.0
     leftovers: frozenset[str] = frozenset()
 
 
@@ -126,7 +128,7 @@ def _surveyed(
     _add_pending(plan, survey, options, desired.source)
     add_dangers(plan, survey, desired.guards, used, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
-    _add_remarks(plan, survey)
+    _add_remarks(plan, survey, options)
     _tell_decisions(client, plan)
     return plan, survey
 
@@ -304,7 +306,7 @@ def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, sourc
             module.included = [edit.change for edit in edits if not edit.is_ours]
 
 
-def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
+def _add_remarks(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> None:
     for found in survey.done.values():
         plan.left_alone.extend(remarks.left_alone(found))
         plan.taken_out.extend(remarks.taken_out(found))
@@ -319,4 +321,4 @@ def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
             leaving = remarks.leaving_servers(module)
             used = used_connections(survey.client) if leaving else {}
-            plan.warnings.extend(remarks.cut_connections(leaving, used))
+            plan.warnings.extend(remarks.cut_connections(leaving, used, options.drain_timeout_s))
