@@ -11,7 +11,7 @@ wrong after the first LOAD, every module is restored in reverse order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible, uninterrupted
@@ -60,13 +60,19 @@ class _Run:
             if module.does_something:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
-        self.steps = Steps(client, plan, lock, options.progress)
         self.leaving: frozenset[Key] = frozenset()
-        servers = next((one for one in plan.modules if one.name == "MYSQL SERVERS"), None)
-        if options.drain_timeout_s and servers is not None:
-            self.leaving = leaves_softly(servers, plan.families_before)
-            if self.leaving:
-                servers.images = with_soft_leavers(servers, self.leaving)
+        if options.drain_timeout_s:
+            plan = replace(plan, modules=[self._drained(plan, one) for one in plan.modules])
+        self.steps = Steps(client, plan, lock, options.progress)
+
+    def _drained(self, plan: Plan, module: ModulePlan) -> ModulePlan:
+        """Return MYSQL SERVERS with a LOAD more, if servers leave. Changes: self.leaving."""
+        if module.name != "MYSQL SERVERS":
+            return module
+        self.leaving = leaves_softly(module, plan.families_before)
+        if not self.leaving:
+            return module
+        return replace(module, images=with_soft_leavers(module, self.leaving))
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
