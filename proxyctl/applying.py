@@ -124,7 +124,12 @@ def apply_planned(
                 found, request.purpose, sources=request.sources, leftovers=lock.leftovers
             )
             kept = snapshot.keep(occasion)
-            how = ApplyOptions(options.saves, request.progress, members.wait_for_a_later_second)
+            how = ApplyOptions(
+                options.saves,
+                request.progress,
+                members.wait_for_a_later_second,
+                options.drain_timeout_s,
+            )
             with outcome_kept(kept):
                 result = apply_plan(client, found, lock, how)
             result.snapshot = str(kept)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proxyctl.catalog import Value
+from proxyctl.families import Family
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
-from proxyctl.state import Rows
+from proxyctl.state import Key, Rows
 from proxyctl.survey import Surroundings, in_loads, value_of
 
 
@@ -59,6 +60,46 @@ def _server_images(
     if not (reroutes and leaving):
         return [image]
     return [{**image, "mysql_servers": {**leaving, **placed}}, image]
+
+
+def leaves_softly(module: ModulePlan, families: Iterable[Family]) -> frozenset[Key]:
+    """Return the servers that can be OFFLINE_SOFT before the last LOAD takes them out.
+
+    Those of a family are not among them where the monitor would undo that at once. `module`: MYSQL
+    SERVERS, with its images.
+    """
+    if not module.images:
+        return frozenset()
+    survey = module.surveys["mysql_servers"]
+    hostgroup, status = survey.layout.index["hostgroup_id"], survey.layout.index["status"]
+    placed = frozenset().union(*(f.hostgroups for f in families if f.kind != "replication"))
+    last = module.images[-1]["mysql_servers"]
+    return frozenset(
+        key
+        for key, row in (survey.runtime or {}).items()
+        if key not in last
+        and row[hostgroup] not in placed
+        and str(row[status]).upper() != "OFFLINE_HARD"
+    )
+
+
+def with_soft_leavers(module: ModulePlan, leaving: frozenset[Key]) -> list[dict[str, Rows]]:
+    """Return the images with one before the last in which servers that leave are OFFLINE_SOFT.
+
+    A server that traffic still uses in the first image, since rules change later, is ONLINE there.
+    """
+    survey = module.surveys["mysql_servers"]
+    status, runtime = survey.layout.index["status"], survey.runtime or {}
+    soft = {
+        key: (*runtime[key][:status], "OFFLINE_SOFT", *runtime[key][status + 1 :])
+        for key in leaving
+    }
+    *before, last = module.images
+    return [
+        *({**image, "mysql_servers": {**soft, **image["mysql_servers"]}} for image in before),
+        {**last, "mysql_servers": {**last["mysql_servers"], **soft}},
+        last,
+    ]
 
 
 def _add_restart_only(plan: ModulePlan, table: str) -> None:

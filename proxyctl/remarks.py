@@ -85,12 +85,21 @@ def leaving_servers(module: ModulePlan) -> frozenset[Key]:
     return frozenset(key for key in runtime if key not in loaded)
 
 
-def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterator[str]:
-    """Yield how many connections in use are cut, by server. `used`: counted at the instance."""
+def cut_connections(
+    leaving: frozenset[Key], used: Mapping[Key, int], drain_timeout_s: float = 0.0
+) -> Iterator[str]:
+    """Yield how many connections in use are cut, by server. `used`: counted at the instance.
+
+    Units: `drain_timeout_s`, seconds that they have to end, for servers that no monitor places.
+    """
+    unless = f" unless they end within {drain_timeout_s:g} s" if drain_timeout_s else ""
     for key, count in sorted(used.items(), key=repr):
         if key in leaving:
             connections = counted(count, "connection")
-            yield f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be cut"
+            yield (
+                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be"
+                f" cut{unless}"
+            )
 
 
 def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:

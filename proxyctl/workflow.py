@@ -46,9 +46,10 @@ from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer, Source
 class PlanOptions:
     """What the command line allows.
 
-    `saves`: whether an apply would SAVE. `leftovers`: admin modules that the apply staged whose
-    lock we took over. `membership`: what is known of the other members of the instance's cluster;
-    None: it is asked what it has seen of them.
+    `saves`: whether an apply would SAVE. `drain_timeout_s`: how long it would let connections of
+    servers that leave end. `leftovers`: admin modules that the apply staged whose lock we took
+    over. `membership`: what is known of the other members of the instance's cluster; None: it is
+    asked what it has seen of them.
     """
 
     only: tuple[str, ...] = ()
@@ -57,6 +58,7 @@ class PlanOptions:
     include_pending: bool = False
     allow_shard_moves: bool = False
     saves: bool = True
+    drain_timeout_s: float = 0.0
     leftovers: frozenset[str] = frozenset()
     membership: Membership | None = None
 
@@ -134,7 +136,7 @@ def _surveyed(
         membership = read_membership(client)
     add_dangers(plan, survey, desired.guards, used, membership, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
-    _add_remarks(plan, survey)
+    _add_remarks(plan, survey, options)
     if membership is not None and membership.listed and not plan.is_in_sync:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
         plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
@@ -315,7 +317,7 @@ def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, sourc
             module.included = [edit.change for edit in edits if not edit.is_ours]
 
 
-def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
+def _add_remarks(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> None:
     for found in survey.done.values():
         plan.left_alone.extend(remarks.left_alone(found))
         plan.taken_out.extend(remarks.taken_out(found))
@@ -330,4 +332,4 @@ def _add_remarks(plan: Plan, survey: InstanceSurvey) -> None:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
             leaving = remarks.leaving_servers(module)
             used = used_connections(survey.client) if leaving else {}
-            plan.warnings.extend(remarks.cut_connections(leaving, used))
+            plan.warnings.extend(remarks.cut_connections(leaving, used, options.drain_timeout_s))

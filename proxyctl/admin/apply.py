@@ -11,18 +11,20 @@ wrong after the first LOAD, every module is restored in reverse order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible, uninterrupted
+from proxyctl.admin.leaving import in_use, wait_for_leavers
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
+from proxyctl.images import leaves_softly, with_soft_leavers
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
-from proxyctl.state import Layer, Rows
+from proxyctl.state import Key, Layer, Rows
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,14 @@ class ApplyOptions:
     """`save` False leaves DISK as it is: a restart takes the change back.
 
     `before_load` is called with an admin module before each of its LOADs.
+    `drain_timeout_s`: how long servers that leave are OFFLINE_SOFT at most, for their connections
+    to end. Units: seconds; 0 takes them out at once.
     """
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
     before_load: Callable[[AdminModule], None] = lambda _module: None
+    drain_timeout_s: float = 0.0
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
@@ -58,7 +63,19 @@ class _Run:
             if module.does_something:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
+        self.leaving: frozenset[Key] = frozenset()
+        if options.drain_timeout_s:
+            plan = replace(plan, modules=[self._drained(plan, one) for one in plan.modules])
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
+
+    def _drained(self, plan: Plan, module: ModulePlan) -> ModulePlan:
+        """Return MYSQL SERVERS with a LOAD more, if servers leave. Changes: self.leaving."""
+        if module.name != "MYSQL SERVERS":
+            return module
+        self.leaving = leaves_softly(module, plan.families_before)
+        if not self.leaving:
+            return module
+        return replace(module, images=with_soft_leavers(module, self.leaving))
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
@@ -98,13 +115,36 @@ class _Run:
         self._load_rest(later)
 
     def _load_rest(self, later: list[ModulePlan]) -> None:
-        """The second LOAD of servers, to which nothing routes any more, or of admin variables."""
+        """Further LOADs, of servers to which nothing routes any more, or of admin variables."""
         while later:
             module = later.pop()
-            of_servers = " without the servers that leave" if module.name == "MYSQL SERVERS" else ""
-            self.steps.say(f"{module.name}: write MEMORY{of_servers}")
-            self.steps.write(module, module.images[1])
-            self._load(module, module.images[1])
+            for image in module.images[1:]:
+                what = ""
+                if module.name == "MYSQL SERVERS":
+                    is_last = image is module.images[-1]
+                    what = (
+                        " without the servers that leave" if is_last else ", servers leave softly"
+                    )
+                    if is_last:
+                        self._wait_for_leavers()
+                self.steps.say(f"{module.name}: write MEMORY{what}")
+                self.steps.write(module, image)
+                self._load(module, image)
+
+    def _wait_for_leavers(self) -> None:
+        """Let connections of servers that take no new ones end."""
+        if not self.leaving:
+            return
+        timeout_s = self.options.drain_timeout_s
+        used = wait_for_leavers(
+            self.steps.client,
+            self.leaving,
+            timeout_s=timeout_s,
+            renew=self.steps.lock.renew,
+            progress=self.steps.say,
+        )
+        if used:
+            self.steps.result.notes.append(f"cut after {timeout_s:g} s of waiting: {in_use(used)}")
 
     def _load(self, module: ModulePlan, image: Mapping[str, Rows]) -> None:
         self.steps.lock.mark(module.module.load, self.steps.names)

@@ -289,8 +289,9 @@ def _tables(given: list[Any]) -> dict[str, HeldTable]:
 
 def _columns(table: str, given: object) -> tuple[str, ...]:
     names = _texts(given)
-    key = TABLES[table].key if table in TABLES else ()
-    if len({*names}) != len(names) or not {*key} <= {*names}:
+    known = TABLES[table].columns if table in TABLES else ()
+    needed = {column.name for column in known if column.is_in_every_version}
+    if len({*names}) != len(names) or not needed <= {*names}:
         raise ValueError
     return names
 

@@ -22,11 +22,15 @@ _ANY_LENGTH = 2**31
 _TOKENS = re.compile(
     rb"\\Q.*?(?:\\E|\Z)"
     rb"|\\([1-9])|\\."
-    rb"|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^]\\])*\]"
+    rb"|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^]\\])*(?:\]|\Z)"
     rb"|\(\?(<?[=!]|[<>])",
     re.DOTALL,
 )
-"""What RE2 lacks, and what has to be skipped to find it: quoted text, escapes, classes."""
+"""What RE2 lacks, and what has to be skipped to find it: quoted text, escapes, classes.
+
+A class without an end is skipped to the end of the pattern: looking for the end from each of very
+many brackets would take long, and RE2 refuses such a pattern anyway.
+"""
 
 _LACKS = {
     b"<": "RE2 in ProxySQL takes a named group as (?P<name>...) only",

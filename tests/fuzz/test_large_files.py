@@ -15,6 +15,7 @@ import pytest
 from proxyctl.config.load import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.formats.cnf_reader import read_cnf
+from proxyctl.regex import BadPattern, Engine, compile_pattern
 
 COUNT = 30_000
 LIMIT_S = 6.0
@@ -66,6 +67,15 @@ SHAPES = {
     "words of re_modifiers": "mysql_query_rules:\n"
     + many("- {rule_id: 1@, re_modifiers: CASELES@}\n"),
 }
+
+
+@pytest.mark.parametrize("part", [b"[", b"(", b"\\Q", b"[[:", b"(?<", b"[^]"])
+@pytest.mark.parametrize("engine", Engine)
+def test_a_large_pattern_is_read_in_time(part: bytes, engine: Engine) -> None:
+    start = time.process_time()
+    with suppress(BadPattern):
+        compile_pattern(part * 20_000, engine, caseless=True)
+    assert time.process_time() - start < LIMIT_S
 
 
 CNF_SHAPES = {

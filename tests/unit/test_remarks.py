@@ -60,6 +60,8 @@ def test_connections_are_cut_only_where_a_server_leaves():
     assert [*remarks.cut_connections(leaving, used)] == [
         "db2:3306 leaves hostgroup 20: 1 connection in use will be cut"
     ]
+    (said,) = remarks.cut_connections(leaving, used, 30)
+    assert said.endswith("in use will be cut unless they end within 30 s")
 
 
 def test_a_load_that_ends_a_shunning_is_announced():

@@ -1,0 +1,197 @@
+"""A server leaves while a client holds a transaction on it: `--drain-timeout` waits for that."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from tests.cli import Outcome, Project, proxyctl
+from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+# One server under two names. The first is the one that a client meets.
+FILES = """\
+version: 1
+mysql_servers:
+  - {{hostgroup_id: 10, hostname: 127.0.0.1, port: {port}, weight: 10000000}}
+  - {{hostgroup_id: 10, hostname: "127.1", port: {port}}}
+mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
+"""
+ELSEWHERE = """\
+version: 1
+mysql_servers:
+  - {{hostgroup_id: 20, hostname: "127.1", port: {port}}}
+mysql_users: [{{username: sb, password: sb, default_hostgroup: 20}}]
+"""
+
+
+@dataclass
+class Rig:
+    """A ProxySQL with files in force, and a client in the middle of a transaction."""
+
+    proxysql: ProxySQL
+    project: Project
+    client: pymysql.Connection
+    port: int
+
+    def without_the_first(self) -> None:
+        lines = FILES.format(port=self.port).splitlines(keepends=True)
+        self.project.write("".join(line for line in lines if "weight" not in line))
+
+    def insert(self) -> None:
+        with self.client.cursor() as cursor:
+            cursor.execute("INSERT INTO sbtest.seen VALUES (1)")
+
+    def statuses(self) -> dict[str, str]:
+        rows = self.proxysql.instance.query(
+            "SELECT hostgroup_id||' '||hostname, status FROM runtime_mysql_servers"
+            " WHERE status<>'OFFLINE_HARD'"
+        )
+        return {str(name): str(status) for name, status in rows}
+
+
+@pytest.fixture
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    (tmp_path / "files").mkdir()
+    with (
+        MariaDB(tmp_path, setup="CREATE TABLE sbtest.seen (n INT)") as mariadb,
+        ProxySQL(binary, tmp_path / "proxysql") as proxysql,
+    ):
+        project = Project(tmp_path / "files", monkeypatch)
+        project.connect(proxysql.instance)
+        project.write(FILES.format(port=mariadb.port))
+        assert proxyctl("apply", "--auto-approve").code == 0
+        client = pymysql.connect(
+            host="127.0.0.1", port=proxysql.traffic_port, user=USER, password=PASSWORD
+        )
+        found = Rig(proxysql, project, client, mariadb.port)
+        found.insert()
+        yield found
+        client.close()
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+class Applying(threading.Thread):
+    """An apply beside the test."""
+
+    def __init__(self, *arguments: str) -> None:
+        super().__init__()
+        self.arguments = arguments
+        self.found: Outcome | None = None
+
+    def run(self) -> None:
+        self.found = proxyctl("apply", "--auto-approve", *self.arguments)
+
+    def outcome(self) -> Outcome:
+        self.join(90)
+        assert self.found is not None
+        return self.found
+
+
+def test_without_it_the_transaction_is_lost(rig: Rig) -> None:
+    rig.without_the_first()
+    found = proxyctl("apply", "--auto-approve")
+    assert found.code == 0, found.text
+    assert "1 connection in use will be cut\n" in found.out
+    with pytest.raises(pymysql.MySQLError):
+        rig.insert()
+
+
+def test_the_transaction_ends_before_the_server_leaves(rig: Rig) -> None:
+    rig.without_the_first()
+    applying = Applying("--drain-timeout", "60")
+    applying.start()
+    until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
+    rig.insert()
+    rig.client.commit()
+    found = applying.outcome()
+    assert found.code == 0, found.text
+    assert "in use will be cut unless they end within 60 s" in found.out
+    assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in found.err
+    assert "cut after" not in found.text
+    assert rig.statuses() == {"10 127.1": "ONLINE"}
+    with rig.client.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
+        assert cursor.fetchall() == ((2,),)
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_it_does_not_wait_for_ever(rig: Rig) -> None:
+    rig.without_the_first()
+    found = proxyctl("apply", "--auto-approve", "--drain-timeout", "0.5")
+    assert found.code == 0, found.text
+    assert f"cut after 0.5 s of waiting: 1 connection to 127.0.0.1:{rig.port}" in found.out
+    assert rig.statuses() == {"10 127.1": "ONLINE"}
+
+
+@contextmanager
+def waiting(rig: Rig) -> Iterator[subprocess.Popen[str]]:
+    """An apply in a process of its own that waits for the client."""
+    rig.without_the_first()
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--drain-timeout", "60"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
+        assert process.stderr is not None
+        until(lambda: "waiting for" in process.stderr.readline())
+        yield process
+
+
+def test_an_interrupt_puts_the_server_back_and_the_transaction_goes_on(rig: Rig) -> None:
+    with waiting(rig) as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+    assert rig.statuses() == {"10 127.0.0.1": "ONLINE", "10 127.1": "ONLINE"}
+    rig.insert()
+    rig.client.commit()
+
+
+def test_a_second_run_finishes_after_the_first_was_killed(rig: Rig) -> None:
+    with waiting(rig) as process:
+        process.kill()
+        process.wait()
+    found = proxyctl("apply", "--auto-approve")
+    assert found.code == 0, found.text
+    assert rig.statuses() == {"10 127.1": "ONLINE"}
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_traffic_turns_before_the_old_server_takes_nothing_new(rig: Rig) -> None:
+    rig.project.write(ELSEWHERE.format(port=rig.port))
+    applying = Applying("--drain-timeout", "60")
+    applying.start()
+    until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
+    users = "SELECT DISTINCT default_hostgroup FROM runtime_mysql_users"
+    assert rig.proxysql.instance.query(users) == [("20",)]
+    rig.client.commit()
+    found = applying.outcome()
+    assert found.code == 0, found.text
+    assert rig.statuses() == {"20 127.1": "ONLINE"}
+    assert "4 LOAD, 2 SAVE; every layer was read back" in found.out
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
