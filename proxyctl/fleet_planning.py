@@ -1,9 +1,9 @@
-"""The plans of many instances: files compiled once, instances read at the same time."""
+"""Many instances as one: files compiled once, instances read at the same time."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -11,6 +11,8 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.login import Login
 from proxyctl.at_once import at_once
 from proxyctl.config.load import ParsedFiles
+from proxyctl.doctor.examination import Examination
+from proxyctl.doctor.fleet import ExaminedFleet
 from proxyctl.drift import Drift
 from proxyctl.errors import ProxyctlError
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
@@ -88,6 +90,25 @@ def drift_fleet(
         return replace(found, plan=replace(found.plan, modules=[])) if found.is_none else found
 
     return DriftingFleet(*_at_all(targets, work, workers, done))
+
+
+def examine_fleet(
+    targets: Sequence[Target],
+    look: Callable[[AdminClient, Mapping[int, str]], Examination],
+    *,
+    workers: int,
+    done: Callable[[int], None] = lambda _count: None,
+) -> ExaminedFleet:
+    """Return what is wrong with all instances. As `plan_fleet`.
+
+    `look` examines one; it is given the names of hostgroups in the files.
+    """
+
+    def work(target: Target) -> Examination:
+        with target.connect() as client:
+            return look(client, target.files.hostgroup_names())
+
+    return ExaminedFleet(*_at_all(targets, work, workers, done))
 
 
 def _at_all(

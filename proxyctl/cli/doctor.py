@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.fleet import FleetOptions, examined_fleet, targets_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import style, write
-from proxyctl.errors import ExitCode, UsageError
+from proxyctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.doctor.examination import Examination
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +26,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     files: FileOptions,
     connection: ConnectionOptions,
+    fleet: FleetOptions,
     no_ask: Annotated[
         bool,
         typer.Option(
@@ -43,19 +50,34 @@ def doctor(
 ) -> int:
     """Find what is wrong with a running ProxySQL. Exit 1 for an error."""
     from proxyctl.cli.nodes.names import connected_with_names
-    from proxyctl.doctor.examination import all_checks, examine
+    from proxyctl.doctor.examination import examine
     from proxyctl.examining import read_facts_for_doctor
-    from proxyctl.render.doctor_machine import doctor_json
-    from proxyctl.render.doctor_text import doctor_text
+    from proxyctl.render.doctor_machine import doctor_json, examined_fleet_json
+    from proxyctl.render.doctor_text import doctor_text, examined_fleet_text
 
-    ignored = frozenset(ignore or ())
-    for code in sorted(ignored - all_checks().keys()):
+    ignored = _ignored(ignore or ())
+
+    def look(client: AdminClient, names: Mapping[int, str]) -> Examination:
+        facts = read_facts_for_doctor(client, asks=not no_ask, memory=memory, hostgroup_names=names)
+        return examine(facts, ignored)
+
+    is_json = format is TextFormat.JSON
+    if fleet.is_meant():
+        every = examined_fleet(targets_of(files, connection, fleet), look, fleet)
+        write(examined_fleet_json(every) if is_json else examined_fleet_text(every, style()))
+        return every.exit_code(strict=strict)
+    with connected_with_names(files, connection) as (client, names):
+        found = look(client, names)
+    write(doctor_json(found) if is_json else doctor_text(found, style()))
+    return found.exit_code(strict=strict)
+
+
+def _ignored(codes: Collection[str]) -> frozenset[str]:
+    """Return the codes. Raises: UsageError for one that there is not."""
+    from proxyctl.doctor.examination import all_checks
+
+    for code in sorted(set(codes) - all_checks().keys()):
         near = get_close_matches(code, all_checks(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else "the page about doctor lists them all"
         raise UsageError(f"--ignore {code}: no finding has this code", hint=hint)
-    with connected_with_names(files, connection) as (client, names):
-        facts = read_facts_for_doctor(client, asks=not no_ask, memory=memory, hostgroup_names=names)
-    found = examine(facts, ignored)
-    write(doctor_json(found) if format is TextFormat.JSON else doctor_text(found, style()))
-    fails = found.has_errors or (strict and found.has_warnings)
-    return ExitCode.ERROR if fails else ExitCode.DONE
+    return frozenset(codes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,10 @@ from proxyctl.errors import ProxyctlError, UsageError
 from proxyctl.fleet.rollout import Strategy
 
 if TYPE_CHECKING:
+    from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import Instance
+    from proxyctl.doctor.examination import Examination
+    from proxyctl.doctor.fleet import ExaminedFleet
     from proxyctl.fleet.outcome import DriftingFleet, Fleet
     from proxyctl.fleet_planning import Target
     from proxyctl.workflow import PlanOptions
@@ -161,6 +164,19 @@ def drift_of_fleet(
 
     with progress("comparing", len(targets)) as tell:
         return drift_fleet(targets, options, workers=fleet.parallel, done=tell)
+
+
+def examined_fleet(
+    targets: Sequence[Target],
+    look: Callable[[AdminClient, Mapping[int, str]], Examination],
+    fleet: FleetOptions,
+) -> ExaminedFleet:
+    """Return what is wrong with all; on a terminal a bar says how many are there."""
+    from proxyctl.cli.progress import progress
+    from proxyctl.fleet_planning import examine_fleet
+
+    with progress("examining", len(targets)) as tell:
+        return examine_fleet(targets, look, workers=fleet.parallel, done=tell)
 
 
 def _password_variables(instances: Sequence[Instance]) -> set[str]:

@@ -14,7 +14,7 @@ from proxyctl.catalog import Version
 from proxyctl.catalog.model import OLDEST
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Check, Finding, Severity, register
-from proxyctl.doctor.wording import listed, node_text
+from proxyctl.doctor.wording import listed, nodes_text
 from proxyctl.errors import counted
 from proxyctl.server_version import is_mariadb, version_numbers
 
@@ -84,7 +84,7 @@ def _no_maintenance(facts: Facts) -> str:
     if not found:
         return ""
     return (
-        f"pxc_maint_mode of {listed(map(node_text, found))} is not looked at: the monitor reads it"
+        f"pxc_maint_mode of {nodes_text(found)} is not looked at: the monitor reads it"
         " from servers of 5.7 and 8 only"
     )
 

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import CHECKS, Check, Finding, Severity
+from proxyctl.errors import ExitCode
 
 KINDS = ("monitor", "hostgroups", "tls", "layers", "cluster", "versions", "digests", "defects")
 """The modules with checks, what stops traffic first. Findings of one severity keep this order."""
@@ -23,9 +24,14 @@ def all_checks() -> dict[str, Check]:
 
 @dataclass(frozen=True)
 class Examination:
-    """What is wrong with one instance. Shape: `findings` with the gravest first."""
+    """What is wrong with one instance.
 
-    facts: Facts
+    Shape: `findings` with the gravest first. `version` as the instance spells it.
+    """
+
+    name: str
+    address: str
+    version: str
     findings: tuple[Finding, ...]
     ignored: int = 0
     counts: Counter[Severity] = field(init=False)
@@ -39,9 +45,14 @@ class Examination:
         return self.counts[Severity.ERROR] > 0
 
     @property
-    def has_warnings(self) -> bool:
-        """Whether anything found is a warning."""
-        return self.counts[Severity.WARNING] > 0
+    def gravest(self) -> Severity | None:
+        """The severity of the gravest finding; None where nothing is wrong."""
+        return self.findings[0].severity if self.findings else None
+
+    def exit_code(self, *, strict: bool) -> ExitCode:
+        """Return what a command ends with: 1 for an error; with `strict` for a warning, too."""
+        fails = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+        return ExitCode.ERROR if self.gravest in fails else ExitCode.DONE
 
 
 def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
@@ -54,4 +65,5 @@ def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
     kept = [finding for finding in found if finding.code not in ignored]
     order = list(Severity)
     kept.sort(key=lambda finding: order.index(finding.severity))
-    return Examination(facts, tuple(kept), len(found) - len(kept))
+    ignored_count = len(found) - len(kept)
+    return Examination(facts.name, facts.address, facts.version_text, tuple(kept), ignored_count)

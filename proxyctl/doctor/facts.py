@@ -166,6 +166,10 @@ class Facts:
 
     @property
     def versions(self) -> dict[Node, str]:
-        """The versions of servers as far as they are known; what a server says itself counts."""
+        """The versions of servers as far as they are known; what a server says itself counts.
+
+        Shape: sorted by server.
+        """
         known = {node: text for node, text in self.pooled_versions.items() if text}
-        return known | {node: said.version for node, said in self.said.items() if said.version}
+        known |= {node: said.version for node, said in self.said.items() if said.version}
+        return dict(sorted(known.items()))

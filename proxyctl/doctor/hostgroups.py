@@ -86,7 +86,7 @@ def _servers(side: Side, hostgroup: int) -> str:
     there = [server for server in side.servers if server.hostgroup == hostgroup]
     if not there:
         return "there is no server at RUNTIME"
-    return listed(f"{node_text(server.node)} {_why(server)}" for server in there)
+    return listed(sorted(f"{node_text(server.node)} {_why(server)}" for server in there))
 
 
 def _why(server: Server) -> str:

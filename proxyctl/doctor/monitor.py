@@ -160,7 +160,7 @@ def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
 
 
 def _where(logs: Iterable[MonitorLog]) -> str:
-    return listed(node_text(log.node) for log in logs)
+    return listed(sorted(node_text(log.node) for log in logs))
 
 
 def _how_long(facts: Facts, logs: Iterable[MonitorLog]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
-from proxyctl.doctor.wording import listed, node_text
+from proxyctl.doctor.wording import listed, nodes_text
 from proxyctl.errors import counted
 
 
@@ -22,7 +22,7 @@ def backend_without(facts: Facts) -> Iterator[Finding]:
     ]
     if found:
         yield Finding(
-            listed(map(node_text, found)),
+            nodes_text(found),
             "use_ssl is 1, and the server offers no TLS: ProxySQL connects without it, in clear"
             " text, and says nothing",
             "switch TLS on there (ssl_cert, ssl_key, ssl_ca), or say `use_ssl: false`",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
-from proxyctl.doctor.wording import listed, node_text
+from proxyctl.doctor.wording import nodes_text
 from proxyctl.families import Node
 from proxyctl.server_version import is_mariadb, version_numbers
 
@@ -155,7 +155,7 @@ def unknown(facts: Facts) -> Iterator[Finding]:
         reasons.setdefault(reason, []).append(node)
     for reason, nodes in reasons.items():
         yield Finding(
-            listed(map(node_text, nodes)),
+            nodes_text(nodes),
             f"version and TLS are not known; asked from here: {reason or 'no answer'}",
             "run proxyctl where the monitor account may log in from, or look there:"
             " SELECT @@version",
@@ -173,6 +173,6 @@ def _with_versions(versions: dict[Node, str]) -> str:
     for node, text in versions.items():
         by_text.setdefault(text, []).append(node)
     return "; ".join(
-        f"{listed(map(node_text, nodes))} {'is' if len(nodes) == 1 else 'are'} {text}"
+        f"{nodes_text(nodes)} {'is' if len(nodes) == 1 else 'are'} {text}"
         for text, nodes in by_text.items()
     )

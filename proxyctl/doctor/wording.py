@@ -16,6 +16,11 @@ def node_text(node: Node) -> str:
     return f"{host}:{port}" if port else str(host)
 
 
+def nodes_text(nodes: Iterable[Node]) -> str:
+    """Return the first few, sorted, so that instances in front of the same servers say the same."""
+    return listed(sorted(map(node_text, nodes)))
+
+
 def hostgroup_text(hostgroup: int, names: Mapping[int, str]) -> str:
     """Return `hostgroup 10`, or `hostgroup 10 (writer)`."""
     name = names.get(hostgroup)

@@ -16,15 +16,13 @@ MOST_NAMES = 8
 
 def fleet_text(fleet: Fleet, style: Style = PLAIN) -> str:
     """Return all plans, each once, those without a plan, and one line that counts."""
-    return "\n".join(
-        [*_plans(fleet, style), *_failures(fleet.failed, style), summary(fleet) + "\n"]
-    )
+    return "\n".join([*_plans(fleet, style), *failures(fleet.failed, style), summary(fleet) + "\n"])
 
 
 def drifting_fleet_text(fleet: DriftingFleet, style: Style = PLAIN) -> str:
     """Return the drift of those that have one, those that could not be read, and one line."""
     parts = [drift_text(drift, style) for drift in fleet.drifted]
-    return "\n".join([*parts, *_failures(fleet.failed, style), _drift_summary(fleet) + "\n"])
+    return "\n".join([*parts, *failures(fleet.failed, style), _drift_summary(fleet) + "\n"])
 
 
 def _drift_summary(fleet: DriftingFleet) -> str:
@@ -33,10 +31,11 @@ def _drift_summary(fleet: DriftingFleet) -> str:
     if fleet.drifted:
         named = listed_names([drift.plan.name for drift in fleet.drifted])
         parts.append(f"{len(fleet.drifted)} drifted: {named}")
-    return _fleet_of(len(fleet.found) + len(fleet.failed), parts, fleet.failed)
+    return fleet_of(len(fleet.found) + len(fleet.failed), parts, fleet.failed)
 
 
-def _fleet_of(count: int, parts: list[str], failed: Sequence[Failed]) -> str:
+def fleet_of(count: int, parts: list[str], failed: Sequence[Failed]) -> str:
+    """Return the line that counts: these parts, and who could not be read."""
     unread = [f"{len(failed)} not read: {names(failed)}"] if failed else []
     return f"Fleet of {counted(count, 'instance')}: {', '.join([*parts, *unread])}."
 
@@ -51,7 +50,8 @@ def _plans(fleet: Fleet, style: Style) -> Iterator[str]:
         yield plan_text(alike[0].plan, style, headline=headline)
 
 
-def _failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
+def failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
+    """Yield the lines about instances that could not be read."""
     for failed in listed:
         first, *rest = (line for entry in failed.error.lines() for line in entry.split("\n"))
         place = f"{failed.name}  " if failed.name != failed.address else ""
@@ -72,7 +72,7 @@ def summary(fleet: Fleet) -> str:
         several = "" if len(alike) == 1 else f" in {len(alike)} ways"
         listed = "; ".join(names(group) for group in alike)
         parts.append(f"{count} would change{several}: {listed}")
-    return _fleet_of(fleet.count, parts, fleet.failed)
+    return fleet_of(fleet.count, parts, fleet.failed)
 
 
 def names(listed: Sequence[Planned | Failed]) -> str:

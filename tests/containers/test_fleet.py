@@ -81,6 +81,11 @@ def test_one_after_the_other_announces_another_version_under_load(
         sampler.check()
     assert [announced(one).startswith("8.4.5") for one in fleet] == [True, True, True]
     assert proxyctl("drift", "--all").out == "Fleet of 3 instances: 3 without drift.\n"
+    doctor = proxyctl("doctor", "--all", "--no-ask")
+    assert doctor.code == 0, doctor.text
+    # Clients are told another version than that of the nodes: all three have that, in these words.
+    assert doctor.out.startswith("px1, px2, px3  3 instances alike, ProxySQL ")
+    assert "server-version-" in doctor.out
 
 
 def test_where_one_does_worse_the_others_keep_what_they_had(
