@@ -9,9 +9,10 @@ from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.admin.reconnect import Reconnect
 from proxyctl.catalog import ADMIN_MODULES, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
-from proxyctl.errors import RefusedError, UsageError
+from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node
 from proxyctl.instance_survey import InstanceSurvey, survey_families
 from proxyctl.nodes.draining import Standing
@@ -76,6 +77,16 @@ class HeldServers:
             truth = dead[0].memory
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
         return cls(client, lock, survey, surveys, truth, drains)
+
+    def revive(self, error: BaseException) -> None:
+        """Connect again unless the connection surely is in step: an answer may be half read.
+
+        Raises: ConnectionLostError, RefusedError when somebody else has the lock now.
+        """
+        if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
+            return
+        said = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        Reconnect(self.client, self.lock).again(ConnectionLostError(said))
 
     def again(self) -> HeldServers:
         """Return the servers as they are now."""

@@ -12,8 +12,9 @@ from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
 from proxyctl.draining.request import DrainRequest, Restored
+from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
-from proxyctl.errors import ApplyError, ConnectionLostError, ProxyctlError, RefusedError
+from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 from proxyctl.nodes.draining import moving_family, with_another_writer, with_drained
@@ -35,23 +36,18 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
         if not servers.again().shows(node):
             raise ApplyError(f"{name_of(node)} does not show as drained after the LOAD")
     except (ProxyctlError, KeyboardInterrupt) as error:
-        with uninterrupted():
-            _take_back(servers, node, error)
+        # What an apply left in MEMORY, or somebody else is at, is for the next command.
+        if not isinstance(error, RefusedError) and not servers.lock.leftovers:
+            take_back(servers, node, error, lambda: _reload(servers, node))
         raise
     with uninterrupted():
         drain_is_done(client, node)
 
 
-def _take_back(servers: HeldServers, node: Node, error: BaseException) -> None:
-    """Put the node back, unless what the instance holds is left to the next command.
-
-    The record stays then: `restore` needs it.
-    """
-    if isinstance(error, RefusedError | ConnectionLostError) or servers.lock.leftovers:
-        return
+def _reload(servers: HeldServers, node: Node) -> None:
+    """Load the node as it is configured."""
     now = servers.again()
     now.load(node, now.placed(node))
-    forget_drain(now.client, node)
 
 
 def _with_another_writer(
