@@ -135,17 +135,18 @@ class HeldServers:
         rows = standing.runtime.values()
         return shows_drain(standing.columns, rows, standing.families, node, method)
 
-    def is_configured_soft(self, node: Node) -> bool:
-        """Return whether the configuration itself has the node OFFLINE_SOFT."""
-        status = self.standing.columns.status
-        rows = self.rows_of(node, self.truth).values()
-        return any(str(row[status]).upper() == "OFFLINE_SOFT" for row in rows)
+    def how_configured_out(self, node: Node) -> str | None:
+        """Return by what the configuration itself lets no connection to any row of the node.
 
-    def is_configured_out(self, node: Node) -> bool:
-        """Return whether the node is configured as a drain would have it."""
-        limit = self.standing.columns.max_connections
+        None where it lets some, or does not have the node.
+        """
+        columns = self.standing.columns
         rows = self.rows_of(node, self.truth).values()
-        return self.is_configured_soft(node) or any(row[limit] == 0 for row in rows)
+        if rows and all(str(row[columns.status]).upper() == "OFFLINE_SOFT" for row in rows):
+            return "OFFLINE_SOFT"
+        if rows and all(row[columns.max_connections] == 0 for row in rows):
+            return "max_connections 0"
+        return None
 
     def rows_of(self, node: Node, rows: Rows) -> Rows:
         """Return the rows of one node."""

@@ -13,7 +13,7 @@ from proxyctl.admin.drains import read_drains
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.draining import by_load, by_maint_mode
-from proxyctl.draining.refusals import reasons_against
+from proxyctl.draining.refusals import check_not_configured_out, reasons_against
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
 from proxyctl.drains import DrainMethod
@@ -45,6 +45,8 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
                 f"{name_of(node)} is {before.text()}",
                 hint=f"proxyctl nodes restore {name_of(node)}, or drain it with {before.method}",
             )
+        if before is None:
+            check_not_configured_out(servers, node)
         reasons = [*reasons_against(servers, node, method, force=request.force)]
         if method is DrainMethod.PXC_MAINT_MODE:
             mode = by_maint_mode.checked(servers, node, request, reasons)

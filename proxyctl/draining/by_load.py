@@ -11,6 +11,7 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.refusals import check_not_configured_out
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
@@ -81,17 +82,14 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     found = servers.drains.get(node)
     wanted = servers.placed(node)
     shows = servers.shows(node)
-    if found is None and servers.is_configured_soft(node):
-        raise RefusedError(
-            f"{name_of(node)} is OFFLINE_SOFT in MEMORY, and not on record as drained",
-            hint="it was taken out by hand or by the files: put it back the same way",
-        )
+    if found is None:
+        check_not_configured_out(servers, node)
     if found is None and wanted == servers.placed():
         return Restored(node, None, was_drained=False)
     edited = _edited_since(servers, node, found) if found is not None else ()
     servers.check(edited, include_pending=request.include_pending)
     servers.load(node, wanted)
-    if servers.again().shows(node) and not servers.is_configured_out(node):
+    if servers.again().shows(node) and servers.how_configured_out(node) is None:
         raise ApplyError(f"{name_of(node)} still shows as drained at RUNTIME after the LOAD")
     if found is not None:
         forget_drain(servers.client, node)

@@ -252,3 +252,19 @@ def test_pxc_maint_mode_is_not_tried_where_no_galera_monitor_looks(servers: Inst
     assert refused.code == 3
     assert "db2:3306 is in hostgroup 10, where no Galera monitor looks after it" in refused.text
     assert layer(servers, "runtime_mysql_servers") == before
+
+
+def test_what_the_configuration_itself_takes_out_is_neither_drained_nor_restored(
+    servers: Instance,
+) -> None:
+    for sql in (
+        "UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+    ):
+        servers.execute(sql)
+    before = layer(servers, "runtime_mysql_servers")
+    for action in ("drain", "restore"):
+        refused = proxyctl("nodes", action, "db2")
+        assert refused.code == 3
+        assert "db2:3306 has OFFLINE_SOFT in MEMORY, and is not on record" in refused.text
+    assert layer(servers, "runtime_mysql_servers") == before
