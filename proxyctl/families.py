@@ -307,8 +307,7 @@ def _compare_node(
     for _, row in current:
         key, configured = by_hostgroup.get(row[columns.hostgroup], main)
         held = drained_columns(family, columns, row, comparison.drains)
-        if not held and is_drained(family, columns, row, configured):
-            held = frozenset([columns.max_connections])
+        held = held or drained_by_hand(family, columns, row, configured)
         _note_drained(verdict, columns.node(row), held)
         changed = [p for p in comparison.changed(row, configured) if p not in skip | held]
         if changed:
@@ -361,7 +360,15 @@ def drained_columns(
     return frozenset([columns.status] if shows else [])
 
 
-def is_drained(family: Family, columns: ServerColumns, row: Row, configured: DesiredRow) -> bool:
-    """Return whether a node of a Galera family is drained: max_connections 0 at RUNTIME only."""
-    position = columns.max_connections
-    return family.is_galera and row[position] == 0 and configured[position] != 0
+def drained_by_hand(
+    family: Family, columns: ServerColumns, row: Row, configured: DesiredRow
+) -> frozenset[int]:
+    """Return the columns by which a node of a Galera family is drained that is not on record.
+
+    That is max_connections 0 at RUNTIME only. Weight 0 comes with it where another member of a
+    ProxySQL Cluster drained it: what was loaded there travels, the record does not.
+    """
+    limit, weight = columns.max_connections, columns.weight
+    if not family.is_galera or row[limit] != 0 or configured[limit] == 0:
+        return frozenset()
+    return frozenset([limit, weight] if row[weight] == 0 else [limit])

@@ -9,9 +9,10 @@ from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.admin.reconnect import Reconnect
 from proxyctl.catalog import ADMIN_MODULES, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
-from proxyctl.errors import RefusedError, UsageError
+from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node
 from proxyctl.instance_survey import InstanceSurvey, survey_families
 from proxyctl.nodes.draining import Standing
@@ -77,6 +78,16 @@ class HeldServers:
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
         return cls(client, lock, survey, surveys, truth, drains)
 
+    def revive(self, error: BaseException) -> None:
+        """Connect again unless the connection surely is in step: an answer may be half read.
+
+        Raises: ConnectionLostError, RefusedError when somebody else has the lock now.
+        """
+        if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
+            return
+        said = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        Reconnect(self.client, self.lock).again(ConnectionLostError(said))
+
     def again(self) -> HeldServers:
         """Return the servers as they are now."""
         return self.read(self.client, self.lock)
@@ -124,17 +135,18 @@ class HeldServers:
         rows = standing.runtime.values()
         return shows_drain(standing.columns, rows, standing.families, node, method)
 
-    def is_configured_soft(self, node: Node) -> bool:
-        """Return whether the configuration itself has the node OFFLINE_SOFT."""
-        status = self.standing.columns.status
-        rows = self.rows_of(node, self.truth).values()
-        return any(str(row[status]).upper() == "OFFLINE_SOFT" for row in rows)
+    def how_configured_out(self, node: Node) -> str | None:
+        """Return by what the configuration itself lets no connection to any row of the node.
 
-    def is_configured_out(self, node: Node) -> bool:
-        """Return whether the node is configured as a drain would have it."""
-        limit = self.standing.columns.max_connections
+        None where it lets some, or does not have the node.
+        """
+        columns = self.standing.columns
         rows = self.rows_of(node, self.truth).values()
-        return self.is_configured_soft(node) or any(row[limit] == 0 for row in rows)
+        if rows and all(str(row[columns.status]).upper() == "OFFLINE_SOFT" for row in rows):
+            return "OFFLINE_SOFT"
+        if rows and all(row[columns.max_connections] == 0 for row in rows):
+            return "max_connections 0"
+        return None
 
     def rows_of(self, node: Node, rows: Rows) -> Rows:
         """Return the rows of one node."""

@@ -15,8 +15,8 @@ from proxyctl.families import (
     Family,
     Node,
     ServerColumns,
+    drained_by_hand,
     drained_columns,
-    is_drained,
     main_hostgroup,
 )
 from proxyctl.state import Row, Rows
@@ -132,8 +132,7 @@ class _HandsOff(NamedTuple):
         held = drained_columns(family, columns, current, self.drains)
         if held or columns.node(current) in self.released:
             return held
-        by_hand = is_drained(family, columns, current, configured)
-        return frozenset([columns.max_connections] if by_hand else [])
+        return drained_by_hand(family, columns, current, configured)
 
 
 def _place_configured(

@@ -13,11 +13,17 @@ from proxyctl.admin.drains import read_drains
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.draining import by_load, by_maint_mode
-from proxyctl.draining.refusals import reasons_against
+from proxyctl.draining.refusals import check_not_configured_out, reasons_against
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
 from proxyctl.drains import DrainMethod
-from proxyctl.errors import InterruptedApplyError, ProxyctlError, RefusedError
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+)
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 
@@ -39,12 +45,11 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
                 f"{name_of(node)} is {before.text()}",
                 hint=f"proxyctl nodes restore {name_of(node)}, or drain it with {before.method}",
             )
+        if before is None:
+            check_not_configured_out(servers, node)
         reasons = [*reasons_against(servers, node, method, force=request.force)]
         if method is DrainMethod.PXC_MAINT_MODE:
-            mode = by_maint_mode.mode_of(servers, node, request)
-            reasons += by_maint_mode.reasons_against(servers, node, mode)
-            if reasons:
-                raise RefusedError(f"{client.address}: nothing was changed", reasons=reasons)
+            mode = by_maint_mode.checked(servers, node, request, reasons)
             with _acting(servers, node):
                 by_maint_mode.drain(servers, node, request, mode)
         else:
@@ -70,26 +75,29 @@ def restore(client: AdminClient, request: DrainRequest) -> Restored:
 
 @contextmanager
 def _acting(servers: HeldServers, node: Node) -> Iterator[None]:
-    """Let whatever would end the process come with what became of the node.
+    """Let whatever cuts it off come with what became of the node.
 
-    Raises: InterruptedApplyError.
+    Raises: InterruptedApplyError; ApplyError for a connection that was lost.
     """
     try:
         with interruptible():
             yield
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, ConnectionLostError) as error:
         with uninterrupted():
-            said = _state(servers, node)
-        raise InterruptedApplyError(f"interrupted: {said}") from error
+            said = _state(servers, node, error)
+        if isinstance(error, KeyboardInterrupt):
+            raise InterruptedApplyError(f"interrupted: {said}") from error
+        raise ApplyError(f"{error.message}\nafter reconnecting: {said}", hint=error.hint) from error
 
 
-def _state(servers: HeldServers, node: Node) -> str:
+def _state(servers: HeldServers, node: Node, error: BaseException) -> str:
     """Return what the instance says of the node now."""
     name = name_of(node)
     try:
+        servers.revive(error)
         drain = servers.again().drains.get(node)
-    except ProxyctlError as error:
-        return f"what became of {name} is not known: {error.message}"
+    except ProxyctlError as second:
+        return f"what became of {name} is not known: {second.message}"
     if drain is None:
         return f"{name} is not drained"
     return f"{name} is {drain.text()}; proxyctl nodes restore {name} puts it back"

@@ -11,9 +11,11 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.refusals import check_not_configured_out
 from proxyctl.draining.request import DrainRequest, Restored
+from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
-from proxyctl.errors import ApplyError, ConnectionLostError, ProxyctlError, RefusedError
+from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 from proxyctl.nodes.draining import moving_family, with_another_writer, with_drained
@@ -35,23 +37,18 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
         if not servers.again().shows(node):
             raise ApplyError(f"{name_of(node)} does not show as drained after the LOAD")
     except (ProxyctlError, KeyboardInterrupt) as error:
-        with uninterrupted():
-            _take_back(servers, node, error)
+        # What an apply left in MEMORY, or somebody else is at, is for the next command.
+        if not isinstance(error, RefusedError) and not servers.lock.leftovers:
+            take_back(servers, node, error, lambda: _reload(servers, node))
         raise
     with uninterrupted():
         drain_is_done(client, node)
 
 
-def _take_back(servers: HeldServers, node: Node, error: BaseException) -> None:
-    """Put the node back, unless what the instance holds is left to the next command.
-
-    The record stays then: `restore` needs it.
-    """
-    if isinstance(error, RefusedError | ConnectionLostError) or servers.lock.leftovers:
-        return
+def _reload(servers: HeldServers, node: Node) -> None:
+    """Load the node as it is configured."""
     now = servers.again()
     now.load(node, now.placed(node))
-    forget_drain(now.client, node)
 
 
 def _with_another_writer(
@@ -85,17 +82,14 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     found = servers.drains.get(node)
     wanted = servers.placed(node)
     shows = servers.shows(node)
-    if found is None and servers.is_configured_soft(node):
-        raise RefusedError(
-            f"{name_of(node)} is OFFLINE_SOFT in MEMORY, and not on record as drained",
-            hint="it was taken out by hand or by the files: put it back the same way",
-        )
+    if found is None:
+        check_not_configured_out(servers, node)
     if found is None and wanted == servers.placed():
         return Restored(node, None, was_drained=False)
     edited = _edited_since(servers, node, found) if found is not None else ()
     servers.check(edited, include_pending=request.include_pending)
     servers.load(node, wanted)
-    if servers.again().shows(node) and not servers.is_configured_out(node):
+    if servers.again().shows(node) and servers.how_configured_out(node) is None:
         raise ApplyError(f"{name_of(node)} still shows as drained at RUNTIME after the LOAD")
     if found is not None:
         forget_drain(servers.client, node)

@@ -5,17 +5,18 @@ note it -> SET GLOBAL pxc_maint_mode on the node -> wait for ProxySQL's monitor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from proxyctl.admin.backend import monitor_account
+from proxyctl.admin.backend import Account, monitor_account
 from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import LEASE_S
 from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
 from proxyctl.draining.request import DrainRequest, Restored
+from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain, DrainMethod
-from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
+from proxyctl.errors import ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 
@@ -24,15 +25,36 @@ _LONGEST_TRANSITION_S = LEASE_S - 15
 """Others may take the lock when it was not renewed for longer."""
 
 
-def reasons_against(servers: HeldServers, node: Node, mode: MaintMode) -> Iterator[str]:
-    """Yield why this node cannot be taken out by its pxc_maint_mode. `mode`: what it says now."""
-    name = name_of(node)
+def checked(
+    servers: HeldServers, node: Node, request: DrainRequest, reasons: Iterable[str]
+) -> MaintMode:
+    """Return what the node says now. The node is asked only when nothing else speaks against it.
+
+    Raises: RefusedError for these reasons and others; InstanceError when it cannot be asked.
+    """
+    said = [*reasons, *_reasons_in_proxysql(servers, node)]
+    if not said:
+        mode = read_maint_mode(node, request.account or monitor_account(servers.client))
+        said = [*_reasons_on_the_node(servers, node, mode)]
+    if said:
+        raise RefusedError(f"{servers.client.address}: nothing was changed", reasons=said)
+    return mode
+
+
+def _reasons_in_proxysql(servers: HeldServers, node: Node) -> Iterator[str]:
     standing = servers.standing
     for row in standing.runtime.values():
         hostgroup = row[standing.columns.hostgroup]
         family = standing.family_of(hostgroup)
         if standing.columns.node(row) == node and (family is None or not family.is_galera):
-            yield f"{name} is in hostgroup {hostgroup}, where no Galera monitor looks after it"
+            yield (
+                f"{name_of(node)} is in hostgroup {hostgroup}, where no Galera monitor looks after"
+                " it"
+            )
+
+
+def _reasons_on_the_node(servers: HeldServers, node: Node, mode: MaintMode) -> Iterator[str]:
+    name = name_of(node)
     if mode.mode is None:
         yield f"{name} has no pxc_maint_mode: it is no Percona XtraDB Cluster"
     elif mode.mode not in (OFF, ON) or (mode.mode == ON and node not in servers.drains):
@@ -46,11 +68,6 @@ def reasons_against(servers: HeldServers, node: Node, mode: MaintMode) -> Iterat
             f"{name} keeps whoever sets pxc_maint_mode waiting for {mode.transition_s:g} s"
             f" (pxc_maint_transition_period): set that to {_LONGEST_TRANSITION_S} at most"
         )
-
-
-def mode_of(servers: HeldServers, node: Node, request: DrainRequest) -> MaintMode:
-    """Ask the node. Raises: InstanceError."""
-    return read_maint_mode(node, request.account or monitor_account(servers.client))
 
 
 def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMode) -> None:
@@ -82,28 +99,16 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
             hint="pxc_maint_mode is put back; nodes list shows what the monitor sees",
         )
     except (ProxyctlError, KeyboardInterrupt) as error:
-        with uninterrupted():
-            _take_back(servers, node, request, mode, error)
+        take_back(servers, node, error, lambda: _set_back(node, account, mode))
         raise
     with uninterrupted():
         drain_is_done(client, node)
 
 
-def _take_back(
-    servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMode, error: BaseException
-) -> None:
-    """Put pxc_maint_mode back, whatever of it was done. The record stays where that fails."""
-    account = request.account or monitor_account(servers.client)
-    try:
-        if read_maint_mode(node, account).mode != OFF:
-            set_maint_mode(node, account, OFF, mode)
-    except ProxyctlError as second:
-        said = error.message if isinstance(error, ProxyctlError) else "interrupted"
-        raise ApplyError(
-            f"{said}\npxc_maint_mode of {name_of(node)} could not be put back: {second.message}",
-            hint=f"proxyctl nodes restore {name_of(node)} tries again",
-        ) from error
-    forget_drain(servers.client, node)
+def _set_back(node: Node, account: Account, mode: MaintMode) -> None:
+    """Set what was, if the node says anything else."""
+    if read_maint_mode(node, account).mode != OFF:
+        set_maint_mode(node, account, OFF, mode)
 
 
 def restore(

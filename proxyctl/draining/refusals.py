@@ -7,11 +7,26 @@ from collections.abc import Iterable
 from proxyctl.admin.read import used_hostgroups
 from proxyctl.catalog import Value
 from proxyctl.drains import DrainMethod
+from proxyctl.errors import RefusedError
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers, name_of
 from proxyctl.nodes.draining import left_without, undrainable
 
 _FORCE = "allow with --force"
+
+
+def check_not_configured_out(servers: HeldServers, node: Node) -> None:
+    """Refuse a node that MEMORY itself lets take no connection: there is nothing to put back.
+
+    Raises: RefusedError.
+    """
+    how = servers.how_configured_out(node)
+    if how is not None:
+        raise RefusedError(
+            f"{name_of(node)} has {how} in MEMORY, and is not on record as drained",
+            hint="it was taken out by hand, by the files, or on another member of a ProxySQL"
+            " Cluster: put it back the same way",
+        )
 
 
 def reasons_against(

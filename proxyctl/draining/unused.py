@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.interrupts import interruptible
 from proxyctl.admin.read import used_connections
-from proxyctl.errors import ApplyError, counted
+from proxyctl.errors import ApplyError, InterruptedApplyError, counted
 from proxyctl.families import Node
 from proxyctl.held_servers import name_of
 
@@ -19,8 +20,20 @@ def wait_until_unused(
 ) -> None:
     """Wait until no connection to the node is in use, saying how many are whenever that changes.
 
-    Raises: ApplyError when some still are after `timeout_s`.
+    Raises: ApplyError when some still are after `timeout_s`; InterruptedApplyError.
     """
+    try:
+        with interruptible():
+            _wait(client, node, timeout_s, progress)
+    except KeyboardInterrupt as error:
+        raise InterruptedApplyError(
+            f"interrupted: {name_of(node)} is drained, and may still be in use", hint=_hint(node)
+        ) from error
+
+
+def _wait(
+    client: AdminClient, node: Node, timeout_s: float, progress: Callable[[str], None]
+) -> None:
     end = time.monotonic() + timeout_s
     last = -1
     while True:
@@ -36,7 +49,13 @@ def wait_until_unused(
             raise ApplyError(
                 f"{name_of(node)} is drained, but {counted(used, 'connection')} to it still in use"
                 f" after {timeout_s:g} s",
-                hint="it takes no new ones; run the command again to go on waiting, or"
-                f" proxyctl nodes restore {name_of(node)}",
+                hint=_hint(node),
             )
         time.sleep(_POLL_S)
+
+
+def _hint(node: Node) -> str:
+    return (
+        "it takes no new ones; run the command again to go on waiting, or"
+        f" proxyctl nodes restore {name_of(node)}"
+    )

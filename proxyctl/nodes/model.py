@@ -105,12 +105,16 @@ class NodeView:
 
     @property
     def is_drained(self) -> bool:
-        """Whether it takes no new connection at RUNTIME, though the configuration gives it some."""
+        """Whether it takes no new connection at RUNTIME.
+
+        MEMORY does not tell whether that is meant to last: a member of a ProxySQL Cluster has
+        there what another one loaded.
+        """
         if self.drain and self.drain.is_done and self.drain.method is DrainMethod.PXC_MAINT_MODE:
             return True
         limits = {place.max_connections for place in self.runtime}
         if limits == {0}:
-            return {place.max_connections for place in self.configured} != {0}
+            return True
         return bool(self.runtime) and all(place.status == "OFFLINE_SOFT" for place in self.runtime)
 
 

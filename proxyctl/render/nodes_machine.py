@@ -4,25 +4,77 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from proxyctl.drains import Drain
-from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place
+from proxyctl.families import Node
+from proxyctl.nodes.discovery import Membership
+from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
 
 FORMAT = 1
 
 
+@dataclass(frozen=True)
+class Instance:
+    """Which ProxySQL a document is about."""
+
+    name: str
+    address: str
+    version: str
+
+
+def drained_json(instance: Instance, drain: Drain, *, was_before: bool, is_unused: bool) -> str:
+    """Return what became of a node that was drained as JSON."""
+    return _document(
+        instance,
+        **_node_name(drain.node),
+        was_before=was_before,
+        unused=is_unused,
+        drain=_drain(drain),
+    )
+
+
+def restored_json(
+    instance: Instance, node: Node, drain: Drain | None, *, was_drained: bool, is_changed: bool
+) -> str:
+    """Return what became of a node that was put back as JSON."""
+    return _document(
+        instance,
+        **_node_name(node),
+        was_drained=was_drained,
+        changed=is_changed,
+        drain=drain and _drain(drain),
+    )
+
+
+def membership_json(instance: Instance, found: Membership, section: str | None) -> str:
+    """Return the members of a cluster against the files as JSON. `section` is for new files."""
+    return _document(
+        instance,
+        cluster=found.cluster,
+        members=[{**_node_name(node), "said": _said(said)} for node, said in found.members.items()],
+        hostgroups=list(found.hostgroups),
+        missing=[_node_name(node) for node in found.missing],
+        gone=[_node_name(node) for node in found.gone],
+        section=section,
+    )
+
+
+def _document(instance: Instance, **rest: object) -> str:
+    document = {"format": FORMAT, **asdict(instance), **rest}
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _node_name(node: Node) -> dict[str, object]:
+    return {"hostname": node[0], "port": node[1]}
+
+
 def nodes_json(report: NodeReport) -> str:
     """Return the nodes as JSON. Shape: docs/reference/json-nodes.md."""
-    document = {
-        "format": FORMAT,
-        "name": report.name,
-        "address": report.address,
-        "version": report.version,
-        "groups": [_group(group, report.hostgroup_names) for group in report.groups],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    instance = Instance(report.name, report.address, report.version)
+    groups = [_group(group, report.hostgroup_names) for group in report.groups]
+    return _document(instance, groups=groups)
 
 
 def _group(group: NodeGroup, names: Mapping[int, str]) -> dict[str, object]:
@@ -37,11 +89,9 @@ def _group(group: NodeGroup, names: Mapping[int, str]) -> dict[str, object]:
 
 
 def _node(view: NodeView) -> dict[str, object]:
-    host, port = view.node
     check = view.check
     return {
-        "hostname": host,
-        "port": port,
+        **_node_name(view.node),
         "drained": view.is_drained,
         "drain": view.drain and _drain(view.drain),
         "configured": [_place(place) for place in view.configured],
@@ -55,13 +105,16 @@ def _node(view: NodeView) -> dict[str, object]:
             "lag_s": check.lag_s,
             "wsrep": dict(check.wsrep),
         },
-        "said": view.said
-        and {
-            "unreachable": view.said.unreachable,
-            "version": view.said.version,
-            "status": dict(view.said.status),
-            "variables": dict(view.said.variables),
-        },
+        "said": view.said and _said(view.said),
+    }
+
+
+def _said(said: Said) -> dict[str, object]:
+    return {
+        "unreachable": said.unreachable,
+        "version": said.version,
+        "status": dict(said.status),
+        "variables": dict(said.variables),
     }
 
 

@@ -29,6 +29,7 @@ from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint
 from proxyctl.lint.subject import Subject
+from proxyctl.nodes.discovery import Membership
 from proxyctl.nodes.model import Check, NodeGroup, NodeReport, NodeView, Place, Said
 from proxyctl.plan import Plan, Refusal, ShardMove
 from proxyctl.render.apply_text import apply_json
@@ -40,7 +41,13 @@ from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.explain_machine import explain_json
 from proxyctl.render.history_text import history_json, taken_json
 from proxyctl.render.lint_machine import lint_json
-from proxyctl.render.nodes_machine import nodes_json
+from proxyctl.render.nodes_machine import (
+    Instance,
+    drained_json,
+    membership_json,
+    nodes_json,
+    restored_json,
+)
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
 from proxyctl.render.routing_tests_machine import routing_tests_json
@@ -107,6 +114,11 @@ def node_documents() -> Iterator[object]:
     view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said(), drain)
     group = NodeGroup((10,), None, (view,))
     yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
+    instance = Instance("px1", "h:6032", "2.7.1")
+    yield json.loads(drained_json(instance, drain, was_before=False, is_unused=True))
+    yield json.loads(restored_json(instance, drain.node, drain, was_drained=True, is_changed=False))
+    found = Membership("shop", {drain.node: Said()}, (10,), (drain.node,), (drain.node,))
+    yield json.loads(membership_json(instance, found, None))
     facts = Facts("px1", "h:6032", "2.7.1", REFERENCE, dead_apply="apply by pid 7")
     yield json.loads(doctor_json(examine(facts)))
 

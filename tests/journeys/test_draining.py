@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from proxyctl.admin.client import AdminClient
@@ -225,3 +227,45 @@ def test_going_back_to_a_snapshot_of_a_drained_server_does_not_configure_the_dra
     again = proxyctl("rollback", "--auto-approve", "2")
     assert "db2" not in "".join(line for line in again.out.splitlines() if "->" in line)
     assert layer(servers, "disk.mysql_servers") == configured
+
+
+def test_what_was_done_is_json_on_stdout_and_progress_is_not(servers: Instance) -> None:
+    said = json.loads(drained("db2", "--reason", "new disks", "--format", "json").out)
+    assert (said["hostname"], said["port"]) == ("db2", 3306)
+    assert (said["was_before"], said["unused"]) == (False, True)
+    assert (said["drain"]["reason"], said["drain"]["method"]) == ("new disks", "proxysql")
+    again = json.loads(drained("db2", "--no-wait", "--format", "json").out)
+    assert (again["was_before"], again["unused"]) == (True, False)
+    assert again["drain"] == said["drain"]
+    refused = proxyctl("nodes", "drain", "db1", "--format", "json")
+    assert refused.code == 3
+    assert "last usable node" in str(json.loads(refused.out)["error"])
+    back = json.loads(proxyctl("nodes", "restore", "db2", "--format", "json").out)
+    assert (back["was_drained"], back["changed"]) == (True, False)
+    assert back["drain"] == said["drain"]
+    nothing = json.loads(proxyctl("nodes", "restore", "db2", "--format", "json").out)
+    assert (nothing["was_drained"], nothing["drain"]) == (False, None)
+
+
+def test_pxc_maint_mode_is_not_tried_where_no_galera_monitor_looks(servers: Instance) -> None:
+    before = layer(servers, "runtime_mysql_servers")
+    refused = proxyctl("nodes", "drain", "db2", "--method", "pxc_maint_mode")
+    assert refused.code == 3
+    assert "db2:3306 is in hostgroup 10, where no Galera monitor looks after it" in refused.text
+    assert layer(servers, "runtime_mysql_servers") == before
+
+
+def test_what_the_configuration_itself_takes_out_is_neither_drained_nor_restored(
+    servers: Instance,
+) -> None:
+    for sql in (
+        "UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+    ):
+        servers.execute(sql)
+    before = layer(servers, "runtime_mysql_servers")
+    for action in ("drain", "restore"):
+        refused = proxyctl("nodes", action, "db2")
+        assert refused.code == 3
+        assert "db2:3306 has OFFLINE_SOFT in MEMORY, and is not on record" in refused.text
+    assert layer(servers, "runtime_mysql_servers") == before

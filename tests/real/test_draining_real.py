@@ -20,7 +20,7 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.nodes import read_nodes
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.draining import Drained, DrainRequest, Restored, drain, restore, wait_until_unused
-from proxyctl.errors import ApplyError, RefusedError
+from proxyctl.errors import ApplyError, InterruptedApplyError, RefusedError
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Layer, Rows
 from tests.cli import Project, proxyctl
@@ -294,7 +294,7 @@ def test_an_interrupt_while_the_writer_moves_puts_it_back(
             raise KeyboardInterrupt
 
     with Sampler(instance, usable=True) as sampler:
-        with AdminClient(login(proxysql)) as client, pytest.raises(KeyboardInterrupt):
+        with AdminClient(login(proxysql)) as client, pytest.raises(InterruptedApplyError):
             drain(client, DrainRequest(old, progress=interrupt))
         until(lambda: rows(instance, "runtime_mysql_servers") == before["runtime_mysql_servers"])
     sampler.check()

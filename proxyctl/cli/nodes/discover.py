@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.nodes.names import instance_of
+from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import say, style, write
 from proxyctl.errors import ExitCode, InstanceError, RefusedError
 
@@ -35,6 +36,7 @@ def discover(
             "--out", "-o", metavar="FILE", help="Write the section into this new file instead."
         ),
     ] = None,
+    format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Find the members of a cluster: write the section for the files, or check the one there is."""
     from proxyctl.admin.backends import addresses_of
@@ -42,6 +44,7 @@ def discover(
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared
     from proxyctl.render.nodes_discover_text import membership_text
+    from proxyctl.render.nodes_machine import membership_json
 
     has_files = bool(files.file) or Path(files.paths()[0]).exists()
     configured: dict[Family, tuple[Node, ...]] = {}
@@ -49,19 +52,27 @@ def discover(
         with opened(files, connection) as (client, parsed):
             cluster, members = _members(client, seed)
             configured = _configured(client, parsed)
+            instance = instance_of(client)
     else:
         with connected(files, connection) as client:
             cluster, members = _members(client, seed)
+            instance = instance_of(client)
     found = compared(cluster, members, configured, addresses_of)
+    is_text = format is TextFormat.TEXT
     if configured and out is None:
-        write(membership_text(found, style()))
+        write(
+            membership_text(found, style()) if is_text else membership_json(instance, found, None)
+        )
         return ExitCode.DONE if found.hostgroups and found.agrees else ExitCode.DIFFERENCES
-    say(membership_text(found).rstrip() if configured else f"{len(members)} members")
     section = pxc_section(cluster, members)
-    if out is None:
-        write(section)
-    else:
+    if is_text:
+        say(membership_text(found).rstrip() if configured else f"{len(members)} members")
+    if out is not None:
         _write_new(Path(out), section)
+    if not is_text:
+        write(membership_json(instance, found, section))
+    elif out is None:
+        write(section)
     return ExitCode.DONE
 
 

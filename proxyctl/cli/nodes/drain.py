@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import getpass
 import socket
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from proxyctl.cli.backend_login import BackendOptions
-from proxyctl.cli.options import ConnectionOptions, FileOptions, command
+from proxyctl.cli.nodes.names import instance_of
+from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import ExitCode
@@ -26,6 +28,7 @@ IncludePending = Annotated[
 LockTimeout = Annotated[
     float, typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply.")
 ]
+FormatOption = Annotated[TextFormat, typer.Option("--format", help="How to write.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -64,12 +67,14 @@ def drain(
     ] = False,
     include_pending: IncludePending = False,
     lock_timeout: LockTimeout = 30.0,
+    format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Let a node take no new connection, and wait until nothing uses it. A restart ends it."""
     from proxyctl.cli.connection import connected
     from proxyctl.draining import DrainRequest, wait_until_unused
     from proxyctl.draining import drain as drain_node
     from proxyctl.render.nodes_drain_text import drained_text, unused_text
+    from proxyctl.render.nodes_machine import drained_json
 
     with connected(files, connection) as client:
         request = DrainRequest(
@@ -84,10 +89,16 @@ def drain(
             account=backends.account(),
         )
         drained = drain_node(client, request)
-        write(drained_text(drained.drain, was_before=drained.was_before))
+        is_text = format is TextFormat.TEXT
+        if is_text:
+            write(drained_text(drained.drain, was_before=drained.was_before))
         if wait:
             wait_until_unused(client, drained.node, timeout_s=timeout, progress=say)
-            write(unused_text(drained.node))
+            if is_text:
+                write(unused_text(drained.node))
+        instance = instance_of(client)
+    if not is_text:
+        write(drained_json(instance, drained.drain, was_before=drained.was_before, is_unused=wait))
     return ExitCode.DONE
 
 
@@ -102,12 +113,14 @@ def restore(
     ] = None,
     include_pending: IncludePending = False,
     lock_timeout: LockTimeout = 30.0,
+    format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Put a drained node back as it was."""
     from proxyctl.cli.connection import connected
     from proxyctl.draining import DrainRequest
     from proxyctl.draining import restore as restore_node
     from proxyctl.render.nodes_drain_text import restored_text
+    from proxyctl.render.nodes_machine import restored_json
 
     with connected(files, connection) as client:
         request = DrainRequest(
@@ -119,8 +132,9 @@ def restore(
             account=backends.account(),
         )
         restored = restore_node(client, request)
+        instance = instance_of(client)
     write(
-        restored_text(
+        (restored_text if format is TextFormat.TEXT else partial(restored_json, instance))(
             restored.node,
             restored.drain,
             was_drained=restored.was_drained,

@@ -1,4 +1,4 @@
-"""Connects, and knows the names of hostgroups where there are files."""
+"""Connects, and knows names: of hostgroups where there are files, and of the instance."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from proxyctl.cli.options import ConnectionOptions, FileOptions
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
+    from proxyctl.render.nodes_machine import Instance
 
 
 @contextmanager
@@ -28,3 +29,10 @@ def connected_with_names(
     else:
         with connected(files, connection) as client:
             yield client, {}
+
+
+def instance_of(client: AdminClient) -> Instance:
+    """Return what JSON says of the instance."""
+    from proxyctl.render.nodes_machine import Instance
+
+    return Instance(client.login.name or client.address, client.address, client.version_text)

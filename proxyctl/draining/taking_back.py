@@ -1,0 +1,31 @@
+"""A drain that does not succeed is taken back, whatever of it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proxyctl.admin.drains import forget_drain
+from proxyctl.admin.interrupts import uninterrupted
+from proxyctl.errors import ApplyError, ProxyctlError
+from proxyctl.families import Node
+from proxyctl.held_servers import HeldServers, name_of
+
+
+def take_back(
+    servers: HeldServers, node: Node, error: BaseException, undo: Callable[[], None]
+) -> None:
+    """Undo what was done, and take the node off the record.
+
+    The record stays where that fails: `restore` needs it. Raises: ApplyError that says both.
+    """
+    try:
+        with uninterrupted():
+            servers.revive(error)
+            undo()
+            forget_drain(servers.client, node)
+    except ProxyctlError as second:
+        said = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        raise ApplyError(
+            f"{said}\n{name_of(node)} could not be put back: {second.message}",
+            hint=f"proxyctl nodes restore {name_of(node)} tries again",
+        ) from error
