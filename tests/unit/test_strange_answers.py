@@ -98,6 +98,12 @@ READERS = [
 ]
 
 
+def test_an_instance_without_the_tables_of_every_proxysql(server: AnsweringServer) -> None:
+    server.answer = as_proxysql(result([b"a"] * 5, []))
+    with connect(server) as client, pytest.raises(InstanceError, match="no table mysql_servers"):
+        read_layouts(client)
+
+
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
     "rows",
