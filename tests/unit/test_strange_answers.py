@@ -13,6 +13,7 @@ from proxyctl.admin.client import AdminClient, Login
 from proxyctl.admin.digest_size import read_digest_size, read_digest_variables
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests
+from proxyctl.admin.export import unknown_tables
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.read import parse_rows, read_facts, read_layouts, used_connections
@@ -93,6 +94,7 @@ READERS = [
     read_holder,
     read_rule_hits,
     used_connections,
+    unknown_tables,
     lambda client: read_top(client, TopOptions()),
     lambda client: Looker(client).look(1.0),
 ]
