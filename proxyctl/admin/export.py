@@ -51,7 +51,7 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     _leave_out_admins(exported, facts)
     exported.warnings += [
         f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
-        for name in _unknown_tables(client)
+        for name in unknown_tables(client)
     ]
     return exported
 
@@ -98,11 +98,12 @@ def _export_table(
         )
 
 
-def _unknown_tables(client: AdminClient) -> list[str]:
+def unknown_tables(client: AdminClient) -> list[str]:
     """Return the tables with rows and a twin at RUNTIME that the catalogue does not know."""
     rows = client.query(
         "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
-        " WHERE m.type='table' ORDER BY m.name"
+        " WHERE m.type='table' ORDER BY m.name",
+        width=1,
     )
     known = {*(table.sql_name for table in TABLES.values()), *NOT_MANAGED}
     names = [str(name) for (name,) in rows if name not in known]

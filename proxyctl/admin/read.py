@@ -16,7 +16,6 @@ from proxyctl.admin.rows_text import parse_rows
 from proxyctl.catalog import (
     TABLES,
     Additions,
-    Column,
     Layout,
     Table,
     Value,
@@ -62,7 +61,14 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
             layouts[table.name] = layout = _layout(table, described, client.version)
             if not _is_usable(layout):
                 raise client.strange(f"{table.sql_name} does not have the columns of the table")
+    for name in _IN_EVERY_VERSION:
+        if name not in layouts:
+            raise client.strange(f"it has no table {name}")
     return layouts
+
+
+_IN_EVERY_VERSION = ("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_variables")
+"""Tables that much is asked about, and no ProxySQL lacks."""
 
 
 def _is_usable(layout: Layout) -> bool:
@@ -73,8 +79,7 @@ def _is_usable(layout: Layout) -> bool:
     names = [column.name for column in layout.columns]
     if layout.table.prefix is not None and len(names) != len(layout.table.columns):
         return False
-    first = Column.since
-    always = {c.name for c in layout.table.columns if c.since == first and c.until is None}
+    always = {column.name for column in layout.table.columns if column.is_in_every_version}
     return len({*names}) == len(names) and {*layout.table.key, *always} <= {*names}
 
 

@@ -128,7 +128,7 @@ class Column:
     @property
     def is_in_every_version(self) -> bool:
         """Whether the column is there wherever its table is."""
-        return self.since == "2.0.1" and self.until is None and self.is_listed
+        return self.since == Column.since and self.until is None and self.is_listed
 
     @property
     def file_default(self) -> int | str | None:

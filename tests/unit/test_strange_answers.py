@@ -13,6 +13,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import read_digest_size, read_digest_variables
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests
+from proxyctl.admin.export import unknown_tables
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
@@ -95,9 +96,16 @@ READERS = [
     read_holder,
     read_rule_hits,
     used_connections,
+    unknown_tables,
     lambda client: read_top(client, TopOptions()),
     lambda client: Looker(client).look(1.0),
 ]
+
+
+def test_an_instance_without_the_tables_of_every_proxysql(server: AnsweringServer) -> None:
+    server.answer = as_proxysql(result([b"a"] * 5, []))
+    with connect(server) as client, pytest.raises(InstanceError, match="no table mysql_servers"):
+        read_layouts(client)
 
 
 @pytest.mark.parametrize("read", READERS)
