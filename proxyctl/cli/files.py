@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.backend_login import BackendOptions
 from proxyctl.cli.exported import (
     OutOption,
     RowFormat,
@@ -189,21 +190,49 @@ def schema(out: OutOption = None) -> int:
 
 
 def import_(
-    cnf: Annotated[str, typer.Argument(metavar="FILE.cnf", help="A proxysql.cnf.")],
+    backends: BackendOptions,
+    cnf: Annotated[str | None, typer.Argument(metavar="[FILE.cnf]", help="A proxysql.cnf.")] = None,
+    users_from: Annotated[
+        str | None,
+        typer.Option(
+            "--users-from",
+            metavar="HOST[:PORT]",
+            help="Instead of a file: a MySQL server whose accounts become mysql_users.",
+        ),
+    ] = None,
+    default_hostgroup: Annotated[
+        int, typer.Option("--default-hostgroup", min=0, help="Of the users of --users-from.")
+    ] = 0,
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
     out: OutOption = None,
 ) -> int:
-    """Turn a proxysql.cnf into our files, and say what could not be carried over."""
+    """Turn a proxysql.cnf, or the accounts of a MySQL server, into our files."""
+    from proxyctl.cli.import_users import imported_users
     from proxyctl.config.load import mistakes_in
-    from proxyctl.export import Exported, export_variables, with_secrets
-    from proxyctl.formats.cnf_reader import read_cnf
     from proxyctl.formats.exported import exported_text
-    from proxyctl.runtime_image import ignored_rows
 
     check_secrets(secrets, out)
-    path = Path(cnf)
     version = chosen_version(proxysql_version)
+    if (cnf is None) == (users_from is None):
+        raise UsageError("import takes a FILE.cnf, or --users-from")
+    if users_from is not None:
+        exported = imported_users(users_from, backends.account(), version, default_hostgroup)
+    else:
+        exported = _imported_cnf(str(cnf), version, secrets)
+    text = exported_text(
+        exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, version)
+    )
+    emit(exported, text, secrets, out)
+    return ExitCode.DONE
+
+
+def _imported_cnf(cnf: str, version: Version, secrets: Secrets) -> Exported:
+    from proxyctl.export import Exported, export_variables, with_secrets
+    from proxyctl.formats.cnf_reader import read_cnf
+    from proxyctl.runtime_image import ignored_rows
+
+    path = Path(cnf)
 
     def included(name: str) -> str:
         return _text_of(path.parent / name)
@@ -220,11 +249,7 @@ def import_(
         passed_over = ignored_rows(layout, {layout.key_of(row): row for row in rows})
         exported.leave_out(name, passed_over, runs=False)
     export_variables(exported, found.variables.items(), secrets.value)
-    text = exported_text(
-        exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, version)
-    )
-    emit(exported, text, secrets, out)
-    return ExitCode.DONE
+    return exported
 
 
 def _text_of(path: Path) -> str:
