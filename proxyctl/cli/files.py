@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from errno import EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.backend_login import BackendOptions
 from proxyctl.cli.exported import (
     OutOption,
     RowFormat,
@@ -19,15 +19,13 @@ from proxyctl.cli.exported import (
 )
 from proxyctl.cli.options import FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
+from proxyctl.errors import ExitCode, UsageError, counted
 from proxyctl.render.style import printable
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.config.files import Fence
     from proxyctl.config.load import Project
     from proxyctl.export import Exported
-    from proxyctl.formats.cnf_reader import Imported
 
 
 VersionOption = Annotated[
@@ -192,7 +190,19 @@ def schema(out: OutOption = None) -> int:
 
 
 def import_(
-    cnf: Annotated[str, typer.Argument(metavar="FILE.cnf", help="A proxysql.cnf.")],
+    backends: BackendOptions,
+    cnf: Annotated[str | None, typer.Argument(metavar="[FILE.cnf]", help="A proxysql.cnf.")] = None,
+    users_from: Annotated[
+        str | None,
+        typer.Option(
+            "--users-from",
+            metavar="HOST[:PORT]",
+            help="Instead of a file: a MySQL server whose accounts become mysql_users.",
+        ),
+    ] = None,
+    default_hostgroup: Annotated[
+        int, typer.Option("--default-hostgroup", min=0, help="Of the users of --users-from.")
+    ] = 0,
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
     restrict_paths: Annotated[
@@ -204,65 +214,22 @@ def import_(
     ] = False,
     out: OutOption = None,
 ) -> int:
-    """Turn a proxysql.cnf into our files, and say what could not be carried over."""
-    from proxyctl.config.exposure import clear_passwords, exposure
-    from proxyctl.config.files import Fence, UnreadableError
+    """Turn a proxysql.cnf, or the accounts of a MySQL server, into our files."""
+    from proxyctl.cli.import_cnf import imported_cnf
+    from proxyctl.cli.import_users import imported_users
     from proxyctl.config.load import mistakes_in
-    from proxyctl.export import Exported, export_variables, with_secrets
-    from proxyctl.formats.cnf_reader import read_cnf
     from proxyctl.formats.exported import exported_text
-    from proxyctl.runtime_image import ignored_rows
 
     check_secrets(secrets, out)
-    path = Path(cnf)
     version = chosen_version(proxysql_version)
-
-    fence = Fence.around_path(cnf, "folder of FILE.cnf") if restrict_paths else Fence()
-
-    def included(name: str) -> str:
-        try:
-            return _text_of(path.parent / name, fence)
-        except UnreadableError as error:
-            raise OSError(EINVAL, error.message) from error
-
-    try:
-        text = _text_of(path, fence)
-    except UnreadableError as error:
-        raise ProxyctlError(f"{path}: {error}", hint=error.hint) from error
-    found = read_cnf(text, cnf, version=version, include=included)
-    if any(clear_passwords(_as_sections(found))) and (exposed := exposure(cnf)):
-        say(f"warning: {exposed}")
-    exported = Exported(
-        version,
-        warnings=[str(note) for note in found.notes],
-        places={row: f"{place[0]}:{place[1]}" for row, place in found.places.items()},
-    )
-    for name, (layout, rows) in found.tables.items():
-        exported.layouts[name] = layout
-        exported.tables[name] = with_secrets(exported, layout, rows, secrets.value)
-        passed_over = ignored_rows(layout, {layout.key_of(row): row for row in rows})
-        exported.leave_out(name, passed_over, runs=False)
-    export_variables(exported, found.variables.items(), secrets.value)
+    if (cnf is None) == (users_from is None):
+        raise UsageError("import takes a FILE.cnf, or --users-from")
+    if users_from is not None:
+        exported = imported_users(users_from, backends.account(), version, default_hostgroup)
+    else:
+        exported = imported_cnf(str(cnf), version, secrets, restrict_paths=restrict_paths)
     text = exported_text(
         exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, version)
     )
     emit(exported, text, secrets, out)
     return ExitCode.DONE
-
-
-def _as_sections(found: Imported) -> dict[str, object]:
-    """Return what an import found, as a file of ours would hold it."""
-    tables = {
-        name: [dict(zip(layout.names, row, strict=True)) for row in rows]
-        for name, (layout, rows) in found.tables.items()
-    }
-    return {**tables, "variables": found.variables}
-
-
-def _text_of(path: Path, fence: Fence) -> str:
-    """Return the text of a .cnf. Raises: UnreadableError."""
-    from proxyctl.config.files import MAX_FILE, read_bytes
-
-    # Seen before it is opened, and then again as it was opened.
-    fence.path(str(path.absolute()), "")
-    return read_bytes(str(path), limit=MAX_FILE, fence=fence).decode("utf-8", "surrogateescape")

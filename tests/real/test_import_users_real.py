@@ -1,0 +1,113 @@
+"""The accounts of a real MariaDB become users of ProxySQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proxyctl.passwords import native_hash
+from tests.cli import Outcome, Project, proxyctl
+from tests.mariadb_server import MISSING, MariaDB
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+SETUP = """
+CREATE USER app@'%' IDENTIFIED BY 'app-password';
+GRANT ALL ON shop.* TO app@'%';
+CREATE USER report@'10.%' IDENTIFIED BY 'same';
+CREATE USER report@'192.168.%' IDENTIFIED BY 'same';
+CREATE USER two@'10.%' IDENTIFIED BY 'one';
+CREATE USER two@'192.168.%' IDENTIFIED BY 'other';
+CREATE USER boss@'%' IDENTIFIED BY 'boss-password';
+GRANT ALL ON *.* TO boss@'%' WITH GRANT OPTION;
+CREATE USER monitor@'%' IDENTIFIED BY 'monitor';
+GRANT REPLICATION CLIENT ON *.* TO monitor@'%';
+CREATE USER gone@'%' IDENTIFIED BY 'gone' ACCOUNT LOCK;
+CREATE USER local@'localhost' IDENTIFIED VIA unix_socket;
+CREATE ROLE readers;
+CREATE USER reader@'%' IDENTIFIED BY 'reader';
+GRANT SELECT ON *.* TO reader@'%'
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
+    with MariaDB(tmp_path_factory.mktemp("mariadb"), setup=SETUP) as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return Project(tmp_path, monkeypatch)
+
+
+def imported(server: MariaDB, *arguments: str) -> Outcome:
+    return proxyctl("import", "--users-from", f"127.0.0.1:{server.port}", *arguments)
+
+
+def as_boss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "boss")
+    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "boss-password")
+
+
+def test_users_come_with_their_hashes_and_others_are_named(
+    server: MariaDB, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_boss(monkeypatch)
+    done = imported(server, "--default-hostgroup", "10", "-o", "users.yaml")
+    assert done.code == 0, done.text
+    text = Path("users.yaml").read_text()
+    lines = [line for line in text.splitlines() if "username: " in line]
+    users = [line.split("username: ")[1].split(",")[0] for line in lines]
+    assert [user for user in users if user != "sbtest"] == ["app", "reader", "report"]
+    app = next(line for line in lines if "username: app" in line)
+    assert native_hash("app-password") in app
+    assert "default_hostgroup: 10" in app
+    for said in (
+        "boss@% is left out: it is an administrator (SUPER, ",
+        "monitor@% is left out: it is an administrator (REPL CLIENT)",
+        "gone@% is left out: it is locked",
+        "local@localhost is left out: ProxySQL cannot log in by unix_socket",
+        "two is left out: it has another password at each of 10.%, 192.168.%",
+    ):
+        assert said in done.err, done.err
+    assert "readers" not in done.text
+    assert "mariadb.sys" not in done.text
+    checked = proxyctl("validate", "-f", "users.yaml")
+    assert checked.code == 0, checked.text
+
+
+def test_omitted_secrets_are_not_written(
+    server: MariaDB, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_boss(monkeypatch)
+    done = imported(server, "--secrets", "omit")
+    assert "username: app" in done.out
+    assert native_hash("app-password") not in done.out
+
+
+def test_who_may_not_read_accounts_is_told(
+    server: MariaDB, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "app")
+    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "app-password")
+    refused = imported(server)
+    assert refused.code == 1
+    assert "'app' has to read the schema mysql there" in refused.text
+    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "wrong")
+    wrong = imported(server)
+    assert wrong.code == 1
+    assert "Access denied for user 'app'" in wrong.text
+
+
+def test_an_account_is_needed_and_one_source(project: Project) -> None:
+    nobody = proxyctl("import", "--users-from", "db1")
+    assert nobody.code == 64
+    assert "--backend-user" in nobody.text
+    assert proxyctl("import").code == 64
+    assert proxyctl("import", "proxysql.cnf", "--users-from", "db1").code == 64
