@@ -223,7 +223,12 @@ def import_(
     check_secrets(secrets, out)
     version = chosen_version(proxysql_version)
     if (cnf is None) == (users_from is None):
-        raise UsageError("import takes a FILE.cnf, or --users-from")
+        raise UsageError(
+            "import takes a FILE.cnf, or --users-from HOST",
+            hint="proxyctl import --help shows its options",
+        )
+    if users_from is not None and restrict_paths:
+        raise UsageError("--restrict-paths is about the files of a FILE.cnf, not --users-from")
     if users_from is not None:
         exported = imported_users(users_from, backends.account(), version, default_hostgroup)
     else:

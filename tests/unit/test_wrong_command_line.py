@@ -20,7 +20,7 @@ from tests.cli import proxyctl
         ("plan --detailed-exit", "no such option: --detailed-exit", "mean --detailed-exitcode?"),
         ("unlock --force", "no such option: --force", "proxyctl unlock --help shows"),
         ("init", "DIR is missing", "proxyctl init --help shows"),
-        ("import", "FILE.cnf is missing", "proxyctl import --help shows"),
+        ("import", "import takes a FILE.cnf, or --users-from HOST", "proxyctl import --help shows"),
         ("demo now", "unexpected argument: now", "proxyctl demo --help shows"),
         ("plan a.yaml", "unexpected argument: a.yaml", "named with -f: proxyctl plan -f a.yaml"),
         ("plan --format", "option '--format' requires an argument", "proxyctl plan --help shows"),
