@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import Login
 from proxyctl.admin.cluster import read_own_checksums
-from proxyctl.applying import ApplyRequest, apply_files, same_account
+from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files, same_account
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import elected, is_covered, together, travels_alike
 from proxyctl.errors import ProxyctlError, RefusedError
@@ -123,11 +123,15 @@ class UnitApply:
                 or (not is_first and is_covered(plan, approved.plan))
             )
 
+        rules = replace(self.request.peers, login_at=self._login_at)
+        if len(self.unit.targets) > 1 and not rules.timeout_s:
+            # The next one would be changed while it is behind this one, and refused for that.
+            rules = replace(rules, timeout_s=DEFAULT_PEERS.timeout_s)
         request = replace(
             self.request,
             is_approved=is_approved,
             progress=lambda text: self.say(f"{target.name}: {text}"),
-            peers=replace(self.request.peers, login_at=self._login_at),
+            peers=rules,
         )
         with target.connect() as client:
             _, result = apply_files(client, target.files, request)
