@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from proxyctl import rolling_back
-from proxyctl.admin.cluster import read_peers
 from proxyctl.admin.health import read_health
 from proxyctl.admin.interrupts import interruptible, uninterrupted
-from proxyctl.applying import ApplyRequest, apply_files, apply_planned
-from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.applying import ApplyRequest, apply_planned
+from proxyctl.errors import ProxyctlError
 from proxyctl.fleet.health import Look, Span, worsened
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.fleet.rollout import Rolled, Rollout, State, Strategy, batches
 from proxyctl.fleet_planning import Target
-from proxyctl.plan import Plan
+from proxyctl.fleet_units import Unit, UnitApply, rolled, units_of
 from proxyctl.snapshot import ROLLBACK
 
 
@@ -43,44 +42,14 @@ def apply_fleet(targets: Sequence[Target], fleet: Fleet, request: RolloutRequest
     """Apply what was approved to the instances that differ, and return what became of all.
 
     An instance whose plan is another one by now fails, unless nothing is left to do there. Those
-    without a plan are no part of it.
-
-    Raises: RefusedError for members of a cluster at the same time; nothing is changed then.
+    without a plan are no part of it. Members of one cluster count as one instance: one is changed,
+    and the others follow.
     """
     return _Rollout(targets, fleet, request).run()
 
 
-LEAST_SETTLE_S = 2.0
-"""Between two members of a cluster: two LOADs within one second split it for ever."""
-
-
-def refuse_clusters(targets: Sequence[Target], request: RolloutRequest) -> None:
-    """Refuse to change members of a native ProxySQL Cluster at the same time.
-
-    Raises: RefusedError; InstanceError when one cannot be asked.
-    """
-    is_safe = (
-        request.strategy is Strategy.ROLLING
-        and request.max_unavailable == 1
-        and request.settle_s >= LEAST_SETTLE_S
-    )
-    if is_safe or len(targets) < 2:
-        return
-
-    def is_member(target: Target) -> bool:
-        with target.connect() as client:
-            return bool(read_peers(client))
-
-    with ThreadPoolExecutor(request.workers) as pool:
-        found = zip(targets, pool.map(is_member, targets), strict=True)
-        members = [target.name for target, is_one in found if is_one]
-    if members:
-        raise RefusedError(
-            f"{', '.join(members)}: members of a ProxySQL Cluster, where a LOAD travels: two at the"
-            " same time would split it",
-            hint=f"--strategy rolling --max-unavailable 1 --settle {LEAST_SETTLE_S:.0f} changes one"
-            " and lets the others follow",
-        )
+_WENT_WRONG = (State.FAILED, State.UNHEALTHY, State.PEERS_BEHIND)
+_CHANGED = (State.APPLIED, State.FOLLOWED)
 
 
 class _Rollout:
@@ -89,40 +58,40 @@ class _Rollout:
         by_name = {one.name: one for one in targets}
         self._approved: Mapping[Target, Planned] = {by_name[one.name]: one for one in fleet.planned}
         self._found: dict[Target, Rolled] = {
-            target: _rolled(target, State.IN_SYNC if one.is_in_sync else State.NOT_TOUCHED)
+            target: rolled(target, State.IN_SYNC if one.is_in_sync else State.NOT_TOUCHED)
             for target, one in self._approved.items()
         }
+        self._applied_to: list[Target] = []
         self._was_interrupted = False
 
     def run(self) -> Rollout:
         """Change one batch after the other, until one goes wrong."""
-        changing = [target for target, one in self._found.items() if one.state is State.NOT_TOUCHED]
         with interruptible():
             try:
-                self._change(changing)
+                self._change(units_of(self._approved))
             except KeyboardInterrupt:
                 self._was_interrupted = True
         went_wrong = self._was_interrupted or any(
-            self._found[one].state in (State.FAILED, State.UNHEALTHY) for one in changing
+            one.state in _WENT_WRONG for one in self._found.values()
         )
         if went_wrong and self._request.rolls_back:
             with uninterrupted():
                 self._roll_back()
         return Rollout([*self._found.values()], self._was_interrupted)
 
-    def _change(self, changing: Sequence[Target]) -> None:
+    def _change(self, units: Sequence[Unit]) -> None:
         request = self._request
-        refuse_clusters(changing, request)
-        before = self._spans(changing)
-        found = [*batches(changing, request.strategy, max_unavailable=request.max_unavailable)]
+        before = self._spans([target for unit in units for target in unit.targets])
+        found = [*batches(units, request.strategy, max_unavailable=request.max_unavailable)]
         for number, batch in enumerate(found, 1):
-            named = ", ".join(target.name for target in batch)
+            named = ", ".join(unit.names for unit in batch)
             request.say(f"batch {number} of {len(found)}: {named}")
+            targets = [target for unit in batch for target in unit.targets]
             self._apply(batch)
-            done = [one for one in batch if self._found[one].state is State.APPLIED]
+            done = [one for one in targets if self._found[one].state in _CHANGED]
             self._judge(before, self._spans(done))
-            states = {self._found[one].state for one in batch}
-            if states & {State.FAILED, State.UNHEALTHY} or self._was_interrupted:
+            went_wrong = any(self._found[one].state in _WENT_WRONG for one in targets)
+            if went_wrong or self._was_interrupted:
                 return
 
     def _spans(self, targets: Sequence[Target]) -> dict[Target, Span | ProxyctlError]:
@@ -171,45 +140,36 @@ class _Rollout:
                     self._found[target], state=State.UNHEALTHY, reasons=reasons
                 )
 
-    def _apply(self, batch: Sequence[Target]) -> None:
+    def _apply(self, batch: Sequence[Unit]) -> None:
         """Apply to these at the same time. An interrupt waits for those that have begun."""
-        with ThreadPoolExecutor(self._request.workers) as pool:
-            futures = {pool.submit(self._applied, target): target for target in batch}
+        request = self._request
+        under_way = [UnitApply(unit, self._approved, request.apply, request.say) for unit in batch]
+        with ThreadPoolExecutor(request.workers) as pool:
+            futures = [pool.submit(one.run) for one in under_way]
             try:
                 wait(futures)
             except KeyboardInterrupt:
                 self._was_interrupted = True
-                self._request.say("interrupted: those that have begun are finished")
+                request.say("interrupted: those that have begun are finished")
                 for future in futures:
                     future.cancel()
                 with uninterrupted():
                     wait(futures)
-        for future, target in futures.items():
+        for future in futures:
             if not future.cancelled():
-                self._found[target] = _outcome(target, future)
-
-    def _applied(self, target: Target) -> Rolled:
-        approved, request = self._approved[target], self._request
-
-        def is_approved(plan: Plan) -> bool:
-            # A peer of a cluster may have brought it here already.
-            return plan.is_in_sync or plan.fingerprint == approved.fingerprint
-
-        own = replace(
-            request.apply,
-            is_approved=is_approved,
-            progress=lambda text: request.say(f"{target.name}: {text}"),
-        )
-        with target.connect() as client:
-            _, result = apply_files(client, target.files, own)
-        if result is None:
-            return _rolled(target, State.IN_SYNC)
-        return replace(_rolled(target, State.APPLIED), snapshot=result.snapshot)
+                found = future.result()
+                self._found |= found
+                self._applied_to += found
 
     def _roll_back(self) -> None:
-        """Bring those that are applied back to where they were, one after the other."""
-        for target, one in self._found.items():
-            if one.state in (State.APPLIED, State.UNHEALTHY) and one.snapshot:
+        """Bring those that are applied back to where they were, one after the other.
+
+        The last one first: a member of a cluster that was changed later has a snapshot with what it
+        took over from the first one.
+        """
+        for target in reversed(self._applied_to):
+            one = self._found[target]
+            if one.state in (*_WENT_WRONG, *_CHANGED) and one.snapshot:
                 self._request.say(f"{target.name}: rollback")
                 self._found[target] = self._rolled_back(target, one)
 
@@ -234,16 +194,3 @@ class _Rollout:
         except ProxyctlError as error:
             return replace(one, state=State.NOT_ROLLED_BACK, error=error)
         return replace(one, state=State.ROLLED_BACK)
-
-
-def _rolled(target: Target, state: State) -> Rolled:
-    return Rolled(target.name, target.login.address, state)
-
-
-def _outcome(target: Target, future: Future[Rolled]) -> Rolled:
-    error = future.exception()
-    if error is None:
-        return future.result()
-    if not isinstance(error, ProxyctlError):
-        raise error
-    return replace(_rolled(target, State.FAILED), error=error)

@@ -199,7 +199,7 @@ class Plan:
     warnings: list[str] = field(default_factory=list)
     restart_required: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
-    """The members of the ProxySQL Cluster that the instance lists, where something changes."""
+    """The members of the ProxySQL Cluster that the instance lists."""
     saves: bool = True
     """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
     families: tuple[Family, ...] = ()

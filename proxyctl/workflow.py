@@ -137,8 +137,9 @@ def _surveyed(
     add_dangers(plan, survey, desired.guards, used, membership, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     _add_remarks(plan, survey, options)
-    if membership is not None and membership.listed and not plan.is_in_sync:
+    if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
+    if membership is not None and membership.listed and not plan.is_in_sync:
         plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
     _tell_decisions(client, plan)
     return plan, survey

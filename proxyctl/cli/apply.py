@@ -71,7 +71,7 @@ def apply(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
-    from proxyctl.applying import ApplyRequest, applied, apply_files
+    from proxyctl.applying import ApplyRequest, PeerRules, applied, apply_files
     from proxyctl.cli.connection import opened, peer_rules
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.saved_plan import SavedPlan
@@ -86,6 +86,7 @@ def apply(
             lock_timeout_s=lock_timeout,
             sources=tuple(files.paths()),
             snapshots=snapshots.rules(),
+            peers=PeerRules(peers.peer_timeout),
         )
         targets = targets_of(files, connection, fleet)
         return apply_all(targets, every, fleet, rollout, format, auto_approve=auto_approve)

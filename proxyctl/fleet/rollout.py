@@ -46,12 +46,18 @@ class State(StrEnum):
     """What became of one instance."""
 
     APPLIED = "applied"
+    FOLLOWED = "followed"
     IN_SYNC = "in sync"
+    PEERS_BEHIND = "applied, and peers do not follow"
     FAILED = "failed"
     UNHEALTHY = "unhealthy"
     ROLLED_BACK = "rolled back"
     NOT_ROLLED_BACK = "not rolled back"
     NOT_TOUCHED = "not touched"
+
+
+WELL = frozenset({State.APPLIED, State.FOLLOWED, State.IN_SYNC})
+"""What is as it should be."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ class Rolled:
         """What this instance alone would end a command with."""
         if self.error is not None:
             return self.error.exit_code
-        if self.state in (State.APPLIED, State.IN_SYNC):
+        if self.state in WELL:
             return ExitCode.DONE
         # What was not touched is as it was; another instance says why.
         return ExitCode.DONE if self.state is State.NOT_TOUCHED else ExitCode.INCOMPLETE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from proxyctl.cluster.electing import together
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
 from proxyctl.render.drift_text import drift_text
@@ -16,7 +17,16 @@ MOST_NAMES = 8
 
 def fleet_text(fleet: Fleet, style: Style = PLAIN) -> str:
     """Return all plans, each once, those without a plan, and one line that counts."""
-    return "\n".join([*_plans(fleet, style), *failures(fleet.failed, style), summary(fleet) + "\n"])
+    last = "".join(f"{line}\n" for line in (summary(fleet), *_clusters(fleet)))
+    return "\n".join([*_plans(fleet, style), *failures(fleet.failed, style), last])
+
+
+def _clusters(fleet: Fleet) -> Iterator[str]:
+    """Yield which instances are members of one cluster, where some of them would change."""
+    for positions in together([one.plan.members for one in fleet.planned]):
+        members = [fleet.planned[position] for position in positions]
+        if len(members) > 1 and not all(one.is_in_sync for one in members):
+            yield f"One ProxySQL Cluster: {names(members)}; one is changed, and the others follow."
 
 
 def drifting_fleet_text(fleet: DriftingFleet, style: Style = PLAIN) -> str:

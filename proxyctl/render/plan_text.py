@@ -152,7 +152,8 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
 def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     if plan.left_alone:
         yield f"left alone   {'; '.join(map(printable, plan.left_alone))}"
-    if plan.members:
+    members = [] if plan.is_in_sync else plan.members
+    if members:
         yield f"cluster      {cluster_line(plan)}"
     for warning in plan.warnings:
         yield f"warning      {printable(warning)}"
@@ -161,7 +162,7 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     for refusal in plan.refusals:
         allow = f"   allow with {refusal.allow}" if refusal.allow else ""
         yield style("refuse", f"refused      {printable(refusal.message)}{allow}")
-    said = (plan.left_alone, plan.members, plan.warnings, plan.restart_required, plan.refusals)
+    said = (plan.left_alone, members, plan.warnings, plan.restart_required, plan.refusals)
     if any(said):
         yield ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Failed
-from proxyctl.fleet.rollout import Rolled, Rollout, State
+from proxyctl.fleet.rollout import WELL, Rolled, Rollout, State
 from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import failed_object
 from proxyctl.render.style import PLAIN, Style, printable
@@ -25,7 +25,7 @@ def rollout_text(rollout: Rollout, failed: Sequence[Failed] = (), style: Style =
 
 
 def _lines(one: Rolled, style: Style) -> Iterator[str]:
-    if one.state in (State.APPLIED, State.IN_SYNC, State.NOT_TOUCHED):
+    if one.state in WELL or one.state is State.NOT_TOUCHED:
         return
     name = f"{one.name}  " if one.name != one.address else ""
     yield f"{printable(name)}{one.address}: {style('refuse', one.state)}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.cluster.checksums import Checksum, configured
+from proxyctl.cluster.electing import elected, together
 from proxyctl.cluster.following import FINAL, Why, reasons, rows_differ, saves_nothing
 from proxyctl.cluster.membership import Member, Membership
 from proxyctl.cluster.refusing import dangers
@@ -124,3 +125,28 @@ def test_the_configured_servers_count_where_a_version_tells_them_from_placed_one
         "MYSQL SERVERS": "mysql_servers_v2"
     }
     assert configured(["mysql_servers", "ldap_variables"]) == {"MYSQL SERVERS": "mysql_servers"}
+
+
+def held(version: int, epoch: int, checksum: str) -> dict[str, Checksum]:
+    return {USERS: Checksum(version, epoch, checksum), RULES: Checksum(1, 1, "0x0")}
+
+
+@pytest.mark.parametrize(
+    ("candidates", "first"),
+    [
+        ([held(2, 10, "0xA"), held(2, 10, "0xA")], 0),
+        ([held(2, 10, "0xA"), held(2, 20, "0xB")], 1),
+        ([held(1, 30, "0xA"), held(2, 20, "0xB")], 1),
+        # Equal content is as good as the newest; what was never loaded since the start is not.
+        ([held(2, 10, "0xB"), held(2, 20, "0xB")], 0),
+        ([held(1, 30, "0xB"), held(2, 20, "0xB")], 1),
+        ([held(1, 30, "0xA"), held(1, 20, "0xB")], 0),
+    ],
+)
+def test_who_is_changed_first(candidates: list[dict[str, Checksum]], first: int) -> None:
+    assert elected(candidates, ["MYSQL USERS", "SCHEDULER"]) == first
+
+
+def test_members_that_list_the_same_one_are_together() -> None:
+    listed = [("a:1", "b:1"), (), ("c:1",), ("b:1", "d:1"), (), ("d:1",)]
+    assert together(listed) == [[0, 3, 5], [1], [2], [4]]

@@ -1,0 +1,93 @@
+"""Members of one cluster that are all to hold the same: which are together, and who is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from proxyctl.cluster.checksums import MODULES, Checksum, configured
+from proxyctl.cluster.travelling import is_own
+from proxyctl.plan import Change, Plan
+from proxyctl.state import DesiredRow, Key, Layer
+
+
+def together(listed: Sequence[Collection[str]]) -> list[list[int]]:
+    """Return the positions of instances that are in one cluster, each once, in their order.
+
+    `listed`: the members that each instance lists. Those who list the same one are together; who
+    lists nobody is alone.
+    """
+    groups: list[tuple[list[int], set[str]]] = []
+    for position, names in enumerate(listed):
+        found, known = [position], set(names)
+        apart = []
+        for positions, theirs in groups:
+            if theirs & known:
+                found = [*positions, *found]
+                known |= theirs
+            else:
+                apart.append((positions, theirs))
+        groups = [*apart, (found, known)]
+    return sorted(sorted(positions) for positions, _ in groups)
+
+
+def elected(candidates: Sequence[Mapping[str, Checksum]], modules: Iterable[str]) -> int:
+    """Return the position of the member that is changed first, by the checksums of each.
+
+    It is the one that holds the newest content of most of these admin modules, so that no LOAD
+    brings older content back; among those the one that stands at version 1 in the fewest, then the
+    first.
+    """
+    names = [name for m in modules for name in {configured(one).get(m) for one in candidates}]
+
+    def merit(position: int) -> tuple[int, int, int]:
+        own = candidates[position]
+        newest = fresh = 0
+        for name in names:
+            if name is None or name not in own:
+                continue
+            sources = [one[name] for one in candidates if name in one and one[name].version > 1]
+            last = max(sources, key=lambda one: one.epoch, default=own[name])
+            newest += own[name].checksum == last.checksum
+            fresh += own[name].version <= 1
+        return (newest, -fresh, -position)
+
+    return max(range(len(candidates)), key=merit)
+
+
+def is_covered(found: Plan, approved: Plan) -> bool:
+    """Return whether a plan changes nothing at RUNTIME that the approved one does not.
+
+    What a member took over in the meantime is not in it any more. In MEMORY and on DISK it may
+    have to write again what a peer does not keep when it takes rows over.
+    """
+    wanted = _wanted(change for module in approved.modules for change in module.changes)
+    at_runtime = _wanted(
+        change
+        for module in found.modules
+        for change in module.changes
+        if Layer.RUNTIME in change.layers
+    )
+    return all(wanted.get(key, _MISSING) == row for key, row in at_runtime.items())
+
+
+def travels_alike(one: Plan, other: Plan) -> bool:
+    """Return whether two plans of an instance change the same of what members take over."""
+    return _travelling(one) == _travelling(other)
+
+
+def _travelling(plan: Plan) -> _Wanted:
+    return _wanted(
+        change
+        for module in plan.modules
+        if module.name in MODULES.values()
+        for change in module.changes
+        if not is_own(change)
+    )
+
+
+_Wanted = dict[tuple[str, Key], DesiredRow | None]
+_MISSING = ("in no plan",)
+
+
+def _wanted(changes: Iterable[Change]) -> _Wanted:
+    return {(change.table, change.key): change.shown.desired for change in changes}

@@ -1,0 +1,171 @@
+"""Instances of a fleet that change as one: an instance alone, or the members of one cluster.
+
+In a cluster one member is changed, and the others follow by themselves. Then what does not travel
+is written to each of them, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from proxyctl.admin.client import Login
+from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files, same_account
+from proxyctl.cluster.checksums import Checksum
+from proxyctl.cluster.electing import elected, is_covered, together, travels_alike
+from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.families import Node
+from proxyctl.fleet.outcome import Planned
+from proxyctl.fleet.rollout import Rolled, State
+from proxyctl.fleet_planning import Target
+from proxyctl.plan import Plan
+from proxyctl.render.apply_text import peer_lines
+from proxyctl.result import PeerResult
+from proxyctl.workflow import plan_files
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Instances that change as one: several are members of one cluster."""
+
+    targets: Sequence[Target]
+
+    @property
+    def names(self) -> str:
+        """Who they are, for people."""
+        listed = " + ".join(target.name for target in self.targets)
+        return f"{listed} (one ProxySQL Cluster)" if len(self.targets) > 1 else listed
+
+
+def units_of(approved: Mapping[Target, Planned]) -> list[Unit]:
+    """Return the instances that change as one, without those where nothing does."""
+    targets = [*approved]
+    groups = together([approved[target].plan.members for target in targets])
+    units = [Unit([targets[position] for position in group]) for group in groups]
+    return [u for u in units if not all(approved[one].is_in_sync for one in u.targets)]
+
+
+@dataclass
+class UnitApply:
+    """One unit under way. `done` says what became of those that were come to, in that order.
+
+    `approved` has the plan of each instance. `say` is told what is under way.
+    """
+
+    unit: Unit
+    approved: Mapping[Target, Planned]
+    request: ApplyRequest
+    say: Callable[[str], None]
+    done: dict[Target, Rolled] = field(default_factory=dict)
+    _behind: dict[str, PeerResult] = field(default_factory=dict)
+
+    def run(self) -> dict[Target, Rolled]:
+        """Apply to one after the other until one fails, and return what became of them."""
+        target = self.unit.targets[0]
+        try:
+            targets = self._in_order()
+            for target in targets:
+                self.done[target] = self._applied(target, is_first=target is targets[0])
+        except ProxyctlError as error:
+            self.done[target] = replace(rolled(target, State.FAILED), error=error)
+        else:
+            self._name_those_behind(targets)
+        return self.done
+
+    def _in_order(self) -> list[Target]:
+        """Return the instances, first the member that the others are to follow.
+
+        Raises: RefusedError where members are to hold different content; InstanceError.
+        """
+        targets = [*self.unit.targets]
+        if len(targets) == 1:
+            return targets
+        held: list[Mapping[str, Checksum]] = []
+        for target in targets:
+            with target.connect() as client:
+                held.append(read_own_checksums(client))
+        modules = {
+            module.name
+            for target in targets
+            for module in self.approved[target].plan.modules
+            if module.images
+        }
+        first = targets[elected(held, sorted(modules))]
+        self._refuse_different_files(first)
+        self.say(f"{first.name} is changed first, and the other members follow")
+        return [first, *(target for target in targets if target is not first)]
+
+    def _refuse_different_files(self, first: Target) -> None:
+        """Refuse members whose files, by their `vars`, differ in what travels between them."""
+        others = {id(one.files): one for one in self.unit.targets if one.files is not first.files}
+        if not others:
+            return
+        options = self.request.options
+        with first.connect() as client:
+            plan = plan_files(client, first.files, options)
+            for other in others.values():
+                if not travels_alike(plan, plan_files(client, other.files, options)):
+                    raise RefusedError(
+                        f"{first.name} and {other.name} are members of one ProxySQL Cluster, and"
+                        " their files differ in what members take over from one another",
+                        hint="let `vars` of the instances decide only over what does not travel",
+                    )
+
+    def _applied(self, target: Target, *, is_first: bool) -> Rolled:
+        approved = self.approved[target]
+
+        def is_approved(plan: Plan) -> bool:
+            # A peer of a cluster may have brought some of it here already.
+            return (
+                plan.is_in_sync
+                or plan.fingerprint == approved.fingerprint
+                or (not is_first and is_covered(plan, approved.plan))
+            )
+
+        rules = replace(self.request.peers, login_at=self._login_at)
+        if len(self.unit.targets) > 1 and not rules.timeout_s:
+            # The next one would be changed while it is behind this one, and refused for that.
+            rules = replace(rules, timeout_s=DEFAULT_PEERS.timeout_s)
+        request = replace(
+            self.request,
+            is_approved=is_approved,
+            progress=lambda text: self.say(f"{target.name}: {text}"),
+            peers=rules,
+        )
+        with target.connect() as client:
+            _, result = apply_files(client, target.files, request)
+        if result is None:
+            follows = not (is_first or approved.is_in_sync)
+            return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
+        for peer in result.peers:
+            self._behind.pop(peer.name, None)
+            if not peer.follows:
+                self._behind[peer.name] = peer
+        return replace(rolled(target, State.APPLIED), snapshot=result.snapshot)
+
+    def _login_at(self, here: Login, node: Node) -> Login:
+        """Return who we are at a member: as the fleet says, or as we are here."""
+        for target in self.unit.targets:
+            login = target.login
+            if login.socket is None and (login.host, login.port) == node:
+                return login
+        return same_account(here, node)
+
+    def _name_those_behind(self, targets: Sequence[Target]) -> None:
+        """Say which members do not follow that are none of the targets: those were applied to."""
+        ours = {f"{one.login.host}:{one.login.port}" for one in targets}
+        reasons = [
+            line.strip()
+            for peer in self._behind.values()
+            if peer.name not in ours
+            for line in peer_lines(peer)
+        ]
+        if reasons:
+            first = self.done[targets[0]]
+            self.done[targets[0]] = replace(first, state=State.PEERS_BEHIND, reasons=tuple(reasons))
+
+
+def rolled(target: Target, state: State) -> Rolled:
+    """Return what became of an instance, with nothing more to say."""
+    return Rolled(target.name, target.login.address, state)
