@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from proxyctl.admin.client import Login
 from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.admin.login import Login
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files, same_account
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import elected, is_covered, together, travels_alike
