@@ -11,7 +11,7 @@ from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
-from proxyctl.admin.members import Members
+from proxyctl.admin.members import Members, same_account
 from proxyctl.admin.peers_waiting import PeersWaiting
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import DEFAULT_RULES, SnapshotRules, SnapshotWriter
@@ -32,12 +32,6 @@ from proxyctl.plan import Plan, raise_refusals
 from proxyctl.result import ApplyResult, PeerResult
 from proxyctl.snapshot import APPLY, occasion_of
 from proxyctl.workflow import PlanOptions, plan_files
-
-
-def same_account(login: Login, node: Node) -> Login:
-    """Return the same login at another member."""
-    host, port = node
-    return replace(login, host=str(host), port=int(port or 0), socket=None, name="")
 
 
 @dataclass(frozen=True)

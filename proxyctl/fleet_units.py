@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.cluster import read_own_checksums
 from proxyctl.admin.login import Login
-from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files, same_account
+from proxyctl.admin.members import same_account
+from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import elected, is_covered, together, travels_alike
 from proxyctl.errors import ProxyctlError, RefusedError

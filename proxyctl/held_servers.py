@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
@@ -10,7 +10,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
 from proxyctl.admin.reconnect import Reconnect
-from proxyctl.catalog import ADMIN_MODULES, Layout
+from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node
@@ -22,7 +22,7 @@ from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.state import DesiredTable, Layer, Rows, Scope, Source
 from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
-_SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
+SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 _DRAIN = Source("the drain says", "part of the drain", "not part of the drain", "of the drain")
 
 
@@ -36,7 +36,7 @@ class HeldServers:
     """MYSQL SERVERS of an instance, read under the lock.
 
     `truth` are the rows that MEMORY is meant to hold: another drain may have died while it held
-    placed ones.
+    placed ones. `before_load` is called before each LOAD.
     """
 
     client: AdminClient
@@ -44,10 +44,13 @@ class HeldServers:
     survey: InstanceSurvey
     surveys: dict[str, TableSurvey]
     truth: Rows
+    before_load: Callable[[AdminModule], None]
     drains: dict[Node, Drain] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, client: AdminClient, lock: Lock) -> HeldServers:
+    def read(
+        cls, client: AdminClient, lock: Lock, before_load: Callable[[AdminModule], None]
+    ) -> HeldServers:
         """Read everything that a LOAD of MYSQL SERVERS moves.
 
         Raises: RefusedError when an apply died and its rows stand in MEMORY.
@@ -63,11 +66,11 @@ class HeldServers:
             {"mysql_servers": nothing_is_ours},
         )
         survey_families(survey)
-        surveys = survey.module(_SERVERS, managed_only=False)
+        surveys = survey.module(SERVERS, managed_only=False)
         drains = dict(survey.surroundings.drains)
         found = surveys["mysql_servers"]
         truth = found.memory
-        if _SERVERS.name in lock.leftovers:
+        if SERVERS.name in lock.leftovers:
             dead = [one for one in drains.values() if not one.is_done and one.memory]
             if not dead:
                 raise RefusedError(
@@ -76,7 +79,7 @@ class HeldServers:
                 )
             truth = dead[0].memory
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
-        return cls(client, lock, survey, surveys, truth, drains)
+        return cls(client, lock, survey, surveys, truth, before_load, drains)
 
     def revive(self, error: BaseException) -> None:
         """Connect again unless the connection surely is in step: an answer may be half read.
@@ -90,7 +93,7 @@ class HeldServers:
 
     def again(self) -> HeldServers:
         """Return the servers as they are now."""
-        return self.read(self.client, self.lock)
+        return self.read(self.client, self.lock, self.before_load)
 
     @property
     def layout(self) -> Layout:
@@ -183,14 +186,14 @@ class HeldServers:
 
     def load(self, node: Node, image: Rows) -> None:
         """LOAD these servers, read RUNTIME back, and put MEMORY as it was. Saves nothing."""
-        options = ApplyOptions(save=False)
+        options = ApplyOptions(save=False, before_load=self.before_load)
         apply_plan(self.client, self._plan(node, image), self.lock, options)
-        self.lock.finished([_SERVERS.name])
+        self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
 
     def _plan(self, node: Node | None, image: Rows) -> Plan:
-        module = ModulePlan(_SERVERS, self.surveys, [], load=True, save=False)
+        module = ModulePlan(SERVERS, self.surveys, [], load=True, save=False)
         module.final = {name: found.target for name, found in self.surveys.items()}
         module.images = [{**module.final, "mysql_servers": image}]
         families = self.survey.surroundings.families

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import (
@@ -33,6 +33,12 @@ WORKERS = 10
 
 _COARSE_S = 0.1
 """The clock that gives an epoch lags some milliseconds behind the one that SQL reads: measured."""
+
+
+def same_account(login: Login, node: Node) -> Login:
+    """Return the same login at another member."""
+    host, port = node
+    return replace(login, host=str(host), port=int(port or 0), socket=None, name="")
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -79,11 +79,20 @@ def named_instances(files: FileOptions) -> tuple[Instance, ...]:
 def peer_rules(
     connection: ConnectionOptions, instances: Iterable[Instance], timeout_s: float
 ) -> PeerRules:
-    """Return how the other members of a cluster are reached: as the files say, or as we are here.
+    """Return how the other members of a cluster are reached, and how long they are waited for."""
+    from proxyctl.applying import PeerRules
+
+    return PeerRules(timeout_s, login_at_members(connection, instances))
+
+
+def login_at_members(
+    connection: ConnectionOptions, instances: Iterable[Instance]
+) -> Callable[[Login, Node], Login]:
+    """Return who we are at another member of a cluster: as the files say, or as we are here.
 
     Nobody is asked for a password.
     """
-    from proxyctl.applying import PeerRules, same_account
+    from proxyctl.admin.members import same_account
 
     by_node: dict[Node, Instance] = {(one.host, one.port): one for one in instances if one.host}
     logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
@@ -92,7 +101,7 @@ def peer_rules(
         login, one = same_account(here, node), by_node.get(node)
         return login if one is None else logins.beside(login, one)
 
-    return PeerRules(timeout_s, login_at)
+    return login_at
 
 
 def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
+from proxyctl.admin.members import Members
 from proxyctl.draining import by_load, by_maint_mode
-from proxyctl.draining.refusals import check_not_configured_out, reasons_against
+from proxyctl.draining.refusals import (
+    check_not_behind,
+    check_not_configured_out,
+    reasons_against,
+)
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
 from proxyctl.drains import DrainMethod
@@ -107,11 +113,18 @@ def _state(servers: HeldServers, node: Node, error: BaseException) -> str:
 def _held(
     client: AdminClient, request: DrainRequest, what: str
 ) -> Iterator[tuple[HeldServers, Node]]:
-    """Hold the lock, and yield MYSQL SERVERS and the node that is meant."""
+    """Hold the lock, and yield MYSQL SERVERS and the node that is meant.
+
+    In a ProxySQL Cluster it is the lock of every member: what is loaded here goes to all.
+    """
     lock = Lock(client, f"nodes {what} {request.node}")
+    members = Members(client, partial(request.login_at, client.login), request.progress)
     try:
-        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
-        servers = HeldServers.read(client, lock)
+        members.take(lock, timeout_s=request.lock_timeout_s)
+        if not request.force:
+            check_not_behind(client, members.look())
+        servers = HeldServers.read(client, lock, members.wait_for_a_later_second)
         yield servers, servers.find(request.node)
     finally:
         lock.release()
+        members.close()

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from proxyctl.admin.client import AdminClient
 from proxyctl.admin.read import used_hostgroups
 from proxyctl.catalog import Value
+from proxyctl.cluster.membership import Membership
+from proxyctl.cluster.refusing import dangers
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import RefusedError
 from proxyctl.families import Node
-from proxyctl.held_servers import HeldServers, name_of
+from proxyctl.held_servers import SERVERS, HeldServers, name_of
 from proxyctl.nodes.draining import left_without, undrainable
 
 _FORCE = "allow with --force"
+
+
+def check_not_behind(client: AdminClient, membership: Membership) -> None:
+    """Refuse a LOAD at a member of a cluster that is about to take over newer servers.
+
+    Raises: RefusedError.
+    """
+    found = [danger.message for danger in dangers([SERVERS.name], membership)]
+    if found:
+        raise RefusedError(
+            f"{client.address}: nothing was changed",
+            hint="try again when this member has followed; doctor says what keeps it",
+            reasons=found,
+        )
 
 
 def check_not_configured_out(servers: HeldServers, node: Node) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from proxyctl.admin.backend import Account
+from proxyctl.admin.login import Login
+from proxyctl.admin.members import same_account
 from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Node
 
@@ -16,7 +18,8 @@ class DrainRequest:
 
     `force` lets a hostgroup go without a server, `include_pending` lets edits in MEMORY go live.
     `method` None: that on record, or by ProxySQL. `account` is who logs in to the node, None for
-    the one of ProxySQL's monitor. Units: `lock_timeout_s` seconds.
+    the one of ProxySQL's monitor. `login_at`: who we are at another member of a ProxySQL Cluster,
+    given our login here and the member. Units: `lock_timeout_s` seconds.
     """
 
     node: str
@@ -28,6 +31,7 @@ class DrainRequest:
     progress: Callable[[str], None] = lambda _text: None
     method: DrainMethod | None = None
     account: Account | None = None
+    login_at: Callable[[Login, Node], Login] = same_account
 
 
 @dataclass(frozen=True)

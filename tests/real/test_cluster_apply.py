@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.servers import ProxySQL
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 
 USER = "mysql_users: [{{username: app, password: x, default_hostgroup: {0}}}]\n"
+SERVERS = "mysql_servers: [{hostgroup_id: 1, hostname: a}, {hostgroup_id: 1, hostname: b}]\n"
 RULE = "mysql_query_rules: [{{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: {0}}}]\n"
 
 
@@ -273,6 +275,42 @@ def test_the_lock_of_a_peer_is_respected(three: list[ProxySQL], project: Project
     assert apply().code == 0
     for one in three:
         assert one.instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+
+
+def test_a_drain_takes_the_locks_and_a_later_second(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, SERVERS)
+    assert apply().code == 0
+    with AdminClient(Login(port=three[1].port, password="admin")) as client:
+        lock = Lock(client, "another apply")
+        lock.take(timeout_s=0)
+        done = proxyctl("nodes", "drain", "a", "--lock-timeout", "0")
+        assert done.code == 3, done.text
+        lock.release()
+    for action, status in (("drain", "OFFLINE_SOFT"), ("restore", "ONLINE")):
+        three[2].instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+        epoch = checksums(three[2])["mysql_servers_v2"][1]
+        done = proxyctl("nodes", action, "a")
+        assert done.code == 0, done.text
+        assert checksums(three[0])["mysql_servers_v2"][1] > epoch
+        question = "SELECT status FROM runtime_mysql_servers WHERE hostname='a'"
+        everywhere = [[(status,)]] * 3
+        while [one.instance.query(question) for one in three] != everywhere:
+            time.sleep(0.1)
+
+
+def test_a_stale_member_drains_nothing(three: list[ProxySQL], project: Project) -> None:
+    write(project, SERVERS)
+    assert apply().code == 0
+    set_admin(three[0], cluster_check_interval_ms=60000)
+    three[1].instance.execute("UPDATE mysql_servers SET weight=7")
+    three[1].instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    done = proxyctl("nodes", "drain", "a")
+    assert done.code == 3, done.text
+    assert f"MYSQL SERVERS: {name(three[1])} was loaded later" in done.err
+    weights = "SELECT DISTINCT weight FROM runtime_mysql_servers"
+    assert [one.instance.query(weights) for one in three[:2]] == [[("1",)], [("7",)]]
 
 
 def test_two_applies_at_two_members_at_once(three: list[ProxySQL], project: Project) -> None:

@@ -70,7 +70,7 @@ def drain(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Let a node take no new connection, and wait until nothing uses it. A restart ends it."""
-    from proxyctl.cli.connection import connected
+    from proxyctl.cli.connection import connected, login_at_members, named_instances
     from proxyctl.draining import DrainRequest, wait_until_unused
     from proxyctl.draining import drain as drain_node
     from proxyctl.render.nodes_drain_text import drained_text, unused_text
@@ -87,6 +87,7 @@ def drain(
             progress=say,
             method=method,
             account=backends.account(),
+            login_at=login_at_members(connection, named_instances(files)),
         )
         drained = drain_node(client, request)
         is_text = format is TextFormat.TEXT
@@ -116,7 +117,7 @@ def restore(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Put a drained node back as it was."""
-    from proxyctl.cli.connection import connected
+    from proxyctl.cli.connection import connected, login_at_members, named_instances
     from proxyctl.draining import DrainRequest
     from proxyctl.draining import restore as restore_node
     from proxyctl.render.nodes_drain_text import restored_text
@@ -130,6 +131,7 @@ def restore(
             progress=say,
             method=method,
             account=backends.account(),
+            login_at=login_at_members(connection, named_instances(files)),
         )
         restored = restore_node(client, request)
         instance = instance_of(client)
