@@ -22,7 +22,6 @@ from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
-    InstanceError,
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
@@ -135,7 +134,7 @@ def apply_planned(
         return found, result
     finally:
         snapshot.discard()
-        _release(lock, request.progress)
+        lock.give_back(request.progress)
         members.close()
 
 
@@ -179,18 +178,3 @@ def _planned(
         raise ConnectionLostError(
             f"{error.message}\nnothing was changed", hint=error.hint
         ) from error
-
-
-def _release(lock: Lock, progress: Callable[[str], None]) -> None:
-    """Give the lock back, over a new connection if ours broke."""
-    try:
-        lock.release()
-    except InstanceError:
-        try:
-            lock.client.connect()
-            lock.release()
-        except InstanceError as error:
-            progress(
-                f"the lock could not be given back ({error.message}); it is gone with ProxySQL, or"
-                " expires by itself"
-            )

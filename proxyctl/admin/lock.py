@@ -282,6 +282,20 @@ class Lock:
         """Note that what a dead owner left in these modules is in order now."""
         self.leftovers -= {*modules}
 
+    def give_back(self, say: Callable[[str], None]) -> None:
+        """Release the lock, over a new connection if ours broke; say when that cannot be done."""
+        try:
+            self.release()
+        except InstanceError:
+            try:
+                self.client.connect()
+                self.release()
+            except InstanceError as error:
+                say(
+                    f"the lock could not be given back ({error.message}); it is gone with ProxySQL,"
+                    " or expires by itself"
+                )
+
     def release(self) -> None:
         """Give the lock back. With a ProxySQL that was restarted, it is gone already."""
         self._at_each_beside(lambda one: one.release())

@@ -87,22 +87,19 @@ class Members:
     def take(self, lock: Lock, *, timeout_s: float) -> None:
         """Take the lock of the instance, and those of the members, which are held beside it.
 
-        Raises: RefusedError that names a holder; InstanceError.
+        What was taken before it fails is for the caller to give back. Raises: RefusedError that
+        names a holder; InstanceError.
         """
         self.connect()
         end = time.monotonic() + timeout_s
         nodes = {*self.contacts, *([self.itself] if self.itself else [])}
-        try:
-            for node in sorted(nodes):
-                if node in self.contacts:
-                    self._take_at(node, lock, end)
-                else:
-                    self._take(lock, end)
-            if self.itself is None:
+        for node in sorted(nodes):
+            if node in self.contacts:
+                self._take_at(node, lock, end)
+            else:
                 self._take(lock, end)
-        except BaseException:
-            lock.release()
-            raise
+        if self.itself is None:
+            self._take(lock, end)
         for node, problem in self.problems.items():
             self.say(
                 f"{node[0]}:{node[1]}: no lock there ({problem}): nothing keeps others from a LOAD"
