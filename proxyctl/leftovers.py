@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from dataclasses import replace
 
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Rows
 
 
-def with_status_again(servers: DesiredTable, memory: Rows) -> DesiredTable:
-    """Return the desired servers with a status where MEMORY only has the one of a placement.
+def soft_leaver(key: Key) -> str:
+    """Return how the lock of an apply says that it makes a server OFFLINE_SOFT before it leaves.
+
+    Like the names of modules beside it, it is removed when MYSQL SERVERS is finished.
+    """
+    return f"MYSQL SERVERS: OFFLINE_SOFT {json.dumps(key)}"
+
+
+def with_status_again(
+    servers: DesiredTable, memory: Rows, leftovers: Collection[str]
+) -> DesiredTable:
+    """Return the desired servers with a status where MEMORY only has the one of an apply.
 
     A status that the files do not set is MEMORY's own. But a LOAD that keeps the placement stages
-    SHUNNED where the monitor has put it, and what was staged is not a decision of anybody.
+    SHUNNED where the monitor has put it, one that lets connections end OFFLINE_SOFT for servers
+    that leave, and what was staged is not a decision of anybody. `leftovers`: what the lock of the
+    dead apply says.
     """
     position = servers.layout.index["status"]
     rows: dict[Key, DesiredRow] = {}
     for key, row in servers.rows.items():
         found = memory.get(key)
-        if row[position] is KEEP and found and str(found[position]).upper() == "SHUNNED":
+        status = str(found[position]).upper() if found else ""
+        is_staged = status == "SHUNNED" or (
+            status == "OFFLINE_SOFT" and soft_leaver(key) in leftovers
+        )
+        if row[position] is KEEP and is_staged:
             row = (*row[:position], "ONLINE", *row[position + 1 :])
         rows[key] = row
     return replace(servers, rows=rows)

@@ -9,8 +9,8 @@ from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
 from proxyctl.families import Family
 from proxyctl.plan import ADD, ModulePlan
-from proxyctl.state import KEEP, Key
-from proxyctl.survey import TableSurvey
+from proxyctl.state import KEEP, DesiredTable, Key, Row
+from proxyctl.survey import TableSurvey, taken_off
 
 
 def left_alone(found: TableSurvey) -> Iterator[str]:
@@ -40,7 +40,30 @@ def taken_out(found: TableSurvey) -> Iterator[str]:
         if (row[1], row[2]) in found.drained:
             continue
         if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
-            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} OFFLINE_SOFT, set by an operator"
+            yield f"{_named(row)} OFFLINE_SOFT, set by an operator"
+    yield from _status_in_one_layer(found, found.desired)
+    for key in sorted(taken_off(found), key=repr):
+        yield f"{_named(key)} OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
+
+
+def _named(row: Row | Key) -> str:
+    return f"{row[1]}:{row[2]} in hostgroup {row[0]}"
+
+
+def _status_in_one_layer(found: TableSurvey, desired: DesiredTable) -> Iterator[str]:
+    """Yield the servers whose status, which the files do not set, was not loaded or not saved."""
+    status = found.layout.index["status"]
+    kept = {key for key, row in desired.rows.items() if row[status] is KEEP}
+    for one in found.unpublished:
+        row = one.desired
+        is_kept = one.key in kept and one.key[1:3] not in found.drained
+        if is_kept and status in one.columns and row is not None:
+            yield f"{_named(one.key)} {row[status]} in MEMORY, not loaded"
+    for one in found.unsaved:
+        row = one.current
+        is_out = row is not None and str(row[status]).upper() != "ONLINE"
+        if one.key in kept and status in one.columns and row is not None and is_out:
+            yield f"{_named(one.key)} {row[status]} on DISK, unlike in MEMORY: a restart brings it"
 
 
 def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:

@@ -358,6 +358,8 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     survey.changes[Layer.RUNTIME] = []
     if survey.desired is not None:
         image = runtime_image(layout, dict(survey.desired.rows))
+        for key in taken_off(survey):
+            del image[key]
         verdict = _by_family(survey.desired, live, image, surroundings)
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.discovered = verdict.discovered
@@ -375,6 +377,26 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         surroundings.memory_families,
         drains=surroundings.drains,
     ).differences
+
+
+def taken_off(survey: TableSurvey) -> set[Key]:
+    """Return the servers that MEMORY has OFFLINE_HARD and RUNTIME lacks, where files say no status.
+
+    Whoever took them off decided that.
+    """
+    if survey.desired is None:
+        return set()
+    status = survey.layout.index["status"]
+    place = survey.place or (lambda key: key)
+    shown = set(map(place, survey.runtime or {}))
+    return {
+        key
+        for key, row in survey.desired.rows.items()
+        if row[status] is KEEP
+        and key in survey.memory
+        and place(key) not in shown
+        and str(survey.memory[key][status]).upper() == "OFFLINE_HARD"
+    }
 
 
 def _by_family(

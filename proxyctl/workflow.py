@@ -105,7 +105,7 @@ def _surveyed(
     servers = fitted.get("mysql_servers")
     if servers is not None and "MYSQL SERVERS" in options.leftovers:
         memory = reader.read(servers.layout, Layer.MEMORY)
-        fitted["mysql_servers"] = with_status_again(servers, memory)
+        fitted["mysql_servers"] = with_status_again(servers, memory, options.leftovers)
     survey = InstanceSurvey(client, reader, layouts, facts, fitted)
     plan = Plan(
         name=client.login.name or client.address,

@@ -21,6 +21,7 @@ from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
 from proxyctl.images import leaves_softly, with_soft_leavers
+from proxyctl.leftovers import soft_leaver
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
@@ -64,15 +65,24 @@ class _Run:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
         self.leaving: frozenset[Key] = frozenset()
+        self.marks: tuple[str, ...] = ()
         if options.drain_timeout_s:
             plan = replace(plan, modules=[self._drained(plan, one) for one in plan.modules])
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
 
     def _drained(self, plan: Plan, module: ModulePlan) -> ModulePlan:
-        """Return MYSQL SERVERS with a LOAD more, if servers leave. Changes: self.leaving."""
+        """Return MYSQL SERVERS with a LOAD more, if servers leave.
+
+        Changes: self.leaving, self.marks.
+        """
         if module.name != "MYSQL SERVERS":
             return module
         self.leaving = leaves_softly(module, plan.families_before)
+        survey = module.surveys["mysql_servers"]
+        status, runtime = survey.layout.index["status"], survey.runtime or {}
+        self.marks = tuple(
+            soft_leaver(key) for key in self.leaving if runtime[key][status] != "OFFLINE_SOFT"
+        )
         if not self.leaving:
             return module
         return replace(module, images=with_soft_leavers(module, self.leaving))
@@ -96,8 +106,11 @@ class _Run:
             raise failure from error
         return self.steps.result
 
+    def _mark(self, stage: str) -> None:
+        self.steps.lock.mark(stage, (*self.steps.names, *self.marks))
+
     def _stage(self) -> None:
-        self.steps.lock.mark("staging MEMORY", self.steps.names)
+        self._mark("staging MEMORY")
         for module in self.steps.modules:
             if module.stages or module.images:
                 self.steps.say(f"{module.name}: write MEMORY")
@@ -147,7 +160,7 @@ class _Run:
             self.steps.result.notes.append(f"cut after {timeout_s:g} s of waiting: {in_use(used)}")
 
     def _load(self, module: ModulePlan, image: Mapping[str, Rows]) -> None:
-        self.steps.lock.mark(module.module.load, self.steps.names)
+        self._mark(module.module.load)
         self.steps.say(module.module.load)
         self.steps.results[module.name].runtime = UNKNOWN
         self.steps.load(module)
@@ -169,7 +182,7 @@ class _Run:
         for module in self.steps.modules:
             if not module.save:
                 continue
-            self.steps.lock.mark(module.module.save, self.steps.names)
+            self._mark(module.module.save)
             self.steps.say(module.module.save)
             self.steps.results[module.name].disk = UNKNOWN
             self.steps.command(module.module.save)

@@ -280,7 +280,10 @@ class Lock:
 
     def finished(self, modules: Iterable[str]) -> None:
         """Note that what a dead owner left in these modules is in order now."""
-        self.leftovers -= {*modules}
+        done = {*modules}
+        self.leftovers = frozenset(
+            one for one in self.leftovers if one.partition(": ")[0] not in done
+        )
 
     def give_back(self, say: Callable[[str], None]) -> None:
         """Release the lock, over a new connection if ours broke; say when that cannot be done."""

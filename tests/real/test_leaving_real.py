@@ -182,6 +182,21 @@ def test_a_second_run_finishes_after_the_first_was_killed(rig: Rig) -> None:
     assert proxyctl("plan", "--detailed-exitcode").code == 0
 
 
+def test_the_files_of_before_bring_the_server_back_after_a_kill(rig: Rig) -> None:
+    with waiting(rig) as process:
+        process.kill()
+        process.wait()
+    rig.project.write(FILES.format(port=rig.port))
+    planned = proxyctl("plan")
+    assert "OFFLINE_SOFT -> ONLINE" in planned.out, planned.text
+    found = proxyctl("apply", "--auto-approve")
+    assert found.code == 0, found.text
+    assert set(rig.statuses().values()) == {"ONLINE"}
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+    rig.without_the_first()
+    assert proxyctl("apply", "--auto-approve").code == 0
+
+
 def test_traffic_turns_before_the_old_server_takes_nothing_new(rig: Rig) -> None:
     rig.project.write(ELSEWHERE.format(port=rig.port))
     applying = Applying("--drain-timeout", "60")

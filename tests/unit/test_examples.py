@@ -33,6 +33,7 @@ def loaded(folder: Path, **variables: str) -> Project:
 def test_they_are_all_there() -> None:
     assert [path.name for path in TEMPLATES] == ["minimal", "pxc", "read-write-split", "sharded"]
     assert [path.name for path in EXAMPLES] == [
+        "config-repository",
         "minimal",
         "pxc-read-write-split",
         "query-rewriting",

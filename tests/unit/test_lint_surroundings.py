@@ -22,6 +22,7 @@ from tests.unit.config_files import write
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(
     {p.parent for d in ("examples", "templates") for p in ROOT.glob(f"{d}/**/*.y*ml*")}
+    - {*ROOT.glob("examples/*/.github/workflows")}
 )
 OURS = sorted(code for code in all_checks() if code >= "PX3")
 
