@@ -21,6 +21,7 @@ from proxyctl.families import Family, place_of
 from proxyctl.fitting import fit
 from proxyctl.plan import DELETE, Change, Plan, Refusal, sorted_keys
 from proxyctl.replay.shard_moves import section_of
+from proxyctl.rollback_losses import lost_columns, lost_rows, lost_variables
 from proxyctl.snapshot import OMITTED, Cell, HeldTable, HiddenCells, Occasion, Owned, Snapshot
 from proxyctl.state import (
     KEEP,
@@ -81,25 +82,35 @@ def rollback_of(
     owned = _owned_since(snapshot.occasion, since)
     for name in TABLES if owned is None else [name for name in TABLES if name in owned]:
         held = snapshot.tables.get(name)
-        if held is None or held.layers.keys() != set(Layer) or name not in layouts:
-            if owned is not None:
-                warnings.append(_missing(name, snapshot.name, is_there=name in layouts))
+        if held is None or held.layers.keys() != set(Layer):
+            if owned is not None and name in layouts:
+                warnings.append(
+                    f"{name}: left alone: it was changed since, but {snapshot.name} does not have"
+                    " it; a later snapshot does"
+                )
             continue
         reader = _Held(snapshot, held, TABLES[name])
+        if name not in layouts:
+            warnings += reader.lost(reader.configured())
+            continue
         rows = reader.configured()
         if reader.layout.table.prefix is not None:
-            rows, left = _variables(rows, reader.rows(Layer.DISK), version)
+            rows, left = _variables(reader, rows, version)
         else:
             rows, left = _without_administrators(name, rows, admin_names)
         table = _desired(reader.layout, rows, snapshot.name, secrets)
         table = _within(table, [Owned()] if owned is None else owned[name], left.keys)
-        warnings += [*reader.differences(), *left.warnings, *_lost_columns(table, layouts[name])]
+        warnings += [*reader.differences(), *left.warnings, *lost_columns(table, layouts[name])]
         tables[name] = fit(table, layouts[name])
         omitted = {key for key in table.rows if OMITTED in rows[key]} | left.omitted
         if omitted:
             result.omitted[name] = omitted
         result.unset[name] = left.unset
         result.refused[name] = left.refused
+    # Also where an apply took it: a newer proxyctl did, which knew more tables.
+    for name in sorted(snapshot.tables.keys() - TABLES.keys()):
+        rows_held = max(map(len, snapshot.tables[name].layers.values()))
+        warnings += lost_rows(name, rows_held, is_known=False)
     result.desired = replace(result.desired, tables=tables, warnings=tuple(warnings))
     return result
 
@@ -116,15 +127,6 @@ def _owned_since(own: Occasion, since: Iterable[Occasion]) -> dict[str, list[Own
         for table, owned in (occasion.owned or {}).items():
             found.setdefault(table, []).append(owned)
     return found
-
-
-def _missing(table: str, name: str, *, is_there: bool) -> str:
-    if not is_there:
-        return f"{table}: left alone: this ProxySQL has no such table"
-    return (
-        f"{table}: left alone: it was changed since, but {name} does not have it; a later snapshot"
-        " does"
-    )
 
 
 def _within(table: DesiredTable, owned: list[Owned], not_ours: frozenset[Key]) -> DesiredTable:
@@ -154,8 +156,9 @@ class _Left:
     refused: Mapping[Key, str] = field(default_factory=dict)
 
 
-def _variables(rows: Rows, disk: Rows, version: Version) -> tuple[Rows, _Left]:
+def _variables(reader: _Held, rows: Rows, version: Version) -> tuple[Rows, _Left]:
     """Return the variables that can be set: DISK's value of those that only a restart reads."""
+    disk = reader.rows(Layer.DISK)
     result: Rows = {}
     omitted: set[Key] = set()
     unknown: set[Key] = set()
@@ -176,9 +179,7 @@ def _variables(rows: Rows, disk: Rows, version: Version) -> tuple[Rows, _Left]:
             refused[key] = str(row[1])
         else:
             result[key] = (name, disk[key][1]) if name in RESTART_ONLY else row
-    warnings = tuple(
-        f"{key[0]}: left alone: this ProxySQL has no such variable" for key in sorted_keys(unknown)
-    )
+    warnings = tuple(reader.lost({key: rows[key] for key in unknown}))
     keys = frozenset(omitted | unknown | unset | refused.keys())
     return result, _Left(keys, warnings, frozenset(omitted), frozenset(unset), refused)
 
@@ -231,6 +232,12 @@ class _Held:
         rows = from_runtime(self.layout, runtime, memory, self._families)
         return _without_discovered(self.layout, rows, memory, self._families)
 
+    def lost(self, rows: Rows) -> Iterator[str]:
+        """Yield that these rows are lost, as this ProxySQL does not have their place."""
+        if self.layout.table.prefix is None:
+            return lost_rows(self.layout.name, len(rows))
+        return lost_variables(self.layout.name, rows, self.layout.version)
+
     def differences(self) -> Iterator[str]:
         """Yield where the layers differed: only what RUNTIME held comes back."""
         around = Surroundings(memory_families=self._families)
@@ -254,6 +261,7 @@ def _layout(table: Table, columns: tuple[str, ...], version: Version) -> Layout:
             known.column(name) if name in known.index else Column(name, "VARCHAR")
             for name in columns
         ),
+        version,
     )
 
 
@@ -297,15 +305,6 @@ def _shown_as(row: Row, hidden: frozenset[int]) -> DesiredRow:
         else cell
         for position, cell in enumerate(row)
     )
-
-
-def _lost_columns(table: DesiredTable, now: Layout) -> Iterator[str]:
-    """Yield the columns that this ProxySQL has no more, where a row used them."""
-    for position, column in enumerate(table.layout.columns):
-        if column.name not in now.index and any(
-            row[position] != column.default for row in table.rows.values()
-        ):
-            yield f"{table.layout.name}.{column.name}: left out: this ProxySQL has no such column"
 
 
 # -- the plan -------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def check_fit(
         raise RefusedError(
             f"{snapshot.name} was taken of ProxySQL {snapshot.version}; this is"
             f" {client.version_text}",
-            hint="--other-version allows it; columns and variables that are gone are left out",
+            hint="--other-version allows it; what this version does not have is left out and named",
         )
 
 

@@ -26,9 +26,14 @@ def tls_context(login: Login) -> ssl.SSLContext | None:
     if not (login.tls_required or login.tls_ca):
         return None
     try:
-        context = ssl.create_default_context(cafile=login.tls_ca)
+        if login.read_ca is None:
+            context = ssl.create_default_context(cafile=login.tls_ca)
+        else:
+            # Without any text it would trust every CA of the system; a blank is an error.
+            context = ssl.create_default_context(cadata=login.read_ca() or " ")
     except (OSError, ssl.SSLError) as error:
-        raise InstanceError(f"--tls-ca {login.tls_ca}: {error}") from error
+        name = "--tls-ca" if login.read_ca is None else "tls_ca"
+        raise InstanceError(f"{name} {login.tls_ca}: {error}") from error
     # ProxySQL's own certificates carry no host name: the CA is what is verified.
     context.check_hostname = False
     if login.tls_ca is None:

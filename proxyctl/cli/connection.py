@@ -154,6 +154,7 @@ class Logins:
         options = self.options
         host, port, socket = _place(options, chosen, self._option_file)
         user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
+        of_files = chosen if chosen and chosen.tls_ca and not options.tls_ca else None
         return Login(
             host=host,
             port=port,
@@ -161,7 +162,8 @@ class Logins:
             password=self._password(chosen, user, socket or f"{host}:{port}"),
             name=chosen.name if chosen else "",
             socket=socket,
-            tls_ca=options.tls_ca or (chosen and chosen.tls_ca) or None,
+            tls_ca=of_files.tls_ca if of_files else options.tls_ca or None,
+            read_ca=of_files.certificates if of_files else None,
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
             read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
         )
@@ -175,6 +177,7 @@ class Logins:
             user=self.options.user or other.user or login.user,
             password=login.password if found is None else found,
             tls_ca=other.tls_ca or login.tls_ca,
+            read_ca=other.certificates if other.tls_ca else login.read_ca,
             tls_required=other.tls_required or login.tls_required,
         )
 

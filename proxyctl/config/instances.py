@@ -8,17 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.config.context import Context
-from proxyctl.config.files import without_marks
-from proxyctl.config.mistakes import Mistakes, did_you_mean
+from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
+from proxyctl.config.mistakes import Mistakes, did_you_mean, named
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.sections import Part, check
-from proxyctl.errors import ConfigError, Mistake
+from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state import Where
+
+MAX_CA = 16 * 1024 * 1024
+"""Largest file that `tls_ca` names. Units: bytes."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One ProxySQL. Only `password()` gives the password: it is resolved when it is needed."""
+    """One ProxySQL. Only `password()` gives the password: it is resolved when it is needed.
+
+    `tls_ca` is a path as seen from the working folder.
+    """
 
     name: str
     host: str | None = None
@@ -31,6 +37,7 @@ class Instance:
     where: Where = field(default=Where("", 0, 0))
     _secret: str | Mapping[str, str] | None = field(default=None, repr=False)
     _references: References | None = field(default=None, repr=False)
+    _fence: Fence = field(default_factory=Fence, repr=False)
 
     @property
     def password_variable(self) -> str | None:
@@ -52,6 +59,17 @@ class Instance:
             raise ConfigError(
                 [Mistake(path, line, column, key, error.message, error.hint(did_you_mean))]
             ) from None
+
+    def certificates(self) -> str:
+        """Return the PEM text of `tls_ca`. Comments beside the certificates lose what is not ASCII.
+
+        Raises: InstanceError when it cannot be read, or lies outside of where files may lead.
+        """
+        try:
+            content = read_bytes(self.tls_ca or "", limit=MAX_CA, fence=self._fence)
+        except UnreadableError as error:
+            raise InstanceError(f"tls_ca {self.tls_ca}: {error.message}", hint=error.hint) from None
+        return content.decode("ascii", "ignore")
 
 
 def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
@@ -82,19 +100,32 @@ def _instance(part: Part, position: int, value: Mapping[str, Any], context: Cont
         return context.text(found, part.where(position, key), label)
 
     _check(part, position, value, context.mistakes)
+    tls_ca = text("tls_ca")
+    if tls_ca:
+        _check_inside(tls_ca, part.where(position, "tls_ca"), position, context)
     return Instance(
         name=value["name"],
         host=text("host"),
         port=value.get("port", 6032),
         user=text("user"),
         socket=text("socket"),
-        tls_ca=text("tls_ca"),
+        tls_ca=tls_ca,
         tls_required=value.get("tls_required", False),
         vars=without_marks(value.get("vars", {})),
         where=part.where(position),
         _secret=value.get("password"),
         _references=References(os.path.dirname(part.document.path), context.fence),
+        _fence=context.fence,
     )
+
+
+def _check_inside(path: str, where: Where, position: int, context: Context) -> None:
+    """Note a path that leads out of the fence. Changes: context.mistakes."""
+    try:
+        context.fence.path(path, "")
+    except UnreadableError as error:
+        label = f"instances[{position}].tls_ca"
+        context.mistakes.add(where, label, f"{named(path)}: {error.message}", error.hint)
 
 
 def _check(part: Part, position: int, value: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -120,3 +120,14 @@ def test_tls_with_certificates_of_our_own(
         offline.monkeypatch.delenv(f"PROXYCTL_{name}")
     said(plan("--instance", "px"), 1, "TLS failed")
     assert plan("--instance", "px", "--tls-ca", ours).code == 2
+    (offline.folder / "ca.pem").write_bytes(Path(ours).read_bytes())
+    files = (offline.folder / "proxyctl.yaml").read_text()
+    offline.write(files.replace(str(stranger), "ca.pem"))
+    found = plan("--instance", "px", "--restrict-paths", "--debug")
+    assert found.code == 2, found.text
+    assert "TLSv1.3, the certificate is verified" in found.err
+    offline.write(files.replace(str(stranger), "proxyctl.yaml"))
+    said(plan("--instance", "px"), 1, "tls_ca proxyctl.yaml")
+    (offline.folder / "empty.pem").touch()
+    offline.write(files.replace(str(stranger), "empty.pem"))
+    said(plan("--instance", "px"), 1, "tls_ca empty.pem")

@@ -4,9 +4,9 @@ import pytest
 
 from proxyctl.cli.main import run
 from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
-from proxyctl.config.load import load_project
+from proxyctl.config.load import ParsedFiles, load_project
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.errors import ConfigError
+from proxyctl.errors import ConfigError, InstanceError
 
 
 def test_a_folder_stands_for_its_files_by_name(tmp_path):
@@ -94,8 +94,12 @@ def test_restricted_paths_hold_for_everything_a_file_names(tmp_path):
         "mysql_servers: {csv: ../x.csv}\nscheduler: {jsonl: ../x.jsonl}\n"
     )
     (inside / "b.yaml.j2").write_text("{% include '../x.j2' %}")
+    (inside / "c.yaml").write_text(
+        "instances:\n  - {name: a, host: a, tls_ca: /etc/passwd}\n"
+        f"  - {{name: b, host: b, tls_ca: {inside}/../secret}}\n"
+    )
     found = said(Sources((str(inside),), restrict_paths=True))
-    assert len(found) == 4
+    assert len(found) == 6
     assert all("leads out of the folders" in text for text in found)
 
 
@@ -115,6 +119,20 @@ def test_restricted_paths_hold_for_the_files_themselves(tmp_path):
         assert found
         assert all("leads out of the folders" in text for text in found)
         assert "daemon" not in "".join(found)
+
+
+def test_a_ca_that_becomes_a_link_after_it_was_looked_at_is_not_read(tmp_path):
+    inside, ca = tmp_path / "in", tmp_path / "in" / "ca.pem"
+    inside.mkdir()
+    ca.write_text("# größe\nours")
+    (inside / "a.yaml").write_text(f"instances: [{{name: a, host: a, tls_ca: {ca}}}]")
+    (found,) = ParsedFiles(Sources((str(inside),), restrict_paths=True)).instances()
+    assert found.certificates() == "# gre\nours"
+    ca.unlink()
+    (tmp_path / "elsewhere").write_text("theirs")
+    ca.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InstanceError, match="leads out of the folders"):
+        found.certificates()
 
 
 def test_nobody_waits_for_a_named_pipe(tmp_path):

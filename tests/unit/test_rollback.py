@@ -67,6 +67,18 @@ def test_nodes_that_the_monitor_found_are_no_configuration() -> None:
     }
 
 
+def test_a_table_that_only_a_newer_proxyctl_knows_is_said() -> None:
+    layers = {layer: [("a",), ("b",)] for layer in Layer}
+    tables = {"mysql_novelties": HeldTable(("name",), layers)}
+    snapshot = Snapshot("s", "h:6032", "3.9.0", "now", tables, Occasion("snapshot"))
+    found = rollback_of(
+        snapshot, {}, REFERENCE, since=(), secrets=frozenset(), admin_names=frozenset()
+    )
+    assert found.desired.warnings == (
+        "mysql_novelties: left alone: 2 rows; this proxyctl knows no such table",
+    )
+
+
 def test_rows_that_a_dead_apply_had_placed_in_memory_are_no_configuration() -> None:
     placed = held(node("n1", 10), node("n2", 10, status="SHUNNED"), node("n2", 30))
     disk = held(node("n1", 10), node("n2", 10))
