@@ -130,7 +130,12 @@ def apply_planned(
         lock.finished({module.name for module in found.modules})
         if result is not None and request.peers.timeout_s:
             with applied(result):
-                result.peers = _peers(members, lock, planner, found, request)
+                try:
+                    result.peers = _peers(members, lock, planner, found, request)
+                except RefusedError:
+                    for module in result.modules if lock.is_lost else ():
+                        module.disown()
+                    raise
         return found, result
     finally:
         snapshot.discard()

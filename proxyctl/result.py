@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
 """What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""
+NOT_OURS = "not known any more"
+"""What a layer holds once the lock is lost: somebody else may have gone on there since."""
 
 
 @dataclass
@@ -16,6 +18,10 @@ class ModuleResult:
     memory: str = OLD
     runtime: str = OLD
     disk: str = OLD
+
+    def disown(self) -> None:
+        """Claim nothing of it any more: the lock is lost."""
+        self.memory = self.runtime = self.disk = NOT_OURS
 
     def text(self) -> str:
         """Return one line for people."""

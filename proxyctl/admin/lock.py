@@ -116,6 +116,17 @@ class Lock:
     """The locks of other instances that are held, renewed and given back with this one."""
     _renewed: float = 0.0
     _is_held: bool = False
+    _is_lost: bool = False
+    _is_gone: bool = False
+    """Whether the process that kept it has ended, and it was not taken again yet."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether one of the locks was found to be somebody else's, or nobody's, while it was held.
+
+        Since when is not known, nor who was there in between.
+        """
+        return self._is_lost or any(one.is_lost for one in self.beside)
 
     def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> bool:
         """Take the lock, waiting for another holder at most `timeout_s`.
@@ -199,7 +210,7 @@ class Lock:
     def mark(self, stage: str, modules: tuple[str, ...]) -> None:
         """Say what is being done, and renew the lease.
 
-        Raises: RefusedError when the lock was taken over in the meantime.
+        Raises: RefusedError when the lock was taken or removed in the meantime.
         """
         named = tuple(sorted({*modules, *self.leftovers}))
         self._update(
@@ -218,7 +229,7 @@ class Lock:
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={self._expires()}")
-        self._at_each_beside(lambda one: one.renew())
+        self._at_each_beside(lambda one: one.renew(at_once=at_once))
 
     def _at_each_beside(self, work: Callable[[Lock], None]) -> None:
         """Do the same with the locks beside; one whose instance does not answer is lost."""
@@ -250,28 +261,38 @@ class Lock:
             Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE owner={literal(self.owner)}")
         )
         if count != 1:
-            self._is_held = False
-            raise RefusedError(
-                f"{self.client.address}: the lock was taken by somebody else",
-                hint="another apply took over because ours seemed dead; run plan again",
-            )
+            raise self._lost(read_holder(self.client))
         self._renewed = time.monotonic()
 
-    def take_again(self) -> bool:
-        """Return whether the lock was gone, and is taken anew: with the process it goes.
+    def _lost(self, holder: Holder | None) -> RefusedError:
+        """Return the error for a lock that is not ours any more. Changes: it is not held."""
+        self._is_held, self._is_lost = False, True
+        what = "the lock was removed, by unlock or by another apply that has ended"
+        if holder is not None and holder.stage != _ABANDONED:
+            what = f"the lock was taken by somebody else: {holder.text()}"
+        return RefusedError(
+            f"{self.client.address}: {what}",
+            hint="run plan again: it shows what is there now",
+        )
 
-        Raises: RefusedError when somebody else holds it.
+    def take_again(self) -> bool:
+        """Return whether the lock was gone with its process, and is taken anew.
+
+        Raises: RefusedError when somebody else holds it, or removed it: its table is still there.
         """
+        # Once gone it stays so until this returns: the connection may break again in between.
+        self._is_gone = self._is_gone or not _has_table(self.client)
         holder = read_holder(self.client)
         if holder is not None and holder.owner == self.owner:
-            return False
+            was_gone, self._is_gone = self._is_gone, False
+            return was_gone
+        if holder is not None or not self._is_gone:
+            raise self._lost(holder)
         self._is_held = False
         self.client.execute(Statement.plain(_CREATE))
-        if holder is not None or not self._insert():
-            raise RefusedError(
-                f"{self.client.address}: the lock is held by somebody else now",
-                hint="another apply took over because ours seemed dead; run plan again",
-            )
+        if not self._insert():
+            raise self._lost(read_holder(self.client))
+        self._is_gone = False
         return True
 
     def leave(self, modules: Iterable[str]) -> None:
@@ -308,11 +329,16 @@ class Lock:
         self._is_held = False
 
 
+def _has_table(client: AdminClient) -> bool:
+    """Return whether anybody asked for the lock since the process started."""
+    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
+    return tables != [("0",)]
+
+
 def read_holder(client: AdminClient) -> Holder | None:
     """Return who holds the lock, or None. The table need not exist."""
     # Asked first: a statement that fails would stand in the instance's error log.
-    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
-    if tables == [("0",)]:
+    if not _has_table(client):
         return None
     rows = client.query(
         f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}",

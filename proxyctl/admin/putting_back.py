@@ -40,11 +40,11 @@ class PuttingBack:
 
     def unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
-        if isinstance(error, RefusedError):
-            if all(result.memory == OLD for result in self.steps.results.values()):
-                return error
-            return self._failure(error, "MEMORY is left to the apply that holds the lock now")
+        if isinstance(error, RefusedError) and self._is_memory_old():
+            return error
         second = self._try_again(error, self._unstage_all)
+        if self.steps.lock.is_lost:
+            return self._left(error, second)
         if second is not None:
             return self._failure(error, f"MEMORY could not be put back: {_message(second)}")
         what = "nothing was loaded; MEMORY was put back"
@@ -57,6 +57,9 @@ class PuttingBack:
             hint=getattr(error, "hint", None),
         )
 
+    def _is_memory_old(self) -> bool:
+        return all(result.memory == OLD for result in self.steps.results.values())
+
     def _unstage_all(self) -> None:
         for module in reversed(self.steps.modules):
             self._write_back(module, memory_before(module))
@@ -65,13 +68,17 @@ class PuttingBack:
     def _try_again(self, cause: BaseException, put_back: Callable[[], None]) -> Exception | None:
         """Put back what can be put back, several times where the instance fails meanwhile.
 
-        Every try reads first what is there. Returns: the error of the last one, or None.
+        Every try makes sure that the lock is ours, then reads what is there. Returns: the error of
+        the last one, or None. With a lock that is lost nothing is tried.
         """
         error: BaseException = cause
         second: Exception | None = None
+        if self.steps.lock.is_lost:
+            return None
         for _ in range(RESTORES):
             try:
                 self._revive(error)
+                self.steps.lock.renew(at_once=True)
                 put_back()
             except (InstanceError, ReadBackError) as failed:
                 # A LOAD or SAVE that was lost on its way is seen when its layer is read back.
@@ -105,9 +112,9 @@ class PuttingBack:
 
     def restore(self, error: BaseException) -> ProxyctlError:
         """Put DISK, RUNTIME and MEMORY of every module back, in reverse order of the LOADs."""
-        if isinstance(error, RefusedError):
-            return self._failure(error, "left to the apply that holds the lock now")
         second = self._try_again(error, self._restore_all)
+        if self.steps.lock.is_lost:
+            return self._left(error, second)
         if second is not None:
             return self._failure(error, f"restoring failed: {_message(second)}")
         return self._failure(error, "everything was restored")
@@ -132,6 +139,8 @@ class PuttingBack:
             self.steps.say(f"{module.name}: restore DISK")
             image = _disk_before(module)
             self._write_back(module, image)
+            # A SAVE and a LOAD have no condition, as statements that write to MEMORY have.
+            self.steps.lock.renew(at_once=True)
             result.disk = UNKNOWN
             self.steps.command(module.module.save)
             self.steps.verify_disk(module, image)
@@ -140,6 +149,7 @@ class PuttingBack:
             self.steps.say(f"{module.name}: restore RUNTIME")
             for image in self._old_images(module):
                 self._write_back(module, image)
+                self.steps.lock.renew(at_once=True)
                 result.runtime = UNKNOWN
                 self.steps.load(module)
                 self.steps.verify_runtime(module, image, self.steps.plan.families_before)
@@ -171,7 +181,20 @@ class PuttingBack:
         now = self.steps.read(module, "admin_variables", Layer.RUNTIME)
         return [{"admin_variables": rows} for rows in in_loads(now, image["admin_variables"])]
 
-    def _failure(self, error: BaseException, what: str) -> ApplyError:
+    def _left(self, error: BaseException, second: Exception | None) -> ApplyError:
+        """Return the error for a lost lock: all is left to whoever went on there.
+
+        What we have read or written says nothing any more of what the layers hold.
+        """
+        for result in self.steps.results.values():
+            result.disown()
+        what = "nothing was put back: another apply may have gone on there since"
+        if second is None or _message(second) == _message(error):
+            return self._failure(error, what)
+        hint = getattr(second, "hint", None)
+        return self._failure(error, f"{_message(second)}\n{what}", hint)
+
+    def _failure(self, error: BaseException, what: str, hint: str | None = None) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.steps.results
@@ -184,7 +207,8 @@ class PuttingBack:
             what = f"{RESTARTED}\n{what}"
         return kind(
             f"{lost}{_message(error)}\n{what}",
-            hint=getattr(error, "hint", None)
+            hint=hint
+            or getattr(error, "hint", None)
             or "a plain second run of apply finishes or says what stands in the way",
             layers=[result.text() for result in results.values()],
         )

@@ -172,6 +172,20 @@ def test_an_interrupt_puts_the_server_back_and_the_transaction_goes_on(rig: Rig)
     rig.client.commit()
 
 
+def test_a_lock_that_is_removed_during_the_wait_leaves_nothing_claimed(rig: Rig) -> None:
+    with waiting(rig) as process:
+        assert proxyctl("unlock").code == 0
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 4
+    assert "the lock was removed, by unlock or by another apply that has ended" in said
+    unknown = "MEMORY not known any more, RUNTIME not known any more, DISK not known any more"
+    assert f"MYSQL SERVERS: {unknown}" in said
+    assert "hint: run plan again: it shows what is there now" in said
+    assert rig.statuses() == {"10 127.0.0.1": "OFFLINE_SOFT", "10 127.1": "ONLINE"}
+    assert proxyctl("apply", "--auto-approve").code == 0
+    assert rig.statuses() == {"10 127.1": "ONLINE"}
+
+
 def test_a_second_run_finishes_after_the_first_was_killed(rig: Rig) -> None:
     with waiting(rig) as process:
         process.kill()
