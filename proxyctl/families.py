@@ -11,7 +11,7 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from proxyctl.catalog import Layout, Value
@@ -28,13 +28,17 @@ FAMILY_TABLES = (
     "mysql_replication_hostgroups",
 )
 
+MOVE_NODES = ("mysql_servers", "mysql_galera_hostgroups")
+"""Tables whose changes move nodes; max_writers of a Galera cluster does."""
+
 
 @dataclass(frozen=True)
 class Family:
     """One monitored family.
 
     `discovers` tells whether the monitor adds nodes that nobody configured; `also` are the kinds of
-    other rows that claim hostgroups of it.
+    other rows that claim hostgroups of it. The last three are those columns of its row; they do not
+    tell one family from another.
     """
 
     kind: str
@@ -44,6 +48,9 @@ class Family:
     backup: Value = None
     discovers: bool = False
     also: tuple[str, ...] = ()
+    reader: Value = field(default=None, compare=False)
+    max_writers: int = field(default=1, compare=False)
+    writer_is_also_reader: int = field(default=0, compare=False)
 
     @property
     def is_galera(self) -> bool:
@@ -89,9 +96,16 @@ def families_in(
                     else None,
                     discovers=kind in ("group_replication", "aurora")
                     or (kind == "replication" and rds_discovery),
+                    reader=row[index["reader_hostgroup"]],
+                    max_writers=_number(row, index.get("max_writers"), 1),
+                    writer_is_also_reader=_number(row, index.get("writer_is_also_reader"), 0),
                 )
             )
     return _without_overlap(found)
+
+
+def _number(row: Row, position: int | None, default: int) -> int:
+    return default if position is None else int(row[position] or 0)
 
 
 def _without_overlap(families: Iterable[Family]) -> list[Family]:
@@ -137,6 +151,10 @@ class ServerColumns:
     def node(self, row: DesiredRow) -> Node:
         """Return the node a row is about."""
         return (row[self.hostname], row[self.port])  # type: ignore[return-value]
+
+    def election(self, row: Row) -> tuple[Value, ...]:
+        """Return what the Galera monitor chooses writers by; the highest wins."""
+        return (row[self.weight], row[self.hostname], row[self.port])
 
 
 def same_status(current: object, desired: object) -> bool:

@@ -22,10 +22,9 @@ from proxyctl.guards.hostgroups import (
     HostgroupNeeds,
     emptied_hostgroups,
     loaded_servers,
-    serving,
-    with_families,
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.guards.serving import with_families
 from proxyctl.guards.stray import redirected, strays
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
 from proxyctl.lint.answers_for_all import new_answer_for_all, rows_that_answer
@@ -86,8 +85,8 @@ def _hostgroups(
     else:
         before = after = survey.reader.read(layout, Layer.RUNTIME)
         families = tuple(_families_at_runtime(survey))
-    served = with_families(serving(layout, before), families)
-    will_serve = with_families(serving(layout, after), families)
+    served = with_families(layout, before, families)
+    will_serve = with_families(layout, after, families)
     for found, changes in turned:
         yield from strays(found, changes, served, will_serve, needs)
 

@@ -18,7 +18,7 @@ from proxyctl.admin.read import (
 )
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.families import FAMILY_TABLES, MOVE_NODES, Family, families_in, monitored
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row
 from proxyctl.survey import Surroundings, TableSurvey, survey_table
@@ -161,9 +161,9 @@ class HostgroupsInUse:
 
 
 def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
-    """Return the hostgroups in use; asked only when servers change at RUNTIME."""
-    servers = survey.done.get("mysql_servers")
-    if servers is None or not servers.changes.get(Layer.RUNTIME):
+    """Return the hostgroups in use; asked only when servers move at RUNTIME."""
+    moving = (survey.done[name] for name in MOVE_NODES if name in survey.done)
+    if not any(found.changes.get(Layer.RUNTIME) for found in moving):
         return HostgroupsInUse()
     before = used_hostgroups(survey.client, survey.layouts)
     after = dict(before)

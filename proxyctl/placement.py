@@ -93,7 +93,7 @@ def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> Non
     before, staying = nodes_of(runtime), nodes_of(result)
     leaving = [rows for node, rows in before.items() if node not in staying and is_writer(rows)]
     heirs = [rows for rows in staying.values() if _may_write(columns, family, rows)]
-    heirs.sort(key=lambda rows: _election(columns, rows[family.writer]), reverse=True)
+    heirs.sort(key=lambda rows: columns.election(rows[family.writer]), reverse=True)
     for old, heir in zip(leaving, heirs, strict=False):
         row = heir[family.writer]
         result[layout.key_of(row)] = _with(row, {columns.status: "ONLINE"})
@@ -112,11 +112,6 @@ def _may_write(columns: ServerColumns, family: Family, rows: Mapping[Value, Row]
         for hostgroup, other in rows.items()
         if hostgroup != family.offline
     )
-
-
-def _election(columns: ServerColumns, row: Row) -> tuple[Value, ...]:
-    """What the monitor chooses by: the highest weight, then the highest name and port."""
-    return (row[columns.weight], row[columns.hostname], row[columns.port])
 
 
 class _HandsOff(NamedTuple):

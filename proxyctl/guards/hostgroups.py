@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.families import Family
+from proxyctl.families import MOVE_NODES, Family, ServerColumns
 from proxyctl.guards.danger import Danger
+from proxyctl.guards.serving import serving, serving_now, with_families
 from proxyctl.plan import ModulePlan
 from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
 
@@ -43,17 +44,18 @@ def emptied_hostgroups(
 
     A hostgroup that several guards are about is said once, by the strictest of them, of those by
     the first. Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE: ProxySQL
-    tries it again. `module`: MYSQL SERVERS.
+    tries it again. `module`: MYSQL SERVERS; `families` as they would be.
     """
     survey = module.surveys[SERVERS]
     layout = survey.layout
-    if not survey.changes[Layer.RUNTIME]:
+    moving = (module.surveys[name] for name in MOVE_NODES if name in module.surveys)
+    if not any(found.changes[Layer.RUNTIME] for found in moving):
         return
     loaded, runtime = loaded_servers(module), survey.runtime or {}
     families = list(families)
     new = {key: row for key, row in loaded.items() if key not in runtime}
     waiting = _families_of_waiting_nodes(layout, new, families)
-    gone = serving(layout, runtime) - with_families(serving(layout, loaded), families)
+    gone = serving_now(layout, runtime, families) - with_families(layout, loaded, families)
     for hostgroup in sorted(gone, key=str):
         guards = _needs_of(hostgroup, needs)
         if not guards:
@@ -74,9 +76,11 @@ def emptied_hostgroups(
 
 def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value) -> str:
     """Return what a hostgroup is left with that serves nobody."""
-    position, status = layout.index["hostgroup_id"], layout.index["status"]
+    columns = ServerColumns.of(layout)
     for row in loaded.values():
-        if row[position] == hostgroup and str(row[status]).upper() == "ONLINE":
+        is_out = row[columns.weight] == 0 or row[columns.max_connections] == 0
+        is_online = str(row[columns.status]).upper() == "ONLINE"
+        if row[columns.hostgroup] == hostgroup and is_online and is_out:
             return "only servers of weight 0 or max_connections 0"
     return "no ONLINE server"
 
@@ -100,35 +104,6 @@ def _needs_of(hostgroup: Value, needs: HostgroupNeeds) -> dict[str, str]:
 
 def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def serving(layout: Layout, rows: Rows) -> frozenset[Value]:
-    """Return the hostgroups with a server that gets queries: ONLINE, or SHUNNED for the time being.
-
-    One of weight 0 is never chosen, and one that may have no connection gets none.
-    """
-    hostgroup, status = layout.index["hostgroup_id"], layout.index["status"]
-    weight, connections = layout.index["weight"], layout.index["max_connections"]
-    return frozenset(
-        row[hostgroup]
-        for row in rows.values()
-        if str(row[status]).upper().startswith(("ONLINE", "SHUNNED"))
-        and row[weight] != 0
-        and row[connections] != 0
-    )
-
-
-def with_families(serving: frozenset[Value], families: Iterable[Family]) -> frozenset[Value]:
-    """Return the hostgroups that will serve: the monitor fills a family's from one healthy node.
-
-    The offline hostgroup is where it keeps the others. Only in a Galera cluster every node can be
-    the writer: elsewhere the monitor waits until another server says that it is.
-    """
-    for family in families:
-        healthy = family.hostgroups - {family.offline}
-        if serving & healthy:
-            serving |= healthy if family.is_galera else healthy - {family.writer}
-    return serving
 
 
 def _families_of_waiting_nodes(

@@ -74,7 +74,7 @@ class Standing:
             and _may_serve(columns, row)
             and self.served_by(columns.node(row)) & family.hostgroups
         ]
-        best = max(waiting, key=lambda row: _rank(columns, row), default=None)
+        best = max(waiting, key=columns.election, default=None)
         return None if best is None else columns.node(best)
 
 
@@ -84,11 +84,6 @@ def _is_usable(columns: ServerColumns, row: Row) -> bool:
 
 def _may_serve(columns: ServerColumns, row: Row) -> bool:
     return row[columns.max_connections] != 0 and row[columns.weight] != 0
-
-
-def _rank(columns: ServerColumns, row: Row) -> tuple[Value, ...]:
-    """What the monitor chooses writers by: the highest weight, then the highest name and port."""
-    return (row[columns.weight], row[columns.hostname], row[columns.port])
 
 
 def undrainable(standing: Standing, node: Node, configured: Collection[Node]) -> str | None:

@@ -1,5 +1,7 @@
 """Monitored families: what is a difference, and which rows a LOAD must write to move nobody."""
 
+from dataclasses import replace
+
 import pytest
 
 from proxyctl.families import Family, compare_servers, families_in
@@ -281,14 +283,14 @@ def test_a_hostgroup_whose_servers_are_only_shunned_is_not_emptied_either(status
     assert [danger.guard for danger in found] == codes
 
 
-def refused_hostgroups(runtime, files):
-    around = Surroundings((GALERA,), (GALERA,))
+def refused_hostgroups(runtime, files, family=GALERA):
+    around = Surroundings((family,), (family,))
     memory = rows("mysql_servers", *(node(10, f"n{n}") for n in (1, 2, 3)))
     found = survey(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
     module = module_plan(found)
     complete_images([module], around, frozenset({10, 30}))
     needs = HostgroupNeeds(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
-    found = emptied_hostgroups(module, [GALERA], needs, GuardLimits())
+    found = emptied_hostgroups(module, [family], needs, GuardLimits())
     return [danger.message.split(" is used")[0] for danger in found]
 
 
@@ -300,3 +302,43 @@ def test_the_last_node_that_serves_is_not_removed_unasked():
     unwell = [node(10, "n1", "SHUNNED"), node(40, "n1"), *offline]
     kept = wanted(node(10, "n1", weight=5), node(10, "n2"), node(10, "n3"))
     assert refused_hostgroups(unwell, kept) == []
+
+
+DRAINED = {"max_connections": 0, "weight": 0}
+MAINTENANCE = [node(10, "n2", "SHUNNED"), node(30, "n2", "SHUNNED"), node(40, "n2")]
+
+
+@pytest.mark.parametrize(
+    "n2",
+    [
+        [
+            node(10, "n2", "SHUNNED", **DRAINED),
+            node(20, "n2", **DRAINED),
+            node(30, "n2", **DRAINED),
+        ],
+        MAINTENANCE,
+    ],
+    ids=["drained", "in maintenance"],
+)
+@pytest.mark.parametrize(
+    ("also_reader", "codes"), [(1, []), (2, ["hostgroup 30"])], ids=["readers write", "not"]
+)
+def test_the_last_reader_becomes_the_writer_where_the_other_is_drained(n2, also_reader, codes):
+    family = replace(GALERA, reader=30, writer_is_also_reader=also_reader)
+    n1, n3 = [node(10, "n1")], [node(10, "n3", "SHUNNED"), node(20, "n3"), node(30, "n3")]
+    n1 += [node(30, "n1")] if also_reader == 1 else []
+    without_n1 = wanted(node(10, "n2"), node(10, "n3"))
+    assert refused_hostgroups([*n1, *n2, *n3], without_n1, family) == codes
+    with_n1 = wanted(node(10, "n1", weight=5), node(10, "n2"), node(10, "n3"))
+    assert refused_hostgroups([*n1, *n2, *n3], with_n1, family) == []
+    healthy = [node(10, "n2", "SHUNNED"), node(20, "n2"), node(30, "n2")]
+    assert refused_hostgroups([*n1, *healthy, *n3], without_n1, family) == []
+
+
+def test_a_node_that_only_reads_stays_a_reader_beside_a_drained_one():
+    family = replace(GALERA, reader=30, writer_is_also_reader=2)
+    n2 = [node(30, "n2", **DRAINED)]
+    n4 = [node(30, "n4")]
+    files = wanted(node(10, "n2"), node(10, "n3"), node(10, "n4"))
+    n3 = [node(10, "n3", "SHUNNED"), node(20, "n3"), node(30, "n3")]
+    assert refused_hostgroups([node(10, "n1"), *n2, *n3, *n4], files, family) == []
