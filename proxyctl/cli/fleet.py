@@ -107,6 +107,14 @@ class RolloutOptions:
             rich_help_panel=_FLEET,
         ),
     ] = False
+    skip_unreachable: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unreachable",
+            help="With --all: change the others where an instance cannot be reached or read.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = False
 
 
 def targets_of(
