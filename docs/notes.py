@@ -209,7 +209,8 @@ EXIT_CODE = {
     "DONE": "Done, or in sync.",
     "ERROR": "An error: in the files, or while connecting or reading; routing tests that fail; a"
     " finding of `lint` or `doctor` that is an error.",
-    "DIFFERENCES": "There are differences: `drift`, or `plan --detailed-exitcode`.",
+    "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, or `nodes discover`"
+    " with files.",
     "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
     " already, or by the person asked.",
     "INCOMPLETE": "An `apply` did not finish. The message says what each layer of each admin module"
