@@ -209,11 +209,13 @@ EXIT_CODE = {
     "DONE": "Done, or in sync.",
     "ERROR": "An error: in the files, or while connecting or reading; routing tests that fail; a"
     " finding of `lint` or `doctor` that is an error.",
-    "DIFFERENCES": "There are differences: `drift`, or `plan --detailed-exitcode`.",
+    "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, or `nodes discover`"
+    " with files.",
     "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
     " already, or by the person asked.",
     "INCOMPLETE": "An `apply` did not finish. The message says what each layer of each admin module"
-    " holds now. Or it did, and members of a ProxySQL Cluster do not follow, which it names.",
+    " holds now. Or it did, and members of a ProxySQL Cluster do not follow, which it names. With"
+    " `--all` also: some instances are changed, and others, which it names, are not.",
     "USAGE": "A wrong command line.",
     "INTERRUPTED": "Interrupted from the keyboard. The layers are listed, as for 4.",
 }

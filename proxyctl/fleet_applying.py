@@ -42,7 +42,7 @@ def apply_fleet(targets: Sequence[Target], fleet: Fleet, request: RolloutRequest
     """Apply what was approved to the instances that differ, and return what became of all.
 
     An instance whose plan is another one by now fails, unless nothing is left to do there. Those
-    without a plan are no part of it. Members of one cluster count as one instance: one is changed,
+    without a plan are left out. Members of one cluster count as one instance: one is changed,
     and the others follow.
     """
     return _Rollout(targets, fleet, request).run()
@@ -62,6 +62,7 @@ class _Rollout:
             for target, one in self._approved.items()
         }
         self._applied_to: list[Target] = []
+        self._unread = fleet.failed
         self._was_interrupted = False
 
     def run(self) -> Rollout:
@@ -77,7 +78,7 @@ class _Rollout:
         if went_wrong and self._request.rolls_back:
             with uninterrupted():
                 self._roll_back()
-        return Rollout([*self._found.values()], self._was_interrupted)
+        return Rollout([*self._found.values()], self._was_interrupted, self._unread)
 
     def _change(self, units: Sequence[Unit]) -> None:
         request = self._request

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proxyctl.cli.fleet import FleetOptions, RolloutOptions, planned_fleet
 from proxyctl.cli.options import TextFormat
 from proxyctl.cli.output import is_terminal, say, style, write
-from proxyctl.errors import RefusedError, UsageError
+from proxyctl.errors import InstanceError, ProxyctlError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.applying import ApplyRequest
@@ -28,7 +28,8 @@ def apply_all(
 ) -> int:
     """Plan all, ask, apply in batches, and say what became of each. Returns the exit code.
 
-    Raises: RefusedError when a plan is refused or not approved: then no instance was changed.
+    Raises: RefusedError when a plan is refused or not approved, InstanceError or ProxyctlError when
+    there is one without a plan: then no instance was changed.
     """
     from proxyctl.fleet.rollout import Rollout
     from proxyctl.fleet_applying import RolloutRequest, apply_fleet
@@ -39,7 +40,8 @@ def apply_all(
     found = planned_fleet(targets, request.options, fleet)
     (write if is_text else say)(fleet_text(found, style()))
     _refuse(found)
-    done = Rollout([])
+    _stop_for_unread(found, skips=rollout.skip_unreachable)
+    done = Rollout([], unread=found.failed)
     if found.alike:
         if not auto_approve:
             _ask(found.alike)
@@ -54,10 +56,10 @@ def apply_all(
         )
         done = apply_fleet(targets, found, how)
         if is_text:
-            write(rollout_text(done, found.failed, style()))
+            write(rollout_text(done, style()))
     if not is_text:
-        write(rollout_json(done, found.failed))
-    return found.exit_code(done.exit_code)
+        write(rollout_json(done))
+    return done.exit_code
 
 
 def _refuse(found: Fleet) -> None:
@@ -80,6 +82,23 @@ def _refuse(found: Fleet) -> None:
     ]
     if reasons:
         raise RefusedError("no instance was changed", reasons=reasons)
+
+
+def _stop_for_unread(found: Fleet, *, skips: bool) -> None:
+    """Stop where an instance has no plan. `skips`: those that only could not be read are left out.
+
+    Raises: InstanceError where none but such are without one, else ProxyctlError.
+    """
+    from proxyctl.render.fleet_text import names
+
+    wrong = [one for one in found.failed if not isinstance(one.error, InstanceError)]
+    if wrong:
+        raise ProxyctlError(f"no instance was changed: there is no plan for {names(wrong)}")
+    if found.failed and not skips:
+        raise InstanceError(
+            f"no instance was changed: {names(found.failed)} could not be read",
+            hint="--skip-unreachable changes the others, and ends with 4",
+        )
 
 
 def _ask(different: Sequence[Sequence[Planned]]) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions
-from proxyctl.errors import ProxyctlError, UsageError
+from proxyctl.cli.printed_instances import printed_instances
+from proxyctl.errors import UsageError
 from proxyctl.fleet.rollout import Strategy
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
-    from proxyctl.config.load import Instance
     from proxyctl.doctor.examination import Examination
     from proxyctl.doctor.fleet import ExaminedFleet
     from proxyctl.fleet.outcome import DriftingFleet, Fleet
@@ -40,7 +37,8 @@ class FleetOptions:
         typer.Option(
             "--instances-from",
             metavar="COMMAND",
-            help="With --all: those that this command prints, as the section `instances` in JSON.",
+            help="With --all: those that this command prints within 60 seconds, as the section"
+            " `instances` in JSON.",
             rich_help_panel=_FLEET,
         ),
     ] = None
@@ -61,7 +59,7 @@ class FleetOptions:
 
         Raises: UsageError for options that need --all.
         """
-        if self.instances_from and not self.all_instances:
+        if self.instances_from is not None and not self.all_instances:
             raise UsageError("--instances-from needs --all")
         return self.all_instances
 
@@ -107,6 +105,14 @@ class RolloutOptions:
             rich_help_panel=_FLEET,
         ),
     ] = False
+    skip_unreachable: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unreachable",
+            help="With --all: change the others where an instance cannot be reached or read.",
+            rich_help_panel=_FLEET,
+        ),
+    ] = False
 
 
 def targets_of(
@@ -128,8 +134,8 @@ def targets_of(
     sources = files.sources()
     parsed = ParsedFiles(sources)
     instances = parsed.instances()
-    if fleet.instances_from:
-        instances = _printed_by(fleet.instances_from, hidden=_password_variables(instances))
+    if fleet.instances_from is not None:
+        instances = printed_instances(fleet.instances_from, instances)
     if not instances:
         raise UsageError(
             "--all: there are no instances",
@@ -177,35 +183,3 @@ def examined_fleet(
 
     with progress("examining", len(targets)) as tell:
         return examine_fleet(targets, look, workers=fleet.parallel, done=tell)
-
-
-def _password_variables(instances: Sequence[Instance]) -> set[str]:
-    """Return the variables of the environment that hold an admin password."""
-    named = {one.password_variable for one in instances}
-    return {"PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD", *(name for name in named if name)}
-
-
-def _printed_by(command: str, *, hidden: set[str]) -> tuple[Instance, ...]:
-    """Return the instances that a command prints. It does not see these variables.
-
-    Raises: UsageError, ProxyctlError, ConfigError.
-    """
-    from proxyctl.config.load import instances_in
-
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"--instances-from: {error}".lower()) from error
-    if not words:
-        raise UsageError("--instances-from: an empty command")
-    environment = {n: v for n, v in os.environ.items() if n not in hidden}
-    try:
-        done = subprocess.run(  # noqa: S603  # the command that the user wrote
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, check=False
-        )
-    except OSError as error:
-        raise ProxyctlError(f"--instances-from {words[0]}: {error.strerror}") from error
-    if done.returncode:
-        raise ProxyctlError(f"--instances-from {words[0]}: it ended with {done.returncode}")
-    text = done.stdout.decode("utf-8", "replace")
-    return instances_in(text, f"<{words[0]}>")

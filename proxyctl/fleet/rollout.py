@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from proxyctl.errors import ExitCode, ProxyctlError
-from proxyctl.fleet.outcome import worst
+from proxyctl.fleet.outcome import Failed, worst
 
 T = TypeVar("T")
 
@@ -78,6 +78,9 @@ class Rolled:
     @property
     def exit_code(self) -> ExitCode:
         """What this instance alone would end a command with."""
+        if self.state is State.NOT_ROLLED_BACK:
+            # Whatever hindered that: what was applied is still there.
+            return ExitCode.INCOMPLETE
         if self.error is not None:
             return self.error.exit_code
         if self.state in WELL:
@@ -88,16 +91,22 @@ class Rolled:
 
 @dataclass(frozen=True)
 class Rollout:
-    """What became of all instances, in their order. `was_interrupted`: by a person or a signal."""
+    """What became of all instances, in their order.
+
+    `was_interrupted`: by a person or a signal. `unread`: those that had no plan, and were left out.
+    """
 
     rolled: Sequence[Rolled]
     was_interrupted: bool = False
+    unread: Sequence[Failed] = ()
 
     @property
     def exit_code(self) -> ExitCode:
         """The worst of all: 4 as soon as one is applied and another one is not."""
-        code = worst(one.exit_code for one in self.rolled)
+        of_unread = [one.error.exit_code for one in self.unread]
+        code = worst([*(one.exit_code for one in self.rolled), *of_unread])
         states = {one.state for one in self.rolled}
-        if State.APPLIED in states and states & {State.NOT_TOUCHED, State.FAILED}:
+        is_partial = self.unread or states & {State.NOT_TOUCHED, State.FAILED}
+        if State.APPLIED in states and is_partial:
             code = worst([code, ExitCode.INCOMPLETE])
         return ExitCode.INTERRUPTED if self.was_interrupted else code

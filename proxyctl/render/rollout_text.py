@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from proxyctl.errors import counted
-from proxyctl.fleet.outcome import Failed
 from proxyctl.fleet.rollout import WELL, Rolled, Rollout, State
 from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import failed_object
@@ -15,13 +14,10 @@ from proxyctl.render.style import PLAIN, Style, printable
 FORMAT = 1
 
 
-def rollout_text(rollout: Rollout, failed: Sequence[Failed] = (), style: Style = PLAIN) -> str:
-    """Return a line for each instance that is not as it should be, and one that counts.
-
-    `failed`: instances of which there was no plan.
-    """
+def rollout_text(rollout: Rollout, style: Style = PLAIN) -> str:
+    """Return a line for each instance that is not as it should be, and one that counts."""
     lines = [line for one in rollout.rolled for line in _lines(one, style)]
-    return "\n".join([*lines, _summary(rollout, failed)]) + "\n"
+    return "\n".join([*lines, _summary(rollout)]) + "\n"
 
 
 def _lines(one: Rolled, style: Style) -> Iterator[str]:
@@ -38,26 +34,28 @@ def _lines(one: Rolled, style: Style) -> Iterator[str]:
         yield f"  the state before is kept in {printable(one.snapshot)}"
 
 
-def _summary(rollout: Rollout, failed: Sequence[Failed]) -> str:
+def _summary(rollout: Rollout) -> str:
     parts = []
     for state in State:
         names = [one.name for one in rollout.rolled if one.state is state]
         if names:
             listed = "" if state is State.IN_SYNC else f": {listed_names(names)}"
             parts.append(f"{len(names)} {state}{listed}")
-    if failed:
-        parts.append(f"{len(failed)} not read: {listed_names([one.name for one in failed])}")
-    count = counted(len(rollout.rolled) + len(failed), "instance")
+    if rollout.unread:
+        parts.append(
+            f"{len(rollout.unread)} not read: {listed_names([one.name for one in rollout.unread])}"
+        )
+    count = counted(len(rollout.rolled) + len(rollout.unread), "instance")
     return f"Fleet of {count}: {'; '.join(parts)}."
 
 
-def rollout_json(rollout: Rollout, failed: Sequence[Failed] = ()) -> str:
+def rollout_json(rollout: Rollout) -> str:
     """Return what became of each instance as JSON. Shape: docs/reference/json.md."""
     document = {
         "format": FORMAT,
         "interrupted": rollout.was_interrupted,
         "instances": [_object(one) for one in rollout.rolled],
-        "failed": [failed_object(one) for one in failed],
+        "failed": [failed_object(one) for one in rollout.unread],
     }
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 

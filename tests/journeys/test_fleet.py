@@ -10,6 +10,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from proxyctl.cli.printed_instances import printed_instances
+from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
 from tests.journeys.story import said
@@ -133,6 +135,27 @@ def test_instances_that_a_command_prints(offline: Project, ports: list[int]) -> 
     said(proxyctl("plan", "--all", "--instances-from", "cat gone.json"), 1, "it ended with 1")
     said(proxyctl("plan", "--all", "--instances-from", "no-such-command"), 1, "No such file")
     said(proxyctl("plan", "--all", "--instances-from", "'"), 64, "no closing quotation")
+
+
+def test_a_command_that_is_empty_or_names_nobody_does_not_mean_those_of_the_files(
+    offline: Project, ports: list[int]
+) -> None:
+    """An empty one is what a variable of the environment gives that nobody set."""
+    offline.write(SERVERS + listed(ports))
+    for command in ("plan", "drift", "doctor", "apply"):
+        for empty in ("", "  "):
+            found = proxyctl(command, "--all", "--instances-from", empty)
+            said(found, 64, "--instances-from: an empty command")
+        said(proxyctl(command, "--instances-from", ""), 64, "--instances-from needs --all")
+    nobody = proxyctl("plan", "--all", "--instances-from", "echo []")
+    said(nobody, 64, "--instances-from echo: it names no instance")
+    assert "of the files" not in nobody.err
+
+
+def test_a_command_that_does_not_end_is_ended() -> None:
+    with pytest.raises(ProxyctlError) as found:
+        printed_instances("sleep 600", [], timeout_s=0.1)
+    assert found.value.message == "--instances-from sleep: it did not end within 0.1 seconds"
 
 
 def test_such_a_command_does_not_see_the_password(

@@ -92,6 +92,12 @@ def test_a_cluster_is_discovered_from_one_node(
     assert f"{HOSTS[2]}:{cluster.port} is a member, and in no file" in differs.out
     assert f"127.0.1.9:{cluster.port} is in the files, and no member" in differs.out
 
+    for form in ("text", "json"):
+        file = f"other-{form}.txt"
+        other = proxyctl("nodes", "discover", "--seed", seed, "-o", file, "--format", form)
+        assert other.code == 2, other.text
+        assert f"hostname: {HOSTS[2]}" in (tmp_path / file).read_text(encoding="utf-8")
+
     kept = proxyctl("nodes", "discover", "--seed", seed, "-o", "proxyctl.yaml")
     assert kept.code == 3
     nobody = proxyctl("nodes", "discover", "--seed", f"127.0.1.9:{cluster.port}")

@@ -4,7 +4,7 @@ import pytest
 
 from proxyctl.errors import ExitCode, InstanceError
 from proxyctl.fleet.health import Look, Span, worsened
-from proxyctl.fleet.outcome import worst
+from proxyctl.fleet.outcome import Failed, worst
 from proxyctl.fleet.rollout import Rolled, Rollout, State, Strategy, batches
 
 
@@ -65,10 +65,12 @@ def test_the_worst_exit_code_counts():
 
 
 class TestExitCodeOfARollout:
-    def code(self, *states):
+    def code(self, *states, unread=()):
         error = InstanceError("gone")
+        with_error = (State.FAILED, State.NOT_ROLLED_BACK)
         return Rollout(
-            [Rolled("px", "px", one, error if one is State.FAILED else None) for one in states]
+            [Rolled("px", "px", one, error if one in with_error else None) for one in states],
+            unread=unread,
         ).exit_code
 
     def test_all_done(self):
@@ -82,3 +84,12 @@ class TestExitCodeOfARollout:
         assert self.code(State.APPLIED, State.FAILED) == ExitCode.INCOMPLETE
         assert self.code(State.UNHEALTHY, State.NOT_TOUCHED) == ExitCode.INCOMPLETE
         assert self.code(State.ROLLED_BACK, State.FAILED) == ExitCode.INCOMPLETE
+
+    def test_one_that_could_not_be_rolled_back_is_changed_whatever_hindered_it(self):
+        assert self.code(State.NOT_ROLLED_BACK, State.FAILED) == ExitCode.INCOMPLETE
+
+    def test_one_that_could_not_be_read_is_one_that_is_not_changed(self):
+        unread = [Failed("gone", "gone:6032", InstanceError("gone"))]
+        assert self.code(State.IN_SYNC, unread=unread) == ExitCode.ERROR
+        assert self.code(State.FAILED, unread=unread) == ExitCode.ERROR
+        assert self.code(State.APPLIED, State.IN_SYNC, unread=unread) == ExitCode.INCOMPLETE

@@ -10,7 +10,7 @@ import typer
 from proxyctl.cli.nodes.names import instance_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import say, style, write
-from proxyctl.errors import ExitCode, InstanceError, RefusedError
+from proxyctl.errors import ExitCode, InstanceError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
@@ -38,7 +38,10 @@ def discover(
     ] = None,
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
-    """Find the members of a cluster: write the section for the files, or check the one there is."""
+    """Find the members of a cluster: write the section for the files, or check the one there is.
+
+    Ends with 2 where the files and the cluster do not name the same nodes.
+    """
     from proxyctl.admin.backends import addresses_of
     from proxyctl.cli.connection import connected, opened
     from proxyctl.formats.pxc_section import pxc_section
@@ -47,23 +50,26 @@ def discover(
     from proxyctl.render.nodes_machine import membership_json
 
     has_files = bool(files.file) or Path(files.paths()[0]).exists()
+    first = _one_node(seed)
     configured: dict[Family, tuple[Node, ...]] = {}
     if has_files:
         with opened(files, connection) as (client, parsed):
-            cluster, members = _members(client, seed)
+            cluster, members = _members(client, first)
             configured = _configured(client, parsed)
             instance = instance_of(client)
     else:
         with connected(files, connection) as client:
-            cluster, members = _members(client, seed)
+            cluster, members = _members(client, first)
             instance = instance_of(client)
     found = compared(cluster, members, configured, addresses_of)
     is_text = format is TextFormat.TEXT
+    differs = configured and not (found.hostgroups and found.agrees)
+    code = ExitCode.DIFFERENCES if differs else ExitCode.DONE
     if configured and out is None:
         write(
             membership_text(found, style()) if is_text else membership_json(instance, found, None)
         )
-        return ExitCode.DONE if found.hostgroups and found.agrees else ExitCode.DIFFERENCES
+        return code
     section = pxc_section(cluster, members)
     if is_text:
         say(membership_text(found).rstrip() if configured else f"{len(members)} members")
@@ -73,7 +79,17 @@ def discover(
         write(membership_json(instance, found, section))
     elif out is None:
         write(section)
-    return ExitCode.DONE
+    return code
+
+
+def _one_node(seed: str) -> Node:
+    """Return the node that is asked first. Raises: UsageError."""
+    from proxyctl.nodes.discovery import members_in
+
+    nodes = members_in(seed)
+    if "," in seed or len(nodes) != 1 or not 0 < int(nodes[0][1] or 0) < 65536:
+        raise UsageError("--seed: one node is meant, HOST or HOST:PORT")
+    return nodes[0]
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -87,7 +103,7 @@ def _write_new(path: Path, text: str) -> None:
         raise RefusedError(f"{path}: {error.strerror}") from None
 
 
-def _members(client: AdminClient, seed: str) -> tuple[str, dict[Node, Said]]:
+def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
     """Return the name of the cluster, and its members with what each says.
 
     Raises: InstanceError when the seed does not answer, or is no node of a cluster.
@@ -96,9 +112,9 @@ def _members(client: AdminClient, seed: str) -> tuple[str, dict[Node, Said]]:
     from proxyctl.admin.backends import ask_nodes
     from proxyctl.nodes.discovery import members_in
 
-    (first,) = members_in(seed) or ((seed, 3306),)
     account = monitor_account(client)
     said = ask_nodes([first], account)[first]
+    seed = f"{first[0]}:{first[1]}"
     if said.unreachable is not None:
         raise InstanceError(
             f"{seed}: {said.unreachable}",

@@ -1,0 +1,74 @@
+"""The instances that a command of the user prints: --instances-from."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from proxyctl.errors import ProxyctlError, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.config.load import Instance
+
+TIMEOUT_S = 60.0
+"""How long the command may take."""
+
+
+def printed_instances(
+    command: str, listed: Sequence[Instance], *, timeout_s: float = TIMEOUT_S
+) -> tuple[Instance, ...]:
+    """Return the instances that a command prints. It does not see the admin passwords.
+
+    `listed`: the instances of the files, which say what variables hold passwords.
+
+    Raises: UsageError, ProxyctlError, ConfigError.
+    """
+    from proxyctl.config.load import instances_in
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--instances-from: {error}".lower()) from error
+    if not words:
+        raise UsageError(
+            "--instances-from: an empty command",
+            hint="is a variable of the environment not set? leave the option out for the instances"
+            " of the files",
+        )
+    text = _output(words, _password_variables(listed), timeout_s)
+    found = instances_in(text, f"<{words[0]}>")
+    if not found:
+        raise UsageError(f"--instances-from {words[0]}: it names no instance")
+    return found
+
+
+def _output(words: Sequence[str], hidden: set[str], timeout_s: float) -> str:
+    """Return what the command writes. Raises: ProxyctlError."""
+    environment = {n: v for n, v in os.environ.items() if n not in hidden}
+    try:
+        done = subprocess.run(  # noqa: S603  # the command that the user wrote
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=environment,
+            check=False,
+            timeout=timeout_s,
+        )
+    except OSError as error:
+        raise ProxyctlError(f"--instances-from {words[0]}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise ProxyctlError(
+            f"--instances-from {words[0]}: it did not end within {timeout_s:g} seconds"
+        ) from error
+    if done.returncode:
+        raise ProxyctlError(f"--instances-from {words[0]}: it ended with {done.returncode}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _password_variables(instances: Sequence[Instance]) -> set[str]:
+    """Return the variables of the environment that hold an admin password."""
+    named = {one.password_variable for one in instances}
+    return {"PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD", *(name for name in named if name)}
