@@ -112,6 +112,7 @@ def rollback_plan(
         since=back_to.since,
         secrets=back_to.secrets,
         admin_names=instance.facts.admin_names,
+        novelties=instance.additions.variables,
     )
     desired = rollback.desired
     desired = replace(desired, warnings=(*back_to.warnings, *desired.warnings))
