@@ -68,11 +68,13 @@ def rollback_of(
     since: Iterable[Occasion],
     secrets: frozenset[Cell],
     admin_names: frozenset[str],
+    novelties: frozenset[str] = frozenset(),
 ) -> Rollback:
     """Return what the instance has to hold to be as it was.
 
     `layouts` and `version` are those of the instance now. `since`: of the applies from the one
     that the snapshot was taken before; only what they owned goes back. `secrets`: cells to hide.
+    `novelties`: variables that the instance has and the catalogue does not.
     """
     result = Rollback(
         Desired({}, version, snapshot.occasion.hostgroup_names, source=SNAPSHOT), {}, {}, {}
@@ -95,7 +97,7 @@ def rollback_of(
             continue
         rows = reader.configured()
         if reader.layout.table.prefix is not None:
-            rows, left = _variables(reader, rows, version)
+            rows, left = _variables(reader, rows, version, novelties)
         else:
             rows, left = _without_administrators(name, rows, admin_names)
         table = _desired(reader.layout, rows, snapshot.name, secrets)
@@ -156,7 +158,9 @@ class _Left:
     refused: Mapping[Key, str] = field(default_factory=dict)
 
 
-def _variables(reader: _Held, rows: Rows, version: Version) -> tuple[Rows, _Left]:
+def _variables(
+    reader: _Held, rows: Rows, version: Version, novelties: frozenset[str]
+) -> tuple[Rows, _Left]:
     """Return the variables that can be set: DISK's value of those that only a restart reads."""
     disk = reader.rows(Layer.DISK)
     result: Rows = {}
@@ -169,7 +173,7 @@ def _variables(reader: _Held, rows: Rows, version: Version) -> tuple[Rows, _Left
         known = VARIABLES.get(name)
         if name in READ_ONLY or (name in RESTART_ONLY and key not in disk):
             continue
-        if known is not None and not known.exists_in(version):
+        if name not in novelties if known is None else not known.exists_in(version):
             unknown.add(key)
         elif OMITTED in row:
             omitted.add(key)

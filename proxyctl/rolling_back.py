@@ -13,11 +13,12 @@ from proxyctl.admin.lock import read_holder
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import SnapshotRules, SnapshotWriter
 from proxyctl.catalog import TABLES
-from proxyctl.errors import RefusedError
+from proxyctl.config.load import ParsedFiles
+from proxyctl.errors import ConfigError, RefusedError
 from proxyctl.instance_survey import InstanceLook, look_at
 from proxyctl.plan import Plan
 from proxyctl.rollback import complete_plan, rollback_of
-from proxyctl.snapshot import BY_HAND, Cell, Kept, Occasion, Snapshot
+from proxyctl.snapshot import BY_HAND, Cell, Kept, Occasion, Snapshot, cells_by_reference
 from proxyctl.state import Layer
 from proxyctl.workflow import PlanOptions, make_plan
 
@@ -111,6 +112,7 @@ def rollback_plan(
         since=back_to.since,
         secrets=back_to.secrets,
         admin_names=instance.facts.admin_names,
+        novelties=instance.additions.variables,
     )
     desired = rollback.desired
     desired = replace(desired, warnings=(*back_to.warnings, *desired.warnings))
@@ -121,16 +123,24 @@ def rollback_plan(
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot that was taken by hand. `holder` tells of an apply that was under way."""
+    """A snapshot that was taken by hand. `holder` tells of an apply that was under way.
+
+    Not `has_all_references` where the files have mistakes: what they take by reference is unknown.
+    """
 
     path: Path
     tables: int
     rows: int
     holder: str = ""
+    has_all_references: bool = True
 
 
-def take_snapshot(client: AdminClient, rules: SnapshotRules, out: Path | None) -> Taken:
+def take_snapshot(
+    client: AdminClient, rules: SnapshotRules, out: Path | None, files: ParsedFiles | None
+) -> Taken:
     """Write a snapshot of everything that the instance holds now. Sends SELECTs only.
+
+    `files` tell which cells hold a secret, None where there are no files.
 
     Raises: InstanceError, ProxyctlError when the file cannot be written.
     """
@@ -143,14 +153,37 @@ def take_snapshot(client: AdminClient, rules: SnapshotRules, out: Path | None) -
         families = families_placed(instance.facts, TableReader(client), instance.layouts)
         servers = instance.layouts.get("mysql_servers")
         drained = frozenset(read_drains(client, servers)) if servers else frozenset()
+        references = _references(files, client, instance)
         occasion = Occasion(
-            BY_HAND, families=families, drained=drained, leftovers=instance.leftovers
+            BY_HAND,
+            families=families,
+            drained=drained,
+            leftovers=instance.leftovers,
+            secrets=references or frozenset(),
         )
         path = writer.keep(occasion)
     finally:
         writer.discard()
     under_way = holder.text() if holder is not None and not holder.is_dead() else ""
-    return Taken(path, len(instance.layouts), rows, under_way)
+    return Taken(path, len(instance.layouts), rows, under_way, references is not None)
+
+
+def _references(
+    files: ParsedFiles | None, client: AdminClient, instance: InstanceLook
+) -> frozenset[Cell] | None:
+    """Return the cells that the files take by reference; None where the files have mistakes."""
+    if files is None:
+        return frozenset()
+    try:
+        project = files.project(
+            client.version,
+            takes_dead_rules=True,
+            needs_secrets=False,
+            additions=instance.additions,
+        )
+    except ConfigError:
+        return None
+    return cells_by_reference(project.desired.tables.values())
 
 
 def _read_everything(reader: TableReader, instance: InstanceLook) -> int:

@@ -164,10 +164,13 @@ def occasion_of(
         drained=plan.drains,
         leftovers=leftovers,
         hostgroup_names=dict(plan.hostgroup_names),
-        secrets=frozenset(
-            cell for survey in surveys if survey.desired for cell in _references(survey.desired)
-        ),
+        secrets=cells_by_reference(survey.desired for survey in surveys if survey.desired),
     )
+
+
+def cells_by_reference(tables: Iterable[DesiredTable]) -> frozenset[Cell]:
+    """Return the cells that came by a reference, in columns that hold no secrets by themselves."""
+    return frozenset(cell for table in tables for cell in _references(table))
 
 
 def _owned(desired: DesiredTable) -> Owned:
@@ -185,7 +188,6 @@ def _counts(tallies: Mapping[tuple[str, str, tuple[Layer, ...]], int]) -> dict[s
 
 
 def _references(desired: DesiredTable) -> Iterator[Cell]:
-    """Yield the cells that came by a reference, in columns that hold no secrets by themselves."""
     layout = desired.layout
     for key, row in desired.rows.items():
         if Secret not in set(map(type, row)):

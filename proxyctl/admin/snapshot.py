@@ -21,7 +21,7 @@ from proxyctl import __version__
 from proxyctl.admin import snapshot_file
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.rows_text import parse_rows
-from proxyctl.admin.snapshot_folder import folder_of, kept, new_file, no_place, prune
+from proxyctl.admin.snapshot_folder import folder_of, new_file, newest_summary, no_place, prune
 from proxyctl.catalog import Layout
 from proxyctl.snapshot import OMITTED, Cell, HiddenCells, Occasion
 from proxyctl.sql import is_secret
@@ -96,9 +96,16 @@ class SnapshotWriter:
         return self._path
 
     def keep(self, occasion: Occasion) -> Path:
-        """Finish the file, give it its name, and remove the oldest ones; return its path."""
+        """Finish the file, give it its name, and remove the oldest ones; return its path.
+
+        What the snapshots before it knew of secrets goes along: they may be pruned.
+        """
         occasion = replace(
-            occasion, by=_whoami(), proxyctl=__version__, omits_secrets=self.rules.omits_secrets
+            occasion,
+            by=_whoami(),
+            proxyctl=__version__,
+            secrets=occasion.secrets | known_secrets(self.client.address),
+            omits_secrets=self.rules.omits_secrets,
         )
         self._add_waiting(occasion.secrets)
         self._write(snapshot_file.footer(occasion))
@@ -117,10 +124,9 @@ class SnapshotWriter:
     def _add_waiting(self, secrets: frozenset[Cell]) -> None:
         if not self._waiting:
             return
-        known = secrets | known_secrets(self.client.address)
         for layout, layer, chunks in self._waiting:
             rows = parse_rows(layout, chunks).values()
-            self._add(layout, layer, snapshot_file.rows_text(_without(layout, rows, known)))
+            self._add(layout, layer, snapshot_file.rows_text(_without(layout, rows, secrets)))
         self._waiting = []
 
     def discard(self) -> None:
@@ -141,10 +147,12 @@ def _said(folder: Path) -> Iterator[None]:
 
 
 def known_secrets(address: str) -> frozenset[Cell]:
-    """Return the cells of an instance that held a secret by reference, as its snapshots tell."""
-    return frozenset(
-        cell for one in kept(address) if one.summary for cell in one.summary.occasion.secrets
-    )
+    """Return the cells of an instance that held a secret by reference, as its snapshots tell.
+
+    Each snapshot keeps what those before it knew, so that of the newest usable one is enough.
+    """
+    newest = newest_summary(address)
+    return frozenset() if newest is None else newest.occasion.secrets
 
 
 def _without(layout: Layout, rows: Iterable[Row], secrets: frozenset[Cell]) -> Iterable[Row]:

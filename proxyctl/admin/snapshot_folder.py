@@ -19,7 +19,7 @@ from pathlib import Path
 
 from proxyctl.admin.snapshot_file import SnapshotFileError, read_snapshot, read_summary
 from proxyctl.errors import ApplyError, ProxyctlError
-from proxyctl.snapshot import Kept, Outcome, Snapshot
+from proxyctl.snapshot import Kept, Outcome, Snapshot, Summary
 
 _ABANDONED_S = 3600
 """A file under way that nobody wrote to for so long was left by a proxyctl that was killed."""
@@ -119,6 +119,26 @@ def _outcome(snapshot: Path) -> Outcome | None:
 def kept(address: str) -> list[Kept]:
     """Return the snapshots of an instance, newest first. Damaged ones say so."""
     return [_kept(number, path) for number, path in enumerate(_paths(folder_of(address)), 1)]
+
+
+def newest_summary(address: str) -> Summary | None:
+    """Return what the snapshot of an instance that was written last says; None without any.
+
+    Damaged ones are passed over. Names go by the clock, which may have been set back since.
+    """
+    found = {path: _written(path) for path in _paths(folder_of(address))}
+    for path in sorted(found, key=found.__getitem__, reverse=True):
+        summary = _kept(1, path).summary
+        if summary is not None:
+            return summary
+    return None
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0  # pruned meanwhile
 
 
 def _kept(number: int, path: Path) -> Kept:

@@ -44,6 +44,23 @@ def opened(
         yield client, parsed
 
 
+@contextmanager
+def connected_beside(
+    files: FileOptions, connection: ConnectionOptions
+) -> Iterator[tuple[AdminClient, ParsedFiles | None]]:
+    """As `opened`, for a command that also does without files: None where there are none."""
+    if _has_files(files):
+        with opened(files, connection) as found:
+            yield found
+    else:
+        with connected(files, connection) as client:
+            yield client, None
+
+
+def _has_files(files: FileOptions) -> bool:
+    return bool(files.file) or Path(files.paths()[0]).exists()
+
+
 def connected(files: FileOptions, connection: ConnectionOptions) -> AdminClient:
     """Connect for a command that needs files only where they say which instance is meant.
 
@@ -69,7 +86,7 @@ def named_instances(files: FileOptions) -> tuple[Instance, ...]:
 
     Raises: UsageError, ConfigError.
     """
-    if not (files.file or Path(files.paths()[0]).exists()):
+    if not _has_files(files):
         return ()
     from proxyctl.config.load import ParsedFiles
 
@@ -106,7 +123,7 @@ def login_at_members(
 
 def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
     is_named = bool(connection.host or connection.socket)
-    if connection.instance or (not is_named and (files.file or Path(files.paths()[0]).exists())):
+    if connection.instance or (not is_named and _has_files(files)):
         from proxyctl.config.load import ParsedFiles  # takes its time to import
 
         return choose_instance(connection, ParsedFiles(files.sources()).instances())

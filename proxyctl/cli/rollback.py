@@ -154,18 +154,23 @@ def snapshot(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Keep what the instance holds now, in all three layers."""
-    from proxyctl.cli.connection import connected
+    from proxyctl.cli.connection import connected_beside
     from proxyctl.render.history_text import taken_json
     from proxyctl.rolling_back import take_snapshot
 
     target = Path(out) if out else None
     if target is not None:
         _check_target(target)
-    with connected(files, connection) as client:
-        taken = take_snapshot(client, snapshots.rules(), target)
+    with connected_beside(files, connection) as (client, parsed):
+        taken = take_snapshot(client, snapshots.rules(), target, parsed)
         address = client.address
     if taken.holder:
         say(f"warning: taken in the middle of a change: {taken.holder}")
+    if not taken.has_all_references:
+        say(
+            "warning: the files have mistakes: the snapshot does not know what they take from"
+            " {env:} and {file:}, and a rollback to it may show that"
+        )
     if format is TextFormat.JSON:
         write(taken_json(address, taken.path, taken.tables, taken.rows))
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from proxyctl.catalog import TABLES
@@ -455,6 +457,42 @@ def test_no_secret_is_shown(project: Project, instance: Instance) -> None:
         found = proxyctl(*arguments)
         assert found.code == 0, found.text
         assert not any(secret in found.text for secret in SECRETS.values()), arguments
+
+
+@pytest.mark.parametrize("known_from", ["the files", "an earlier snapshot"])
+def test_a_snapshot_by_hand_hides_what_came_by_a_reference(
+    project: Project, instance: Instance, known_from: str
+) -> None:
+    """It is shown where it does not stand any more, without files and other snapshots there."""
+    project.write(REFERENCES)
+    applied()
+    if known_from == "the files":
+        shutil.rmtree(project.state)
+    else:
+        project.write(REFERENCES.replace("1000", "2000"))
+        applied("--snapshots-kept", "1")
+        (project.folder / "proxyctl.yaml").unlink()
+    assert proxyctl("snapshot", "-o", "by-hand.json").code == 0
+    (project.folder / "proxyctl.yaml").unlink(missing_ok=True)
+    shutil.rmtree(project.state, ignore_errors=True)
+    instance.execute("DELETE FROM scheduler")
+    instance.execute("LOAD SCHEDULER TO RUNTIME")
+    instance.execute("SAVE SCHEDULER TO DISK")
+    for arguments in (("--dry-run",), ("--dry-run", "--format", "json"), ("--auto-approve",)):
+        found = proxyctl("rollback", "by-hand.json", *arguments)
+        assert found.code == 0, found.text
+        assert "/bin/true" in found.out
+        assert not any(secret in found.text for secret in SECRETS.values()), found.text
+    arguments = everywhere(instance, "SELECT arg1 FROM {}scheduler")
+    assert arguments == [(SECRETS["OTHER_PASSWORD"],)]
+
+
+def test_a_snapshot_by_hand_is_taken_whatever_is_wrong_in_the_files(project: Project) -> None:
+    project.write("version: 1\nscheduler: [{id: x}]\n")
+    found = proxyctl("snapshot", "-o", "by-hand.json")
+    assert found.code == 0, found.text
+    assert "warning: the files have mistakes" in found.err
+    assert (project.folder / "by-hand.json").exists()
 
 
 @pytest.mark.since("2.6.0", "RUNTIME shows a clear password as its hash")
