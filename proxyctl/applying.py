@@ -9,6 +9,7 @@ from functools import partial
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import Members, same_account
@@ -138,9 +139,10 @@ def apply_planned(
                     raise
         return found, result
     finally:
-        snapshot.discard()
-        lock.give_back(request.progress)
-        members.close()
+        with uninterrupted():
+            snapshot.discard()
+            lock.give_back(request.progress)
+            members.close()
 
 
 def _peers(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,10 +47,30 @@ def proxyctl(*arguments: str) -> Outcome:
     err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape")
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            code = run(arguments)
+            code = _run(arguments)
         finally:
             gc.enable()
     return Outcome(int(code), _written(out), _written(err))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run it as in a process of its own: what it does with signals ends with it."""
+    if threading.current_thread() is not threading.main_thread():
+        return run(arguments)
+    with signals_restored():
+        return run(arguments)
+
+
+@contextmanager
+def signals_restored() -> Iterator[None]:
+    """Let signals do behind the block what they did before it."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 def _written(stream: io.TextIOWrapper) -> str:

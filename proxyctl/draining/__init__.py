@@ -126,5 +126,6 @@ def _held(
         servers = HeldServers.read(client, lock, members.wait_for_a_later_second)
         yield servers, servers.find(request.node)
     finally:
-        lock.give_back(request.progress)
-        members.close()
+        with uninterrupted():
+            lock.give_back(request.progress)
+            members.close()

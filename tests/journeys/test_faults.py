@@ -19,7 +19,7 @@ from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
 from proxyctl.sandbox import Sandbox
 from proxyctl.workflow import PlanOptions, plan_files
 from tests.cli import Project
-from tests.journeys.failing import CHANGED, Once, cut, fail
+from tests.journeys.failing import CHANGED, InTurn, Once, cut, fail
 from tests.journeys.layers import dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
 from tests.servers import Instance, ProxySQL
@@ -314,3 +314,28 @@ def test_whatever_ends_the_process_leaves_nothing_half_done(
     found = apply()
     said(found, 130, "interrupted", "everything was restored")
     assert dump(sandbox_instance) == before
+
+
+@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("where", ["SELECT", "LOAD MYSQL QUERY RULES", "DELETE FROM proxyctl_lock"])
+def test_a_second_signal_does_not_end_the_report(
+    sandbox_project: Project,
+    sandbox: Sandbox,
+    sandbox_instance: Instance,
+    where: str,
+    again: signal.Signals,
+) -> None:
+    """Neither while layers are put back, nor while the lock is given back."""
+    sandbox_project.write(FILES)
+    applied()
+    before = dump(sandbox_instance)
+    sandbox_project.write(CHANGED)
+    hook = sandbox.options.after_statement = InTurn(
+        Once("LOAD MYSQL QUERY RULES", lambda: os.kill(os.getpid(), signal.SIGINT)),
+        Once(where, lambda: os.kill(os.getpid(), again)),
+    )
+    found = apply()
+    assert all(one.happened for one in hook.hooks)
+    said(found, 130, "everything was restored", "MYSQL QUERY RULES: MEMORY as before, RUNTIME as")
+    assert dump(sandbox_instance) == before
+    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]

@@ -172,6 +172,17 @@ def test_an_interrupt_puts_the_server_back_and_the_transaction_goes_on(rig: Rig)
     rig.client.commit()
 
 
+def test_signals_behind_the_first_do_not_end_the_report(rig: Rig) -> None:
+    with waiting(rig) as process:
+        for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+    assert "MYSQL SERVERS: MEMORY as before, RUNTIME as before, DISK as before" in said
+    assert rig.statuses() == {"10 127.0.0.1": "ONLINE", "10 127.1": "ONLINE"}
+    assert rig.proxysql.instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+
+
 def test_a_lock_that_is_removed_during_the_wait_leaves_nothing_claimed(rig: Rig) -> None:
     with waiting(rig) as process:
         assert proxyctl("unlock").code == 0

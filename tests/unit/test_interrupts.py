@@ -1,0 +1,68 @@
+"""Signals that end a process: the first is taken, those behind it are not."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from proxyctl.admin.interrupts import interruptible, uninterrupted
+from tests.cli import signals_restored
+
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    with signals_restored():
+        yield
+
+
+def all_signals() -> None:
+    for number in ENDS:
+        signal.raise_signal(number)
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_only_the_first_interrupts(number: signal.Signals) -> None:
+    """Also those that come before anything is held back, and behind the block."""
+    passed = []
+    with interruptible():
+        try:
+            signal.raise_signal(number)
+            passed.append("the first")
+        except KeyboardInterrupt:
+            all_signals()
+            with uninterrupted():
+                all_signals()
+            all_signals()
+            passed.append("those behind it")
+    all_signals()
+    assert passed == ["those behind it"]
+
+
+def test_blocks_inside_each_other_take_one_signal() -> None:
+    passed = []
+    with interruptible():
+        try:
+            with interruptible():
+                signal.raise_signal(signal.SIGTERM)
+            passed.append("the first")
+        except KeyboardInterrupt:
+            all_signals()
+            passed.append("those behind it")
+    assert passed == ["those behind it"]
+
+
+def test_what_is_held_back_stays_so_inside() -> None:
+    """What puts back applies in turn."""
+    with interruptible(), uninterrupted(), interruptible():
+        all_signals()
+
+
+def test_signals_do_as_before_where_none_was_taken() -> None:
+    before = [signal.getsignal(number) for number in ENDS]
+    with interruptible(), uninterrupted():
+        all_signals()
+    assert [signal.getsignal(number) for number in ENDS] == before
