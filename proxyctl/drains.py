@@ -101,7 +101,7 @@ def undone_drains(
 ) -> list[Node]:
     """Return the nodes on record as drained that take connections at RUNTIME all the same.
 
-    Somebody else has loaded servers since; of a node in maintenance, its mode was set back.
+    Somebody else has loaded servers since; a node in maintenance was set back, or restarted.
     """
     offline = {family.offline for family in families}
 

@@ -115,7 +115,7 @@ def drained(facts: Facts) -> Iterator[Finding]:
 
 @check("drain-undone", Severity.WARNING)
 def undone(facts: Facts) -> Iterator[Finding]:
-    """A server on record as drained takes connections: somebody loaded servers since."""
+    """A server on record as drained takes connections: servers were loaded, or its mode reset."""
     for node in _of_drains(facts, undone_drains):
         name = node_text(node)
         yield Finding(
