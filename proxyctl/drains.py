@@ -93,6 +93,33 @@ def shown_in_maintenance(
     ]
 
 
+def undone_drains(
+    columns: ServerColumns,
+    runtime: Collection[Row],
+    families: Collection[Family],
+    drains: Iterable[Drain],
+) -> list[Node]:
+    """Return the nodes on record as drained that take connections at RUNTIME all the same.
+
+    Somebody else has loaded servers since; a node in maintenance was set back, or restarted.
+    """
+    offline = {family.offline for family in families}
+
+    def serves(row: Row) -> bool:
+        is_online = str(row[columns.status]).upper() == "ONLINE"
+        takes_some = row[columns.max_connections] != 0
+        return is_online and takes_some and row[columns.hostgroup] not in offline
+
+    serving = {columns.node(row) for row in runtime if serves(row)}
+    return [
+        drain.node
+        for drain in drains
+        if drain.is_done
+        and drain.node in serving
+        and not shows_drain(columns, runtime, families, drain.node, drain.method)
+    ]
+
+
 def undrained(
     layout: Layout,
     runtime: Rows,

@@ -27,8 +27,16 @@ def left_alone(found: TableSurvey) -> Iterator[str]:
 
 
 def taken_out(found: TableSurvey) -> Iterator[str]:
-    """Yield the servers that an operator took out, where the files do not say otherwise."""
+    """Yield the servers that an operator took out, where the files do not say otherwise.
+
+    And those that are on record as such, and that somebody put back.
+    """
+    for node in found.undone_drains:
+        how = found.drains[node].text()
+        yield f"{node[0]}:{node[1]} takes connections again, though on record as {how}"
     for node in found.drained:
+        if node in found.undone_drains:
+            continue
         drain = found.drains.get(node)
         how = drain.text() if drain else "drained (max_connections 0 at RUNTIME)"
         yield f"{node[0]}:{node[1]} {how}"

@@ -16,7 +16,7 @@ from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
-from proxyctl.drains import Drain, shown_in_maintenance
+from proxyctl.drains import Drain, shown_in_maintenance, undone_drains
 from proxyctl.families import (
     Family,
     Node,
@@ -61,6 +61,7 @@ class TableSurvey:
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
     drained: list[Node] = field(default_factory=list)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
+    undone_drains: list[Node] = field(default_factory=list)
     discovered: list[Node] = field(default_factory=list)
     draining: int = 0
     unowned: int = 0
@@ -363,13 +364,10 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         verdict = _by_family(survey.desired, live, image, surroundings)
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.discovered = verdict.discovered
-        in_maintenance = shown_in_maintenance(
-            ServerColumns.of(layout),
-            list(live.values()),
-            surroundings.families,
-            surroundings.drains.values(),
-        )
+        at_runtime = ServerColumns.of(layout), list(live.values()), surroundings.families
+        in_maintenance = shown_in_maintenance(*at_runtime, surroundings.drains.values())
         survey.drained = list(dict.fromkeys((*verdict.drained, *in_maintenance)))
+        survey.undone_drains = undone_drains(*at_runtime, surroundings.drains.values())
     survey.unpublished = compare_servers(
         layout,
         live,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from proxyctl.doctor.facts import Facts, MonitorLog
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import lasting, listed, node_text
-from proxyctl.drains import shown_in_maintenance
-from proxyctl.families import Node, ServerColumns
+from proxyctl.drains import Drain, shown_in_maintenance, undone_drains
+from proxyctl.families import Family, Node, ServerColumns
+from proxyctl.state import Row
 
 _CONNECTING = ("connect", "ping")
 _DENIED = ("access denied", "using password:", "authentication", "is not allowed to connect")
@@ -112,13 +113,36 @@ def drained(facts: Facts) -> Iterator[Finding]:
         )
 
 
+@check("drain-undone", Severity.WARNING)
+def undone(facts: Facts) -> Iterator[Finding]:
+    """A server on record as drained takes connections: servers were loaded, or its mode reset."""
+    for node in _of_drains(facts, undone_drains):
+        name = node_text(node)
+        yield Finding(
+            name,
+            f"it takes connections again, though on record as {facts.drains[node].text()}",
+            f"`proxyctl nodes drain {name}` drains it again, `proxyctl nodes restore {name}` takes"
+            " it off the record",
+        )
+
+
 def _in_maintenance(facts: Facts) -> list[Node]:
     """Return the nodes that were taken out with pxc_maint_mode, as RUNTIME shows."""
+    return _of_drains(facts, shown_in_maintenance)
+
+
+def _of_drains(
+    facts: Facts,
+    among: Callable[
+        [ServerColumns, Collection[Row], Collection[Family], Iterable[Drain]], list[Node]
+    ],
+) -> list[Node]:
+    """Return those of the nodes on record that `among` finds at RUNTIME."""
     servers = facts.surveys.get("mysql_servers")
     if servers is None:
         return []
     columns, rows = ServerColumns.of(servers.layout), list((servers.runtime or {}).values())
-    return shown_in_maintenance(columns, rows, facts.families, facts.drains.values())
+    return among(columns, rows, facts.families, facts.drains.values())
 
 
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:

@@ -161,10 +161,40 @@ def test_a_drain_that_somebody_undid_is_no_drain(servers: Instance) -> None:
     drained("db2")
     servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
     assert statuses(servers, "db2") == {"ONLINE"}
-    assert "drained" not in proxyctl("drift").out
     assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
     said = proxyctl("nodes", "restore", "db2")
     assert "db2:3306 is as configured; it did not show as drained any more" in said.out
+
+
+def test_a_drain_that_somebody_undid_is_said_until_it_is_off_the_record(servers: Instance) -> None:
+    drained("db2", "--reason", "new disks")
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    drift = proxyctl("drift")
+    assert drift.code == 0, drift.text
+    assert "no drift (db2:3306 takes connections again, though on record as drained by" in drift.out
+    assert "UTC: new disks)" in drift.out
+    (found,) = undone_drains()
+    assert (found["where"], found["severity"]) == ("db2:3306", "warning")
+    assert "UTC: new disks" in found["message"]
+    assert found["way_out"].startswith("`proxyctl nodes drain db2:3306`")
+
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert "db2" not in proxyctl("drift").out
+    assert undone_drains() == []
+
+
+def test_a_drain_that_somebody_undid_in_one_hostgroup_is_said_too(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostgroup_id=20")
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert statuses(servers, "db2") == {"ONLINE", "OFFLINE_SOFT"}
+    assert [one["where"] for one in undone_drains()] == ["db2:3306"]
+
+
+def undone_drains() -> list[dict[str, str]]:
+    """Return what doctor finds about drains that are over."""
+    found = proxyctl("doctor", "--no-ask", "--format", "json").json["findings"]
+    return [one for one in found if one["code"] == "drain-undone"]
 
 
 def test_what_a_dead_drain_left_in_memory_is_put_right(servers: Instance) -> None:

@@ -159,6 +159,21 @@ def test_plan_drift_and_apply_leave_it_drained(proxysql: ProxySQL, cluster: Gale
     assert plan(proxysql, heavier).is_in_sync
 
 
+def test_a_load_by_hand_ends_a_drain_and_is_told(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    old = writer(proxysql)
+    drained(proxysql, old)
+    proxysql.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert ("0", "0") not in limits(proxysql, old)
+    found = plan(proxysql, files(cluster, HOSTS))
+    assert found.is_in_sync
+    (note,) = found.taken_out
+    assert "takes connections again, though on record as drained by anna on ops1" in note
+    restored(proxysql, old)
+    assert plan(proxysql, files(cluster, HOSTS)).taken_out == []
+
+
 def test_an_export_does_not_make_a_drain_configuration(
     proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,9 +290,12 @@ def test_a_node_that_restarts_ends_it_by_itself(proxysql: ProxySQL, cluster: Gal
     taken_out(proxysql, reader)
     cluster.nodes[reader].pxc_maint_mode = "DISABLED"
     until(lambda: bool(serving(proxysql, reader)))
-    assert not plan(proxysql, files(cluster, HOSTS)).taken_out
+    (note,) = plan(proxysql, files(cluster, HOSTS)).taken_out
+    said = f"{reader}:{cluster.port} takes connections again, though on record as drained with"
+    assert note.startswith(said)
     assert not put_back(proxysql, reader).was_drained
     assert on_record(proxysql) == []
+    assert not plan(proxysql, files(cluster, HOSTS)).taken_out
 
 
 def running_query(server: ProxySQL, hostgroup: int) -> Instance:
