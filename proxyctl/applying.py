@@ -9,6 +9,7 @@ from functools import partial
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import forget_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
@@ -20,6 +21,7 @@ from proxyctl.admin.snapshot_folder import outcome_kept
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import left
 from proxyctl.config.load import ParsedFiles
+from proxyctl.drains import ended_by
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -128,6 +130,8 @@ def apply_planned(
                 result = apply_plan(client, found, lock, how)
             result.snapshot = str(kept)
             result.omits_secrets = request.snapshots.omits_secrets
+            with applied(result):
+                _forget_ended_drains(client, found)
         lock.finished({module.name for module in found.modules})
         if result is not None and request.peers.timeout_s:
             with applied(result):
@@ -143,6 +147,17 @@ def apply_planned(
             snapshot.discard()
             lock.give_back(request.progress)
             members.close()
+
+
+def _forget_ended_drains(client: AdminClient, plan: Plan) -> None:
+    """Take nodes off the record that are not drained in what was loaded."""
+    for module in plan.modules:
+        found = module.surveys.get("mysql_servers")
+        if found is None or not module.images:
+            continue
+        loaded = module.images[-1]["mysql_servers"]
+        for node in ended_by(found.layout, loaded, plan.families, found.drains.values()):
+            forget_drain(client, node)
 
 
 def _peers(

@@ -14,6 +14,9 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.families import Family, Node, ServerColumns, drained_columns
 from proxyctl.state import Row, Rows
 
+NODES = "nodes "
+"""How what holds the lock begins to call itself where it drains a node, or puts it back."""
+
 
 class DrainMethod(StrEnum):
     """What takes a node out of service: what ProxySQL loads, or the node's own pxc_maint_mode."""
@@ -76,6 +79,39 @@ def _is_kept_out(family: Family | None, columns: ServerColumns, row: Row) -> boo
         return False
     is_online = str(row[columns.status]).upper() == "ONLINE"
     return not is_online or row[columns.hostgroup] == family.offline
+
+
+def ended_by(
+    layout: Layout, loaded: Rows, families: Iterable[Family], drains: Iterable[Drain]
+) -> list[Node]:
+    """Return the nodes on record as drained by ProxySQL that these rows do not let be so.
+
+    The server is gone from them, or somebody undid the drain, or it died before it was one. What
+    happens to the node later is not that drain.
+    """
+    columns, families = ServerColumns.of(layout), list(families)
+    return [
+        drain.node
+        for drain in drains
+        if drain.method is DrainMethod.PROXYSQL
+        and not shows_drain(columns, loaded.values(), families, drain.node)
+    ]
+
+
+def not_finished(occasion: str) -> str:
+    """Return what died while it held the lock."""
+    what = "a command for a node" if occasion.startswith(NODES) else "an apply"
+    return f"{what} did not finish: {occasion}"
+
+
+def goes_on_with(occasion: str) -> str:
+    """Return what ends something that died while it held the lock. `occasion`: how it calls itself.
+
+    An apply ends an apply; a node that was half drained it may leave so.
+    """
+    if occasion.startswith(NODES):
+        return "the same command goes on where it stopped, and `nodes restore` puts the node back"
+    return "the next apply goes on where it stopped"
 
 
 def shown_in_maintenance(

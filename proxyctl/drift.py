@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import TABLES, Role
 from proxyctl.catalog.variables import RESTART_ONLY
+from proxyctl.drains import goes_on_with, not_finished
 from proxyctl.plan import CHANGE, Change, ModulePlan, Plan
 from proxyctl.state import Layer
 
@@ -87,10 +88,7 @@ def _of_an_apply(module: ModulePlan, evidence: Evidence) -> Cause | None:
         return None
     if evidence.running:
         return Cause("running_apply", f"an apply is at work: {evidence.running}")
-    return Cause(
-        "dead_apply",
-        f"an apply did not finish: {evidence.dead}; the next apply goes on where it stopped",
-    )
+    return Cause("dead_apply", f"{not_finished(evidence.dead)}; {goes_on_with(evidence.dead)}")
 
 
 def _offline_soft(change: Change) -> Cause | None:

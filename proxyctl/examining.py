@@ -23,6 +23,7 @@ from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.monitor_logs import read_monitor_logs
+from proxyctl.admin.nodes import read_wsrep
 from proxyctl.admin.read import TableReader
 from proxyctl.doctor.facts import Facts, Side
 from proxyctl.families import FAMILY_TABLES, Family, families_in
@@ -72,6 +73,7 @@ def read_facts_for_doctor(
         monitor_logs=read_monitor_logs(client),
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),
+        wsrep=read_wsrep(client) if survey.surroundings.memory_families else {},
         surveys=survey.done,
         drains=survey.surroundings.drains,
         dead_apply=holder.text() if holder is not None and holder.is_dead() else "",

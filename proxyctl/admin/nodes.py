@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -71,6 +71,11 @@ def _connections(client: AdminClient) -> dict[Key, Connections]:
         )
         for hostgroup, host, port, *counters in rows
     }
+
+
+def read_wsrep(client: AdminClient) -> dict[Node, Mapping[str, str]]:
+    """Return what the Galera monitor read last of each node. Raises: InstanceError."""
+    return {node: check.wsrep for node, check in _checks(client).items() if check.wsrep}
 
 
 def _checks(client: AdminClient) -> dict[Node, Check]:

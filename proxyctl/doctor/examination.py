@@ -11,7 +11,17 @@ from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import CHECKS, Check, Finding, Severity
 from proxyctl.errors import ExitCode
 
-KINDS = ("monitor", "hostgroups", "tls", "layers", "cluster", "versions", "digests", "defects")
+KINDS = (
+    "monitor",
+    "kept_out",
+    "hostgroups",
+    "tls",
+    "layers",
+    "cluster",
+    "versions",
+    "digests",
+    "defects",
+)
 """The modules with checks, what stops traffic first. Findings of one severity keep this order."""
 
 

@@ -112,7 +112,7 @@ class Facts:
     MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0. `surveys` hold each table
     in its three layers, by catalogue name; `drains` is what is on record of drained nodes. `said`
     has the answers of the servers that were asked, none with `asks` False; `pooled_versions` those
-    of open connections.
+    of open connections; `wsrep` what the Galera monitor read of a node, by column of its log.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
     them where it is listed. `dead_apply` tells who left an apply behind.
     Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
@@ -136,6 +136,7 @@ class Facts:
     monitor_logs: tuple[MonitorLog, ...] = ()
     said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
     pooled_versions: Mapping[Node, str] = field(default_factory=dict)
+    wsrep: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
     surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
     dead_apply: str = ""

@@ -9,6 +9,7 @@ from proxyctl.compare import Difference
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import listed
+from proxyctl.drains import goes_on_with, not_finished
 from proxyctl.state import Key
 from proxyctl.survey import TableSurvey
 
@@ -53,12 +54,12 @@ def not_saved(facts: Facts) -> Iterator[Finding]:
 
 @check("dead-apply", Severity.WARNING)
 def dead_apply(facts: Facts) -> Iterator[Finding]:
-    """An apply of proxyctl died on the way, and what it had written may still stand in MEMORY."""
+    """An apply or a drain died on the way, and what it had written may still stand in MEMORY."""
     if facts.dead_apply:
         yield Finding(
             "lock",
-            f"an apply did not finish: {facts.dead_apply}",
-            "`proxyctl apply` goes on where it stopped",
+            not_finished(facts.dead_apply),
+            goes_on_with(facts.dead_apply),
         )
 
 

@@ -93,11 +93,11 @@ def check_failed(facts: Facts) -> Iterator[Finding]:
 @check("node-drained", Severity.INFO)
 def drained(facts: Facts) -> Iterator[Finding]:
     """A server takes no new connections at RUNTIME: OFFLINE_SOFT, or max_connections 0."""
-    in_maintenance = _in_maintenance(facts)
+    maintained = in_maintenance(facts)
     for node in facts.nodes:
         rows = [server for server in facts.servers if server.node == node]
         drain = facts.drains.get(node)
-        is_out = all(row.is_out_of_service for row in rows) or node in in_maintenance
+        is_out = all(row.is_out_of_service for row in rows) or node in maintained
         if not is_out and (drain is None or drain.is_done):
             continue
         if drain is not None:
@@ -126,7 +126,7 @@ def undone(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _in_maintenance(facts: Facts) -> list[Node]:
+def in_maintenance(facts: Facts) -> list[Node]:
     """Return the nodes that were taken out with pxc_maint_mode, as RUNTIME shows."""
     return _of_drains(facts, shown_in_maintenance)
 
@@ -143,6 +143,11 @@ def _of_drains(
         return []
     columns, rows = ServerColumns.of(servers.layout), list((servers.runtime or {}).values())
     return among(columns, rows, facts.families, facts.drains.values())
+
+
+def failing_nodes(facts: Facts) -> set[Node]:
+    """Return the nodes to which the monitor cannot connect, or where its check fails."""
+    return {log.node for log in _failing(facts, {log.log for log in facts.monitor_logs})}
 
 
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:

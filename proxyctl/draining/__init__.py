@@ -22,7 +22,7 @@ from proxyctl.draining.refusals import (
 )
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
-from proxyctl.drains import DrainMethod
+from proxyctl.drains import NODES, DrainMethod
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -117,7 +117,7 @@ def _held(
 
     In a ProxySQL Cluster it is the lock of every member: what is loaded here goes to all.
     """
-    lock = Lock(client, f"nodes {what} {request.node}")
+    lock = Lock(client, f"{NODES}{what} {request.node}")
     members = Members(client, partial(request.login_at, client.login), request.progress)
     try:
         members.take(lock, timeout_s=request.lock_timeout_s)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
+from proxyctl.nodes.wsrep import reasons, state
 from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
 
 _HEADS = ("node", "RUNTIME", "weight", "limit", "used", "free", "says")
@@ -106,8 +107,8 @@ def _says(view: NodeView) -> Iterator[str]:
 def answers(said: Said) -> Iterator[str]:
     """Yield what a node that answered says of itself."""
     variables, status = said.variables, said.status
-    if state := status.get("wsrep_local_state_comment"):
-        yield printable(state)
+    if comment := status.get("wsrep_local_state_comment"):
+        yield printable(comment)
     cluster = status.get("wsrep_cluster_status", "Primary")
     if cluster != "Primary":
         yield printable(cluster)
@@ -126,14 +127,7 @@ def answers(said: Said) -> Iterator[str]:
 
 def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
     """Yield what the last check of the Galera monitor read."""
-    states = {"1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
-    number = wsrep.get("wsrep_local_state", "")
-    yield f"monitor: {states.get(number, f'wsrep_local_state {printable(number)}')}"
-    if wsrep.get("primary_partition") == "NO":
-        yield "not in the primary component"
-    if wsrep.get("wsrep_desync") == "YES":
-        yield "desynced"
-    if wsrep.get("pxc_maint_mode", "NO") == "YES":
-        yield "in maintenance"
+    yield f"monitor: {printable(state(wsrep))}"
+    yield from reasons(wsrep)
     if wsrep.get("read_only") == "YES":
         yield "read_only"

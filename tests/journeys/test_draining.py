@@ -299,3 +299,44 @@ def test_what_the_configuration_itself_takes_out_is_neither_drained_nor_restored
         assert refused.code == 3
         assert "db2:3306 has OFFLINE_SOFT in MEMORY, and is not on record" in refused.text
     assert layer(servers, "runtime_mysql_servers") == before
+
+
+def test_a_server_that_was_removed_is_not_drained_when_it_comes_again(
+    servers: Instance, project: Project
+) -> None:
+    drained("db2", "--reason", "old")
+    project.write("".join(line for line in FILES.splitlines(True) if "db2" not in line))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    project.write(FILES)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    assert statuses(servers, "db2") == {"ONLINE"}
+    # The same by hand, loaded and MEMORY put back, is nothing that was asked of proxyctl.
+    for status in ("OFFLINE_SOFT", "ONLINE"):
+        servers.execute(f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db2'")
+        if status == "OFFLINE_SOFT":
+            servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert "drained by" not in proxyctl("nodes", "list", "--no-ask").out
+    drift = proxyctl("drift")
+    assert "OFFLINE_SOFT, set by an operator" in drift.out
+    assert "drained by" not in drift.out
+
+
+def test_an_apply_that_ends_a_half_drain_leaves_no_record_of_it(
+    servers: Instance, project: Project
+) -> None:
+    die_half_way(servers)
+    for sql in (
+        "UPDATE mysql_servers SET status='ONLINE', weight=2 WHERE hostname='db2'",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+    ):
+        servers.execute(sql)
+    assert "half drained" in proxyctl("nodes", "list", "--no-ask").out
+    drift = proxyctl("drift")
+    assert "nodes drain db2 by pid" in drift.out
+    assert "the next apply goes on" not in drift.out
+    assert "`nodes restore` puts the node back" in drift.out
+    assert proxyctl("apply", "--auto-approve").code == 0
+    assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
+    assert "drained" not in proxyctl("doctor", "--no-ask").out
+    assert proxyctl("drift").code == 0

@@ -1,0 +1,34 @@
+"""What the Galera monitor read of a node, in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+_STATES = {"1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
+_SYNCED = "4"
+_SAYS = {
+    "primary_partition": ("NO", "not in the primary component"),
+    "wsrep_desync": ("YES", "desynced"),
+    "wsrep_reject_queries": ("YES", "rejects queries"),
+    "pxc_maint_mode": ("YES", "in maintenance"),
+}
+"""Columns of monitor.mysql_server_galera_log, and what they say with this value."""
+
+
+def state(wsrep: Mapping[str, str]) -> str:
+    """Return the state of the node. What it sent may come with it: make it printable."""
+    number = wsrep.get("wsrep_local_state", "")
+    return _STATES.get(number, f"wsrep_local_state {number}")
+
+
+def reasons(wsrep: Mapping[str, str]) -> Iterator[str]:
+    """Yield why the monitor keeps a node out of service."""
+    for column, (value, text) in _SAYS.items():
+        if wsrep.get(column) == value:
+            yield text
+
+
+def why_kept_out(wsrep: Mapping[str, str]) -> str:
+    """Return why the monitor keeps a node out of service, empty where the check does not tell."""
+    is_synced = wsrep.get("wsrep_local_state", _SYNCED) == _SYNCED
+    return ", ".join([*([] if is_synced else [state(wsrep)]), *reasons(wsrep)])

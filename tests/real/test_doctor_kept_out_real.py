@@ -1,0 +1,54 @@
+"""What the doctor says of Galera nodes that are out of service, and who took them out."""
+
+from __future__ import annotations
+
+import time
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.doctor.examination import examine
+from proxyctl.drains import DrainMethod
+from proxyctl.examining import read_facts_for_doctor
+from tests.galera_nodes import GaleraCluster
+from tests.placement_samples import online, placement
+from tests.real.test_drained_guard_real import cluster, drained_reader, proxysql, pytestmark
+from tests.real.test_galera_placement import login
+from tests.servers import ProxySQL
+
+__all__ = ["cluster", "proxysql", "pytestmark"]
+
+
+def kept_out(server: ProxySQL) -> list[str]:
+    with AdminClient(login(server)) as client:
+        found = examine(read_facts_for_doctor(client, asks=False)).findings
+    return sorted(f"{one.where}: {one.message}" for one in found if one.code == "node-kept-out")
+
+
+def until_offline(server: ProxySQL, host: str) -> None:
+    for _ in range(300):
+        if host in online(placement(server.instance)[40]):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the monitor did not take it out")
+
+
+def test_a_node_that_desynced_or_is_in_maintenance_is_said_with_the_reason(
+    proxysql: ProxySQL,
+    cluster: GaleraCluster,
+) -> None:
+    assert kept_out(proxysql) == []
+    first, second = sorted(online(placement(proxysql.instance)[30]))
+    cluster.nodes[first].wsrep_desync = "ON"
+    until_offline(proxysql, first)
+    said = "the monitor keeps it in the offline hostgroup 40"
+    assert kept_out(proxysql) == [f"{first}:{cluster.port}: {said}: desynced"]
+    cluster.nodes[second].pxc_maint_mode = "MAINTENANCE"
+    until_offline(proxysql, second)
+    assert kept_out(proxysql)[1:] == [f"{second}:{cluster.port}: {said}: in maintenance"]
+
+
+def test_a_node_that_proxyctl_put_into_maintenance_is_no_surprise(
+    proxysql: ProxySQL,
+    cluster: GaleraCluster,
+) -> None:
+    drained_reader(proxysql, DrainMethod.PXC_MAINT_MODE)
+    assert kept_out(proxysql) == []
