@@ -183,6 +183,25 @@ def test_a_peer_of_another_version_is_named(
             ["other_version"],
         )
         assert "it is ProxySQL 2.5.5" in peer["reasons"][0]["text"]
+        assert f"apply at {name(other)} as well" in peer["reasons"][0]["way_out"]
+        assert hostgroups(other) == set()
+        # The other one holds older content, and takes nothing over: nothing of it is in the way.
+        there = apply("--host", "127.0.0.1", "--port", str(other.port))
+        assert there.code == 0, there.text
+        assert [hostgroups(at) for at in (one, other)] == [{"10"}] * 2
+        write(project, USER.format(20) + fleet_of(one, other))
+        done = proxyctl("apply", "--all", "--auto-approve")
+        assert done.code == 0, done.text
+        assert "2 applied" in done.out
+        assert [hostgroups(at) for at in (one, other)] == [{"20"}] * 2
+
+
+def fleet_of(*instances: ProxySQL) -> str:
+    rows = (
+        f"  - {{name: px{number}, host: 127.0.0.1, port: {one.port}, password: admin}}\n"
+        for number, one in enumerate(instances, 1)
+    )
+    return "instances:\n" + "".join(rows)
 
 
 def fall_behind(three: list[ProxySQL]) -> None:
