@@ -135,6 +135,11 @@ class Members:
         self._forget(node)
         self.problems[node] = error.message.partition("\n")[0]
 
+    def wait_at_most(self, read_timeout_s: float) -> None:
+        """Let no answer of a member take longer than this from now on. Units: seconds."""
+        for contact in self.contacts.values():
+            contact.wait_at_most(read_timeout_s)
+
     def asked(self) -> dict[Node, Member]:
         """Return what the members say of themselves, or why they do not."""
         found = {node: Member(node, problem=text) for node, text in self.problems.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -155,6 +156,36 @@ def test_peers_that_do_not_follow_are_named(three: list[ProxySQL], project: Proj
     assert f"peer {name(third)} does not follow:\n  MYSQL USERS: not reached (" in text.out
     third.start()
     wait_until(lambda: hostgroups(third) == {"20"})
+
+
+def test_a_peer_that_hangs_is_not_waited_for_longer(
+    three: list[ProxySQL], project: Project
+) -> None:
+    keep_apart(three)
+    second, third = three[1:]
+    set_admin(third, cluster_mysql_users_diffs_before_sync=1000)
+    write(project, USER.format(10))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--peer-timeout", "6"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    try:
+        while "waiting for 2 peers" not in (line := running.stderr.readline()):
+            assert line, running.communicate()
+        began = time.monotonic()
+        os.kill(third.pid, signal.SIGSTOP)
+        out, err = running.communicate(timeout=120)
+        took_s = time.monotonic() - began
+    finally:
+        os.kill(third.pid, signal.SIGCONT)
+    assert running.returncode == 4, out + err
+    assert took_s < 30
+    assert f"peer {name(third)} does not follow" in out
+    assert f"MYSQL USERS: not reached ({name(third)}: no answer within " in out, out
+    assert hostgroups(second) == {"10"}
 
 
 def test_a_peer_that_does_not_save_is_noted(three: list[ProxySQL], project: Project) -> None:
