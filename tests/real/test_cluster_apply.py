@@ -312,6 +312,36 @@ def test_a_load_is_later_than_the_last_one_at_a_peer(
         assert checksums(three[0])["mysql_users"][1] > epoch
 
 
+def test_who_is_listed_by_two_addresses_counts_once(
+    three: list[ProxySQL], project: Project
+) -> None:
+    for one in three[:2]:
+        three[0].instance.execute(
+            f"INSERT INTO proxysql_servers (hostname, port) VALUES ('localhost', {one.port})"
+        )
+    three[0].instance.execute("LOAD PROXYSQL SERVERS TO RUNTIME")
+    write(project, USER.format(10))
+    done = apply("--format", "json")
+    assert done.code == 0, done.text
+    assert [one["name"] for one in done.json["peers"]] == sorted(map(name, three[1:]))
+
+
+def test_who_is_no_member_any_more_is_named(three: list[ProxySQL], project: Project) -> None:
+    listed = "proxysql_servers:\n" + "".join(
+        f"  - {{hostname: 127.0.0.1, port: {one.port}}}\n" for one in three[:2]
+    )
+    write(project, USER.format(10) + listed)
+    done = apply()
+    assert done.code == 0, done.text
+    gone = f"{name(three[2])} is no member any more: not waited for\n"
+    assert gone in done.err
+    assert f"1 peer follows: {name(three[1])}" in done.out
+    write(project, "proxysql_servers: []\n")
+    done = apply("--force")
+    assert done.code == 0, done.text
+    assert f"{name(three[1])} is no member any more: not waited for\n" in done.err
+
+
 def test_the_lock_of_a_peer_is_respected(three: list[ProxySQL], project: Project) -> None:
     write(project, USER.format(10))
     with AdminClient(Login(port=three[1].port, password="admin")) as client:
