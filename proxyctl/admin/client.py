@@ -13,6 +13,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.admin.answers import LOST, NOT_UNDERSTOOD, PORTS, code_and_text, decoded
@@ -40,6 +41,7 @@ class AdminClient:
         self.version_text = ""
         self._trace = trace
         self._connection: Connection[Any] | None = None
+        self._why_closed = ""
         self.connect()
 
     def __enter__(self) -> AdminClient:
@@ -54,6 +56,14 @@ class AdminClient:
         Raises: InstanceError.
         """
         return AdminClient(login, trace=self._trace)
+
+    def wait_at_most(self, read_timeout_s: float) -> None:
+        """Let an answer take no longer than this from now on. Units: seconds."""
+        self.login = replace(self.login, read_timeout_s=read_timeout_s)
+        # Any: the types of PyMySQL leave it out.
+        connection: Any = self._connection
+        if connection is not None:
+            connection._read_timeout = read_timeout_s
 
     @property
     def address(self) -> str:
@@ -73,6 +83,7 @@ class AdminClient:
         self.close()
         self.tell(f"connect to {self.address} as {self.login.user}")
         self._connection = open_connection(self.login)
+        self._why_closed = ""
         self.tell(protection(getattr(self._connection, "_sock", None), self.login))
         try:
             self._look_who_answers()
@@ -161,7 +172,7 @@ class AdminClient:
         self, sql: str, masked: Callable[[], str]
     ) -> tuple[list[tuple[bytes | None, ...]], int]:
         if self._connection is None:
-            raise ConnectionLostError(f"{self.address}: the connection is closed")
+            raise self._closed()
         self._tell_statement(masked)
         began = time.monotonic()
         with self._translating(masked), self._connection.cursor() as cursor:
@@ -173,6 +184,10 @@ class AdminClient:
         took_ms = (time.monotonic() - began) * 1000
         self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
+
+    def _closed(self) -> ConnectionLostError:
+        """Return the error for a connection that is closed, with why it was where that is known."""
+        return ConnectionLostError(self._why_closed or f"{self.address}: the connection is closed")
 
     @property
     def is_traced(self) -> bool:
@@ -203,7 +218,7 @@ class AdminClient:
         # Any: the types of PyMySQL leave out what is needed to give an answer up.
         connection: Any = self._connection
         if connection is None:
-            raise ConnectionLostError(f"{self.address}: the connection is closed")
+            raise self._closed()
         self._tell_statement(lambda: mask_literals(sql))
         cursor: Any = connection.cursor(SSCursor)
         is_done = False
@@ -266,16 +281,16 @@ class AdminClient:
             )
         self.close()
         if "timed out" in text:
-            return ConnectionLostError(
+            self._why_closed = (
                 f"{self.address}: no answer within {self.login.read_timeout_s:g} s:"
-                f" the admin interface is busy\n  in: {_short(masked)}",
-                hint="somebody may be reading a large statistics table; try again",
+                " the admin interface is busy"
             )
-        return ConnectionLostError(
-            f"{self.address}: the connection was lost ({text or type(error).__name__})"
-            f"\n  in: {_short(masked)}",
-            hint="did ProxySQL stop? Its log says so; when it is there again, run this again",
-        )
+            hint = "somebody may be reading a large statistics table; try again"
+        else:
+            why = text or type(error).__name__
+            self._why_closed = f"{self.address}: the connection was lost ({why})"
+            hint = "did ProxySQL stop? Its log says so; when it is there again, run this again"
+        return ConnectionLostError(f"{self._why_closed}\n  in: {_short(masked)}", hint=hint)
 
 
 def _is_version(text: str) -> bool:

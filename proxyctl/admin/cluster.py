@@ -5,7 +5,7 @@ A member may be asked itself, with a connection of its own: what it says then co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
@@ -89,11 +89,13 @@ def read_membership(
     asked: Mapping[Node, Member] | None = None,
     *,
     itself: Node | None = None,
+    again: Collection[Node] = (),
 ) -> Membership:
     """Return the members that an instance lists, as it has seen them, or as they say themselves.
 
     `asked`: those that were asked, or why they could not be. `itself`: the one that is the
-    instance. Raises: InstanceError.
+    instance. `again`: further addresses of members that are listed by another one, to be left out.
+    Raises: InstanceError.
     """
     listed = read_peers(client)
     if not listed:
@@ -110,7 +112,7 @@ def read_membership(
         listed,
         read_own_checksums(client),
         read_cluster_variables(client),
-        tuple(member for member in members if member.node != itself),
+        tuple(one for one in members if one.node != itself and one.node not in again),
         client.version_text,
         read_clock(client),
         itself,

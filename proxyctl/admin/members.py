@@ -34,6 +34,9 @@ WORKERS = 10
 _COARSE_S = 0.1
 """The clock that gives an epoch lags some milliseconds behind the one that SQL reads: measured."""
 
+_SILENT_S = 2.0
+"""Waiting for longer is said."""
+
 
 def same_account(login: Login, node: Node) -> Login:
     """Return the same login at another member."""
@@ -46,26 +49,36 @@ class Members:
     """The members of an instance's cluster, as far as they let us in.
 
     Nobody is `listed` where it is in none, or has no account to ask the others with. `login_at`
-    tells who we are at a member. `itself`: the listed member that is the instance.
+    tells who we are at a member. `itself`: the listed member that is the instance; `again`: further
+    addresses of members that are known by another one.
     """
 
     client: AdminClient
     login_at: Callable[[Node], Login]
     say: Callable[[str], None]
     itself: Node | None = None
+    again: set[Node] = field(default_factory=set)
     listed: tuple[Node, ...] = ()
     contacts: dict[Node, AdminClient] = field(default_factory=dict)
     problems: dict[Node, str] = field(default_factory=dict)
 
     def connect(self) -> None:
-        """Open a connection to each member that is listed and was not tried yet."""
-        self.listed = read_peers(self.client)
-        if self.listed and lacks_account(read_cluster_variables(self.client)):
+        """Open a connection to each member that is listed and was not tried yet.
+
+        Who was listed when this was called before, and is not any more, is named.
+        """
+        known, self.listed = self.listed, read_peers(self.client)
+        for node in known:
+            if node not in {*self.listed, *self.again, self.itself}:
+                self.say(f"{node[0]}:{node[1]} is no member any more: not waited for")
+        if self.listed and (empty := lacks_account(read_cluster_variables(self.client))):
+            if known:
+                self.say(f"{empty} is empty now: nobody is waited for")
             self.listed = ()
         login = self.client.login
         if login.socket is None and (login.host, login.port) in self.listed:
             self.itself = (login.host, login.port)
-        tried = {*self.contacts, *self.problems, self.itself}
+        tried = {*self.contacts, *self.problems, *self.again, self.itself}
         nodes = [node for node in self.listed if node not in tried]
         for node, found in at_once(nodes, self._connected, workers=WORKERS):
             if isinstance(found, AdminClient):
@@ -117,7 +130,8 @@ class Members:
             self._lose(node, error)
             return
         if not is_new:
-            self._forget(node)  # another address of a member that is locked already
+            self._forget(node)
+            self.again.add(node)
             return
         holder = read_holder(self.client) if self.itself is None else None
         if holder is not None and holder.owner == lock.owner:
@@ -135,6 +149,11 @@ class Members:
         self._forget(node)
         self.problems[node] = error.message.partition("\n")[0]
 
+    def wait_at_most(self, read_timeout_s: float) -> None:
+        """Let no answer of a member take longer than this from now on. Units: seconds."""
+        for contact in self.contacts.values():
+            contact.wait_at_most(read_timeout_s)
+
     def asked(self) -> dict[Node, Member]:
         """Return what the members say of themselves, or why they do not."""
         found = {node: Member(node, problem=text) for node, text in self.problems.items()}
@@ -150,7 +169,7 @@ class Members:
         """Return what is known of all members now. Raises: InstanceError."""
         if not self.listed:
             return Membership()
-        return read_membership(self.client, self.asked(), itself=self.itself)
+        return read_membership(self.client, self.asked(), itself=self.itself, again=self.again)
 
     def wait_for_a_later_second(self, module: AdminModule) -> None:
         """Wait until a LOAD of a module is newer than the last one at any member.
@@ -167,6 +186,11 @@ class Members:
         later = here.newest_epoch(module.name) + 1 + _COARSE_S
         end = time.monotonic() + MOST_AHEAD_S
         now = here.now
+        if later - now > _SILENT_S:
+            self.say(
+                f"{module.name}: waiting {later - now:.0f} s: its last LOAD at a member is that far"
+                " ahead of the clock here"
+            )
         while now < later:
             if time.monotonic() > end:
                 raise InstanceError(

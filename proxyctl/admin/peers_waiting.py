@@ -21,6 +21,8 @@ from proxyctl.families import Node
 from proxyctl.result import NotFollowing, PeerResult
 
 _POLL_S = 0.5
+_LEAST_READ_S, _MOST_READ_S = 1.0, 5.0
+"""How long a peer's answer may take while it is waited for: one that hangs must not hold us."""
 
 
 @dataclass
@@ -41,6 +43,7 @@ class PeersWaiting:
         does not answer any more.
         """
         self.members.connect()
+        self._be_impatient(timeout_s)
         here = self.members.look()
         names = [name for module in modules if (name := here.name_of(module))]
         self.loaded = {name: here.own[name] for name in names}
@@ -53,8 +56,12 @@ class PeersWaiting:
             if not waiting or time.monotonic() >= end:
                 return [self.results[one.node] for one in here.others]
             time.sleep(min(_POLL_S, max(end - time.monotonic(), 0)))
+            self._be_impatient(end - time.monotonic())
             self.lock.renew()
             here = self.members.look()
+
+    def _be_impatient(self, left_s: float) -> None:
+        self.members.wait_at_most(min(max(round(left_s), _LEAST_READ_S), _MOST_READ_S))
 
     def _is_settled(self, member: Member, here: Membership) -> bool:
         """Return whether waiting for a peer is over. Changes: results."""
@@ -71,7 +78,7 @@ class PeersWaiting:
         missing = tuple(reasons(self.loaded, member, here))
         notes = tuple(saves_nothing(self.loaded, member))
         contact = self.members.contacts.get(member.node)
-        if missing or contact is None:
+        if contact is None or any(one.code != Why.OTHER_VERSION for one in missing):
             return PeerResult(member.name, missing, notes=notes)
         try:
             travelling = {MODULES[name] for name in self.loaded}
@@ -79,6 +86,10 @@ class PeersWaiting:
         except ProxyctlError as error:
             text = f"its checksums agree, and its rows could not be read: {error.lines()[0]}"
             return PeerResult(member.name, (NotFollowing("", Why.OTHER, text),), notes=notes)
+        if missing:
+            # Checksums of two versions may differ over equal rows: the rows decide.
+            missing = tuple(one for one in missing if left.get(one.module))
+            return PeerResult(member.name, missing, rows_read=not missing, notes=notes)
         return PeerResult(
             member.name, tuple(rows_differ(left, member)), rows_read=True, notes=notes
         )

@@ -51,14 +51,14 @@ def reasons(
         if theirs is not None and theirs.is_known and theirs.checksum == ours.checksum:
             continue
         why, text = _why(name, ours, theirs, member, here)
-        yield NotFollowing(MODULES[name], why, text, _holds(theirs), _way_out(why, member))
+        yield NotFollowing(MODULES[name], why, text, _holds(theirs), _way_out(why, member, theirs))
 
 
 def _why(
     name: str, ours: Checksum, theirs: Checksum | None, member: Member, here: Membership
 ) -> tuple[Why, str]:
     if member.was_asked:
-        if member.version_text != here.version_text:
+        if not here.exchanges_with(member):
             return Why.OTHER_VERSION, (
                 f"it is ProxySQL {member.version_text}, and takes nothing over from"
                 f" {here.version_text}"
@@ -93,16 +93,24 @@ def _holds(theirs: Checksum | None) -> str:
     return f"it holds what {verb} {when:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _way_out(why: Why, member: Member) -> str:
+def _way_out(why: Why, member: Member, theirs: Checksum | None) -> str:
     match why:
+        case Why.NOT_REACHED if theirs is None or not theirs.is_known:
+            return "look at its address in proxysql_servers, and whether this instance gets there"
         case Why.NOT_REACHED:
             return "it follows by itself when it answers again"
         case Why.NO_ACCOUNT | Why.SWITCHED_OFF | Why.NOT_LISTED | Why.OTHER_VERSION:
             return f"mend that, or apply at {member.name} as well"
         case Why.NEWER:
             return "run plan again: what was loaded there counts now"
-        case Why.SPLIT | Why.NEVER_LOADED | Why.ROWS | Why.OTHER:
+        case Why.SPLIT | Why.NEVER_LOADED | Why.ROWS:
             return f"apply at {member.name}: what is loaded there becomes the newest"
+        case Why.OTHER:
+            # It still sees newer content here: without --force its guards refuse.
+            return (
+                "it follows by itself when what its log names is mended; until then an apply at"
+                f" {member.name} needs --force"
+            )
 
 
 def rows_differ(left: Mapping[str, int], member: Member) -> Iterator[NotFollowing]:
@@ -110,7 +118,7 @@ def rows_differ(left: Mapping[str, int], member: Member) -> Iterator[NotFollowin
     for module, count in left.items():
         rows = "1 row differs" if count == 1 else f"{count} rows differ"
         text = f"its checksum agrees, and {rows} at RUNTIME"
-        yield NotFollowing(module, Why.ROWS, text, "", _way_out(Why.ROWS, member))
+        yield NotFollowing(module, Why.ROWS, text, "", _way_out(Why.ROWS, member, None))
 
 
 def saves_nothing(loaded: Iterable[str], member: Member) -> Iterator[str]:

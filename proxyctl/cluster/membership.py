@@ -64,24 +64,39 @@ class Membership:
         """Return whether members take over this admin module from one another."""
         return self.name_of(module) is not None
 
+    def exchanges_with(self, one: Member) -> bool:
+        """Return whether this instance and another member take anything over from one another.
+
+        Members of different versions do not; of one that was not asked the version is not known.
+        """
+        return not one.was_asked or one.version_text == self.version_text
+
     def newest_epoch(self, module: str) -> int:
-        """Return when a member loaded a module last, as far as it is known. Units: unix seconds."""
+        """Return when a member loaded a module last, as far as it is known. Units: unix seconds.
+
+        Members with which nothing is exchanged do not count.
+        """
         name = self.name_of(module)
         if name is None:
             return 0
-        found = [one.checksums[name].epoch for one in self.others if name in one.checksums]
+        found = [
+            one.checksums[name].epoch
+            for one in self.others
+            if name in one.checksums and self.exchanges_with(one)
+        ]
         return max([self.own[name].epoch, *found])
 
     def ahead(self, module: str) -> list[Member]:
         """Return the members from which this instance is about to take a module over."""
         name = self.name_of(module)
-        if name is None or is_off(name, self.variables):
+        if name is None or is_off(name, self.variables) or lacks_account(self.variables):
             return []
         own = self.own[name]
         return [
             one
             for one in self.others
-            if (seen := one.checksums.get(name)) is not None
+            if self.exchanges_with(one)
+            and (seen := one.checksums.get(name)) is not None
             and seen.is_known
             and seen.checksum != own.checksum
             and is_source(seen, own)

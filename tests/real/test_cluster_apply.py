@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -157,6 +158,36 @@ def test_peers_that_do_not_follow_are_named(three: list[ProxySQL], project: Proj
     wait_until(lambda: hostgroups(third) == {"20"})
 
 
+def test_a_peer_that_hangs_is_not_waited_for_longer(
+    three: list[ProxySQL], project: Project
+) -> None:
+    keep_apart(three)
+    second, third = three[1:]
+    set_admin(third, cluster_mysql_users_diffs_before_sync=1000)
+    write(project, USER.format(10))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--peer-timeout", "6"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    try:
+        while "waiting for 2 peers" not in (line := running.stderr.readline()):
+            assert line, running.communicate()
+        began = time.monotonic()
+        os.kill(third.pid, signal.SIGSTOP)
+        out, err = running.communicate(timeout=120)
+        took_s = time.monotonic() - began
+    finally:
+        os.kill(third.pid, signal.SIGCONT)
+    assert running.returncode == 4, out + err
+    assert took_s < 30
+    assert f"peer {name(third)} does not follow" in out
+    assert f"MYSQL USERS: not reached ({name(third)}: no answer within " in out, out
+    assert hostgroups(second) == {"10"}
+
+
 def test_a_peer_that_does_not_save_is_noted(three: list[ProxySQL], project: Project) -> None:
     keep_apart(three)
     set_admin(three[1], cluster_mysql_users_save_to_disk="false")
@@ -183,6 +214,25 @@ def test_a_peer_of_another_version_is_named(
             ["other_version"],
         )
         assert "it is ProxySQL 2.5.5" in peer["reasons"][0]["text"]
+        assert f"apply at {name(other)} as well" in peer["reasons"][0]["way_out"]
+        assert hostgroups(other) == set()
+        # The other one holds older content, and takes nothing over: nothing of it is in the way.
+        there = apply("--host", "127.0.0.1", "--port", str(other.port))
+        assert there.code == 0, there.text
+        assert [hostgroups(at) for at in (one, other)] == [{"10"}] * 2
+        write(project, USER.format(20) + fleet_of(one, other))
+        done = proxyctl("apply", "--all", "--auto-approve")
+        assert done.code == 0, done.text
+        assert "2 applied" in done.out
+        assert [hostgroups(at) for at in (one, other)] == [{"20"}] * 2
+
+
+def fleet_of(*instances: ProxySQL) -> str:
+    rows = (
+        f"  - {{name: px{number}, host: 127.0.0.1, port: {one.port}, password: admin}}\n"
+        for number, one in enumerate(instances, 1)
+    )
+    return "instances:\n" + "".join(rows)
 
 
 def fall_behind(three: list[ProxySQL]) -> None:
@@ -260,6 +310,36 @@ def test_a_load_is_later_than_the_last_one_at_a_peer(
         done = apply()
         assert done.code == 0, done.text
         assert checksums(three[0])["mysql_users"][1] > epoch
+
+
+def test_who_is_listed_by_two_addresses_counts_once(
+    three: list[ProxySQL], project: Project
+) -> None:
+    for one in three[:2]:
+        three[0].instance.execute(
+            f"INSERT INTO proxysql_servers (hostname, port) VALUES ('localhost', {one.port})"
+        )
+    three[0].instance.execute("LOAD PROXYSQL SERVERS TO RUNTIME")
+    write(project, USER.format(10))
+    done = apply("--format", "json")
+    assert done.code == 0, done.text
+    assert [one["name"] for one in done.json["peers"]] == sorted(map(name, three[1:]))
+
+
+def test_who_is_no_member_any_more_is_named(three: list[ProxySQL], project: Project) -> None:
+    listed = "proxysql_servers:\n" + "".join(
+        f"  - {{hostname: 127.0.0.1, port: {one.port}}}\n" for one in three[:2]
+    )
+    write(project, USER.format(10) + listed)
+    done = apply()
+    assert done.code == 0, done.text
+    gone = f"{name(three[2])} is no member any more: not waited for\n"
+    assert gone in done.err
+    assert f"1 peer follows: {name(three[1])}" in done.out
+    write(project, "proxysql_servers: []\n")
+    done = apply("--force")
+    assert done.code == 0, done.text
+    assert f"{name(three[1])} is no member any more: not waited for\n" in done.err
 
 
 def test_the_lock_of_a_peer_is_respected(three: list[ProxySQL], project: Project) -> None:

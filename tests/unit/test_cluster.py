@@ -120,6 +120,37 @@ def test_where_nothing_is_pulled_nothing_is_stale() -> None:
     assert not list(dangers(["MYSQL USERS"], at))
 
 
+@pytest.mark.parametrize("own", [Checksum(1, 1000, "0xA"), Checksum(4, 1000, "0xA")])
+def test_a_member_of_another_version_has_nothing_to_take_over(own: Checksum) -> None:
+    same = replace(ASKED, checksums=seen(5, 1001))
+    other = replace(same, version_text="2.5.5")
+    at = replace(AT, own={USERS: own})
+    assert list(dangers(["MYSQL USERS"], replace(at, others=(same,))))
+    assert not list(dangers(["MYSQL USERS"], replace(at, others=(other,))))
+    assert replace(at, others=(other,)).newest_epoch("MYSQL USERS") == own.epoch
+
+
+def test_who_asks_nobody_is_behind_nobody() -> None:
+    peer = replace(SEEN, checksums=seen(5, 1001))
+    at = replace(AT, others=(peer,), variables={**VARIABLES, "admin-cluster_username": ""})
+    assert not list(dangers(["MYSQL USERS"], at))
+
+
+@pytest.mark.parametrize(
+    ("peer", "way_out"),
+    [
+        # Its own guards see newer content here: see `test_what_must_not_be_loaded`.
+        (ASKED, "an apply at px2:6032 needs --force"),
+        (replace(ASKED, version_text="2.5.5"), "apply at px2:6032 as well"),
+        (SEEN, "it follows by itself when it answers again"),
+        (replace(SEEN, checksums={}), "look at its address in proxysql_servers"),
+    ],
+)
+def test_the_way_out_is_one(peer: Member, way_out: str) -> None:
+    (found,) = reasons({USERS: OURS}, peer, AT)
+    assert way_out in found.way_out
+
+
 def test_the_configured_servers_count_where_a_version_tells_them_from_placed_ones() -> None:
     assert configured(["mysql_servers", "mysql_servers_v2"]) == {
         "MYSQL SERVERS": "mysql_servers_v2"
