@@ -6,13 +6,14 @@ the instance knows tells which: its lock, and what other nodes of its cluster ho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.catalog import TABLES, Role
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.drains import goes_on_with, not_finished
+from proxyctl.families import ServerColumns
 from proxyctl.plan import CHANGE, Change, ModulePlan, Plan
 from proxyctl.state import Layer
 
@@ -164,7 +165,10 @@ _BY_LAYERS = {
 
 
 def _by_layers(module: ModulePlan, change: Change, evidence: Evidence) -> Cause:
-    code, text = _BY_LAYERS[frozenset(change.layers)]
+    layers = frozenset(change.layers)
+    if _is_loaded_drain(module, change):
+        layers |= {_RUNTIME}
+    code, text = _BY_LAYERS[layers]
     who = ["an administrator"]
     if evidence.is_cluster_member:
         who.append("a peer")
@@ -174,12 +178,31 @@ def _by_layers(module: ModulePlan, change: Change, evidence: Evidence) -> Cause:
     if is_in_family and change.action != CHANGE and _DISK not in change.layers:
         who.append("the monitor")
     names = who[0] if len(who) == 1 else f"{', '.join(who[:-1])} or {who[-1]}"
-    return Cause(code, f"{_listed(change)}: {text.format(who=names)}")
+    return Cause(code, f"{_listed_layers(layers)}: {text.format(who=names)}")
+
+
+def _is_loaded_drain(module: ModulePlan, change: Change) -> bool:
+    """Whether a node was drained by hand in MEMORY and loaded: at RUNTIME that is no difference."""
+    survey, shown = module.surveys[change.table], change.shown
+    if not survey.drained or change.action != CHANGE or shown.current is None:
+        return False
+    columns = ServerColumns.of(change.layout)
+    in_memory = survey.memory.get(change.key)
+    return (
+        columns.node(shown.current) in set(survey.drained) - survey.drains.keys()
+        and shown.columns == (columns.max_connections,)
+        and in_memory is not None
+        and in_memory[columns.max_connections] == 0
+    )
 
 
 def _listed(change: Change) -> str:
+    return _listed_layers(change.layers)
+
+
+def _listed_layers(found: Collection[Layer]) -> str:
     """Return the layers that differ: `MEMORY only`, `MEMORY and RUNTIME`, `all layers`."""
-    layers = [layer.name for layer in Layer if layer in change.layers]
+    layers = [layer.name for layer in Layer if layer in found]
     if len(layers) == 1:
         return f"{layers[0]} only"
     return "all layers" if len(layers) == len(Layer) else " and ".join(layers)
