@@ -17,6 +17,7 @@ from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.cluster.account import cut_off
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import what_stays
 from proxyctl.config.drops import admin_names
@@ -141,6 +142,7 @@ def _surveyed(
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
         plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
+        plan.warnings.extend(cut_off(plan.modules, membership))
     _tell_decisions(client, plan)
     return plan, survey
 

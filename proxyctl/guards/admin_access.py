@@ -58,16 +58,17 @@ def _sides(found: TableSurvey) -> tuple[Mapping[str, str], Mapping[str, str]]:
     return before, after
 
 
-def _logins(text: str) -> list[tuple[str, str]]:
+def logins(text: str) -> list[tuple[str, str]]:
+    """Return user and password of each login in a list of them."""
     entries = (entry.partition(":") for entry in text.split(";") if entry)
     return [(name, password) for name, _, password in entries]
 
 
 def _login_gone(before: str, after: str, access: Access) -> str | None:
-    logins = _logins(after)
-    if access.user not in dict(_logins(before)) or (access.user, access.password) in logins:
+    found = logins(after)
+    if access.user not in dict(logins(before)) or (access.user, access.password) in found:
         return None
-    if access.user in dict(logins):
+    if access.user in dict(found):
         return (
             f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
             " the next command needs the new one"
@@ -76,7 +77,7 @@ def _login_gone(before: str, after: str, access: Access) -> str | None:
 
 
 def _only_statistics(before: str, after: str, access: Access) -> str | None:
-    if access.user in dict(_logins(before)) or access.user not in dict(_logins(after)):
+    if access.user in dict(logins(before)) or access.user not in dict(logins(after)):
         return None
     return f"admin-stats_credentials: {access.user}, the login in use, could only read statistics"
 

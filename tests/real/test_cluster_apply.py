@@ -17,7 +17,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from tests.cli import Outcome, Project, proxyctl
-from tests.real.cluster_rig import checksums, members, other_binary, set_admin, wait_until
+from tests.real.cluster_rig import ACCOUNT, checksums, members, other_binary, set_admin, wait_until
 from tests.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -340,6 +340,30 @@ def test_who_is_no_member_any_more_is_named(three: list[ProxySQL], project: Proj
     done = apply("--force")
     assert done.code == 0, done.text
     assert f"{name(three[1])} is no member any more: not waited for\n" in done.err
+
+
+def test_the_account_is_changed_one_step_after_the_other(
+    three: list[ProxySQL], project: Project
+) -> None:
+    def account(credentials: str, user: str) -> None:
+        known = f"admin-admin_credentials: 'admin:admin;radmin:radmin;{credentials}'"
+        used = f"admin-cluster_username: {user}, admin-cluster_password: {user}"
+        write(project, f"variables: {{{known}, {used}}}\n")
+
+    account("new:new", "new")
+    warnings = proxyctl("plan", "--format", "json").json["instances"][0]["warnings"]
+    assert any("loses the account that the peers log in with" in text for text in warnings)
+    steps = (("cluster:cluster;new:new", ACCOUNT), ("cluster:cluster;new:new", "new"))
+    for step in (*steps, ("new:new", "new")):
+        account(*step)
+        plan = proxyctl("plan", "--format", "json").json["instances"][0]
+        assert not any("account" in text for text in plan["warnings"])
+        done = apply()
+        assert done.code == 0, done.text
+        assert "2 peers follow" in done.out
+    write(project, USER.format(10))
+    assert apply().code == 0
+    assert [hostgroups(one) for one in three] == [{"10"}] * 3
 
 
 def test_the_lock_of_a_peer_is_respected(three: list[ProxySQL], project: Project) -> None:
