@@ -407,8 +407,10 @@ def test_a_drain_takes_the_locks_and_a_later_second(
 def test_a_stale_member_drains_nothing(three: list[ProxySQL], project: Project) -> None:
     write(project, SERVERS)
     assert apply().code == 0
-    set_admin(three[0], cluster_check_interval_ms=60000)
+    keep_apart(three)
+    set_admin(three[0], cluster_mysql_servers_diffs_before_sync=1000)
     three[1].instance.execute("UPDATE mysql_servers SET weight=7")
+    time.sleep(1.1)  # a LOAD within the second of the last one would be no later one
     three[1].instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
     done = proxyctl("nodes", "drain", "a")
     assert done.code == 3, done.text
