@@ -201,7 +201,8 @@ may be meant; a **note** is worth knowing. How to run it and how to ignore a fin
 [lint.md](../how-to/lint.md). `proxyctl lint --explain CODE` shows the same."""
 
 EXIT_CODES = """\
-With 0 to 3 and 64 nothing was changed, unless the command is an `apply` that ended with 0.
+With 1 to 3 and 64 no instance was changed. With 0 `apply`, `rollback`, `nodes drain`,
+`nodes restore`, `unlock` and `digest reset` did what they are for; no other command changes one.
 `plan` alone ends with 0, whether there are changes or not, and also when an apply would be
 refused."""
 
@@ -213,11 +214,14 @@ EXIT_CODE = {
     " with files.",
     "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
     " already, or by the person asked.",
-    "INCOMPLETE": "An `apply` did not finish. The message says what each layer of each admin module"
-    " holds now. Or it did, and members of a ProxySQL Cluster do not follow, which it names. With"
-    " `--all` also: some instances are changed, and others, which it names, are not.",
+    "INCOMPLETE": "An `apply` or a `rollback` did not finish. The message says what each layer of"
+    " each admin module holds now. Or it did, and members of a ProxySQL Cluster do not follow,"
+    " which it names. With `--all` also: some instances are changed, and others, which it names,"
+    " are not. `nodes drain` and `nodes restore`: what became of the node is said; so after"
+    " `--timeout`, where the node is drained and still in use. `digest reset`: whether it cleared"
+    " is not known. These list no layers.",
     "USAGE": "A wrong command line.",
-    "INTERRUPTED": "Interrupted from the keyboard. The layers are listed, as for 4.",
+    "INTERRUPTED": "Interrupted from the keyboard. What holds now is said as for 4.",
 }
 
 ERRORS = "With `--format json` an error is also JSON on stdout, and names its type:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +19,8 @@ from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import DEFAULT_RULES, SnapshotRules, SnapshotWriter
 from proxyctl.admin.snapshot_folder import outcome_kept
 from proxyctl.cluster.membership import Membership
-from proxyctl.cluster.travelling import left
 from proxyctl.config.load import ParsedFiles
-from proxyctl.drains import ended_by
+from proxyctl.drains import DrainMethod, ended_by
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -29,8 +28,8 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
-from proxyctl.families import Node
-from proxyctl.plan import Plan, raise_refusals
+from proxyctl.families import Node, node_text
+from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import ApplyResult, PeerResult
 from proxyctl.snapshot import APPLY, occasion_of
 from proxyctl.workflow import PlanOptions, plan_files
@@ -114,27 +113,28 @@ def apply_planned(
             )
         request.before(found)
         raise_refusals(found)
-        result = None
-        if not found.is_in_sync:
-            occasion = occasion_of(
-                found, request.purpose, sources=request.sources, leftovers=lock.leftovers
-            )
-            kept = snapshot.keep(occasion)
-            how = ApplyOptions(
-                options.saves,
-                request.progress,
-                members.wait_for_a_later_second,
-                options.drain_timeout_s,
-            )
-            with outcome_kept(kept):
-                result = apply_plan(client, found, lock, how)
+        if found.is_in_sync:
+            lock.finished({module.name for module in found.modules})
+            return found, None
+        occasion = occasion_of(
+            found, request.purpose, sources=request.sources, leftovers=lock.leftovers
+        )
+        kept = snapshot.keep(occasion)
+        how = ApplyOptions(
+            options.saves,
+            request.progress,
+            members.wait_for_a_later_second,
+            options.drain_timeout_s,
+            members.followers_of,
+        )
+        with outcome_kept(kept):
+            result = apply_plan(client, found, lock, how)
+        with applied(result):
             result.snapshot = str(kept)
             result.omits_secrets = request.snapshots.omits_secrets
-            with applied(result):
-                _forget_ended_drains(client, found)
-        lock.finished({module.name for module in found.modules})
-        if result is not None and request.peers.timeout_s:
-            with applied(result):
+            result.notes.extend(_forget_ended_drains(client, found))
+            lock.finished({module.name for module in found.modules})
+            if request.peers.timeout_s:
                 try:
                     result.peers = _peers(members, lock, planner, found, request)
                 except RefusedError:
@@ -149,8 +149,12 @@ def apply_planned(
             members.close()
 
 
-def _forget_ended_drains(client: AdminClient, plan: Plan) -> None:
-    """Take nodes off the record that are not drained in what was loaded."""
+def _forget_ended_drains(client: AdminClient, plan: Plan) -> Iterable[str]:
+    """Take nodes off the record that are not drained in what was loaded.
+
+    Returns what is left to do at nodes that were removed in maintenance.
+    """
+    notes: list[str] = []
     for module in plan.modules:
         found = module.surveys.get("mysql_servers")
         if found is None or not module.images:
@@ -158,6 +162,13 @@ def _forget_ended_drains(client: AdminClient, plan: Plan) -> None:
         loaded = module.images[-1]["mysql_servers"]
         for node in ended_by(found.layout, loaded, plan.families, found.drains.values()):
             forget_drain(client, node)
+            if found.drains[node].method is DrainMethod.PXC_MAINT_MODE:
+                notes.append(
+                    f"{node_text(node)} was {found.drains[node].text()}, and is off the record:"
+                    " it may still be in maintenance; on the node,"
+                    " SET GLOBAL pxc_maint_mode = 'DISABLED'"
+                )
+    return notes
 
 
 def _peers(
@@ -169,11 +180,11 @@ def _peers(
         return []  # one that has just become a member: the others need not know it yet
     options = replace(request.options, membership=Membership())
 
-    def rows_left(peer: AdminClient) -> Mapping[str, int]:
+    def modules_at(peer: AdminClient) -> list[ModulePlan]:
         found = planner(peer, options, None)
-        return left(module for module in found.modules if module.name in loaded)
+        return [module for module in found.modules if module.name in loaded]
 
-    waiting = PeersWaiting(members, lock, rows_left, request.progress)
+    waiting = PeersWaiting(members, lock, modules_at, request.progress)
     return waiting.wait(loaded, request.peers.timeout_s)
 
 

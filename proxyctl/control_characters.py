@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 CONTROL: Final = (
@@ -14,3 +15,24 @@ CONTROL: Final = (
 
 CONTROL_IN_LINES: Final = rf"\x00-\x08\x0b-{CONTROL.removeprefix(chr(92) + 'x00-')}"
 """Those that no text has which goes over several lines, with tabs."""
+
+_UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Return the text on one line, with control characters as escapes.
+
+    A comment in a row must not move the cursor of the person who reads the plan. Bytes that are not
+    UTF-8 show as \xNN.
+    """
+
+    def escape(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        if 0xDC80 <= code <= 0xDCFF:
+            return f"\\x{code - 0xDC00:02x}"
+        named = {9: r"\t", 10: r"\n", 13: r"\r"}.get(code)
+        if code > 0xFFFF:
+            return f"\\U{code:08x}"
+        return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+    return _UNSAFE.sub(escape, text)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from proxyctl.catalog import Layout, Role
+from proxyctl.catalog import Layout, Role, Value
+from proxyctl.control_characters import printable
 from proxyctl.families import Family, Node, ServerColumns, drained_columns
 from proxyctl.state import Row, Rows
 
@@ -47,7 +48,8 @@ class Drain:
         what = f": {self.purpose}" if self.purpose else ""
         state = "drained" if self.is_done else "half drained"
         how = "" if self.method is DrainMethod.PROXYSQL else f" with {self.method}"
-        return f"{state}{how} by {self.by} since {when:%Y-%m-%d %H:%M:%S} UTC{what}"
+        said = f"{state}{how} by {self.by} since {when:%Y-%m-%d %H:%M:%S} UTC{what}"
+        return printable(said)  # a row that anybody may write
 
 
 def shows_drain(
@@ -84,17 +86,22 @@ def _is_kept_out(family: Family | None, columns: ServerColumns, row: Row) -> boo
 def ended_by(
     layout: Layout, loaded: Rows, families: Iterable[Family], drains: Iterable[Drain]
 ) -> list[Node]:
-    """Return the nodes on record as drained by ProxySQL that these rows do not let be so.
+    """Return the nodes on record as drained that these rows do not let be so.
 
-    The server is gone from them, or somebody undid the drain, or it died before it was one. What
-    happens to the node later is not that drain.
+    The server is gone from them, or somebody undid what ProxySQL had loaded, or it died before it
+    was one. What happens to the node later is not that drain. The mode of a node is its own: only a
+    server that is gone ends that here.
     """
     columns, families = ServerColumns.of(layout), list(families)
+    there = {columns.node(row) for row in loaded.values()}
     return [
         drain.node
         for drain in drains
-        if drain.method is DrainMethod.PROXYSQL
-        and not shows_drain(columns, loaded.values(), families, drain.node)
+        if drain.node not in there
+        or (
+            drain.method is DrainMethod.PROXYSQL
+            and not shows_drain(columns, loaded.values(), families, drain.node)
+        )
     ]
 
 
@@ -129,15 +136,24 @@ def shown_in_maintenance(
     ]
 
 
-def undone_drains(
+class End(StrEnum):
+    """How a drain that is still on record has ended at RUNTIME."""
+
+    SERVES = "takes connections again"
+    NOT_SHOWN = "would take connections"
+    REMOVED = "is not at RUNTIME any more"
+
+
+def ended_drains(
     columns: ServerColumns,
     runtime: Collection[Row],
     families: Collection[Family],
     drains: Iterable[Drain],
-) -> list[Node]:
-    """Return the nodes on record as drained that take connections at RUNTIME all the same.
+) -> dict[Node, End]:
+    """Return the nodes on record as drained that are not so at RUNTIME, and how that shows.
 
-    Somebody else has loaded servers since; a node in maintenance was set back, or restarted.
+    Somebody else has loaded servers since; a node in maintenance was set back, or restarted. One
+    that would take connections is unwell, so that none comes.
     """
     offline = {family.offline for family in families}
 
@@ -146,14 +162,54 @@ def undone_drains(
         takes_some = row[columns.max_connections] != 0
         return is_online and takes_some and row[columns.hostgroup] not in offline
 
-    serving = {columns.node(row) for row in runtime if serves(row)}
-    return [
-        drain.node
-        for drain in drains
-        if drain.is_done
-        and drain.node in serving
-        and not shows_drain(columns, runtime, families, drain.node, drain.method)
-    ]
+    there = [row for row in runtime if str(row[columns.status]).upper() != "OFFLINE_HARD"]
+    known = {columns.node(row) for row in there}
+    serving = {columns.node(row) for row in there if serves(row)}
+    found: dict[Node, End] = {}
+    for drain in drains:
+        node = drain.node
+        if node not in known:
+            found[node] = End.REMOVED
+        elif drain.is_done and not shows_drain(columns, there, families, node, drain.method):
+            found[node] = End.SERVES if node in serving else End.NOT_SHOWN
+    return found
+
+
+def ended_text(drain: Drain, end: End) -> str:
+    """Return how a drain ended, and what is still on record."""
+    return f"{end}, though on record as {drain.text()}"
+
+
+def without_writer(
+    columns: ServerColumns,
+    runtime: Collection[Row],
+    families: Iterable[Family],
+    drained: Collection[Node],
+) -> dict[Node, Value]:
+    """Return the drained nodes in whose family nobody takes writes, and that writer hostgroup.
+
+    One of them may have been made the writer meanwhile, by its group or by a failover: it takes no
+    connection all the same.
+    """
+    found: dict[Node, Value] = {}
+    for family in families:
+        mine = [row for row in runtime if row[columns.hostgroup] in family.hostgroups]
+        writes = (
+            row[columns.hostgroup] == family.writer
+            and str(row[columns.status]).upper() == "ONLINE"
+            and row[columns.max_connections] != 0
+            and row[columns.weight] != 0
+            for row in mine
+        )
+        if not any(writes):
+            nodes = {columns.node(row) for row in mine}
+            found |= dict.fromkeys(nodes.intersection(drained), family.writer)
+    return found
+
+
+def no_writer_text(hostgroup: Value) -> str:
+    """Return that the family of a drained node has no writer."""
+    return f"nobody takes writes in hostgroup {hostgroup}"
 
 
 def undrained(

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from proxyctl.catalog import TABLES, Role
 from proxyctl.catalog.variables import RESTART_ONLY
+from proxyctl.change import CHANGE, Change
 from proxyctl.drains import goes_on_with, not_finished
 from proxyctl.families import ServerColumns
-from proxyctl.plan import CHANGE, Change, ModulePlan, Plan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.state import Layer
 
 
@@ -35,13 +36,14 @@ class Evidence:
     """What an instance knows of its own past.
 
     Shape: `running` and `dead` are an apply under way, and one that did not finish, as the lock
-    describes them; `modules` those that it had begun to write. `loads` by admin module.
+    describes them; `modules` those that it had begun to write. `pulled` are those that it takes
+    over from other members of its cluster. `loads` by admin module.
     """
 
     running: str = ""
     dead: str = ""
     modules: frozenset[str] = frozenset()
-    is_cluster_member: bool = False
+    pulled: frozenset[str] = frozenset()
     loads: Mapping[str, LastLoad] = field(default_factory=dict)
 
 
@@ -129,6 +131,8 @@ def _from_a_peer(module: ModulePlan, change: Change, evidence: Evidence) -> Caus
     load = evidence.loads.get(module.name)
     if load is None or len(load.alike) < 2 or Layer.RUNTIME not in change.layers:
         return None
+    if change.is_members_own:
+        return None
     return Cause(
         "peer",
         f"{_listed(change)}: {_all(load.alike)} of the cluster hold the same; it was loaded at one"
@@ -170,7 +174,7 @@ def _by_layers(module: ModulePlan, change: Change, evidence: Evidence) -> Cause:
         layers |= {_RUNTIME}
     code, text = _BY_LAYERS[layers]
     who = ["an administrator"]
-    if evidence.is_cluster_member:
+    if module.name in evidence.pulled and not change.is_members_own:
         who.append("a peer")
     place = module.surveys[change.table].place
     is_in_family = place is not None and place(change.key) != change.key
@@ -178,7 +182,18 @@ def _by_layers(module: ModulePlan, change: Change, evidence: Evidence) -> Cause:
     if is_in_family and change.action != CHANGE and _DISK not in change.layers:
         who.append("the monitor")
     names = who[0] if len(who) == 1 else f"{', '.join(who[:-1])} or {who[-1]}"
-    return Cause(code, f"{_listed_layers(layers)}: {text.format(who=names)}")
+    since = _edited_since(change)
+    return Cause(code, f"{_listed_layers(layers)}: {text.format(who=names)}{since}")
+
+
+def _edited_since(change: Change) -> str:
+    """Return that layers do not hold the same: somebody went on after the LOAD, or the SAVE."""
+    others = {layer for other in change.elsewhere for layer in other.layers}
+    if Layer.RUNTIME not in change.layers:
+        return "; MEMORY was edited since, not saved" if others else ""
+    if Layer.MEMORY in others:
+        return "; MEMORY was edited since, not loaded"
+    return "; DISK holds what was saved before" if others else ""
 
 
 def _is_loaded_drain(module: ModulePlan, change: Change) -> bool:

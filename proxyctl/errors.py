@@ -39,7 +39,7 @@ def bug_text(error: BaseException) -> str:
 
 
 class ExitCode(IntEnum):
-    """What the process returns. 0 to 3: nothing was changed, unless an apply finished."""
+    """What the process returns. 1 to 3 and 64: no instance was changed."""
 
     DONE = 0
     ERROR = 1

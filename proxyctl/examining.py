@@ -5,7 +5,7 @@ instance -> Facts -> (proxyctl.doctor) -> Examination
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from proxyctl.admin.backend import Account
 from proxyctl.admin.backends import ask_nodes
@@ -22,12 +22,16 @@ from proxyctl.admin.destinations import (
 from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_holder
+from proxyctl.admin.login import Login
+from proxyctl.admin.members import same_account
 from proxyctl.admin.monitor_logs import read_monitor_logs
 from proxyctl.admin.nodes import read_wsrep
+from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.doctor.facts import Facts, Side
-from proxyctl.families import FAMILY_TABLES, Family, families_in
+from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
+from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
 
@@ -36,13 +40,16 @@ def read_facts_for_doctor(
     client: AdminClient,
     *,
     asks: bool = True,
+    ask: Callable[[Collection[Node], Account], Mapping[Node, Said]] = ask_nodes,
     memory: bool = False,
     hostgroup_names: Mapping[int, str] | None = None,
+    login_at: Callable[[Login, Node], Login] = same_account,
 ) -> Facts:
     """Return what there is to know. Sends SELECTs only.
 
-    `asks`: connect to the servers, as the monitor would. `memory`: have the digests summed up,
-    while which queries wait. Raises: InstanceError.
+    `asks`: connect to the servers, as the monitor would, with `ask`, and to the other members of
+    its cluster; `login_at`: who we are there. `memory`: have the digests summed up, while which
+    queries wait. Raises: InstanceError.
     """
     survey = _surveyed(client)
     variables = _variables(client)
@@ -51,9 +58,10 @@ def read_facts_for_doctor(
     account = Account(
         variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
     )
-    said = ask_nodes(sorted(nodes, key=str), account) if asks else {}
+    said = ask(sorted(nodes, key=str), account) if asks else {}
     unknown = {node for node in nodes if node not in said or not said[node].version}
     holder = read_holder(client)
+    dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
     return Facts(
         name=client.login.name or client.address,
@@ -76,10 +84,12 @@ def read_facts_for_doctor(
         wsrep=read_wsrep(client) if survey.surroundings.memory_families else {},
         surveys=survey.done,
         drains=survey.surroundings.drains,
-        dead_apply=holder.text() if holder is not None and holder.is_dead() else "",
+        dead_apply=dead.text() if dead is not None else "",
+        dead_modules=frozenset(dead.modules) if dead is not None else frozenset(),
         own=read_own_checksums(client) if peers else {},
         peers=peers,
         peer_checksums=read_peer_checksums(client) if peers else (),
+        peer_clocks=read_peer_clocks(client, login_at) if peers and asks else {},
         resident_bytes=_resident(client),
         digest_bytes=read_digest_size(client).memory if memory else None,
     )

@@ -22,10 +22,10 @@ from proxyctl.catalog.variables import (
     VARIABLES,
     is_secret_variable,
 )
+from proxyctl.change import sorted_keys
 from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import hashed_password
-from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import as_configured, ignored_rows, runtime_image
 from proxyctl.sql import is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret

@@ -15,11 +15,19 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from proxyctl.catalog import Layout, Value
+from proxyctl.cells import number
 from proxyctl.compare import Difference, differing
 from proxyctl.state import DesiredRow, Key, Row, Rows
 
 Node = tuple[Value, Value]
 """hostname and port."""
+
+
+def node_text(node: Node) -> str:
+    """Return `db1:3306`; the path alone for a Unix socket."""
+    host, port = node
+    return f"{host}:{port}" if port else str(host)
+
 
 FAMILY_TABLES = (
     "mysql_galera_hostgroups",
@@ -105,7 +113,7 @@ def families_in(
 
 
 def _number(row: Row, position: int | None, default: int) -> int:
-    return default if position is None else int(row[position] or 0)
+    return default if position is None else number(row[position]) or 0
 
 
 def _without_overlap(families: Iterable[Family]) -> list[Family]:
@@ -366,10 +374,14 @@ def drained_columns(
 
     A node of Galera is drained by its limit, and weighs nothing lest it become the writer. One of
     Aurora is drained by its limit alone: that monitor gives weights of its own. Any other server is
-    drained by its status.
+    drained by its status. Without a family it is either: one of Galera has none while the monitor
+    is off.
     """
     if columns.node(row) not in drains:
         return frozenset()
+    if family is None and row[columns.max_connections] == 0:
+        weightless = [columns.weight] if row[columns.weight] == 0 else []
+        return frozenset([columns.max_connections, *weightless])
     if family is not None and family.is_drained_by_limit:
         shows = row[columns.max_connections] == 0
         held = [columns.max_connections, *([columns.weight] if family.is_galera else [])]

@@ -14,7 +14,8 @@ from proxyctl.applying import ApplyRequest, apply_planned
 from proxyctl.errors import ProxyctlError
 from proxyctl.fleet.health import Look, Span, worsened
 from proxyctl.fleet.outcome import Fleet, Planned
-from proxyctl.fleet.rollout import Rolled, Rollout, State, Strategy, batches
+from proxyctl.fleet.rollout import Rolled, Rollout, State
+from proxyctl.fleet.strategy import Strategy, batches
 from proxyctl.fleet_planning import Target
 from proxyctl.fleet_units import Unit, UnitApply, rolled, units_of
 from proxyctl.snapshot import ROLLBACK

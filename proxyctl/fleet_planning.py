@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_own_checksums
 from proxyctl.admin.login import Login
 from proxyctl.at_once import at_once
+from proxyctl.cluster.checksums import Checksum
+from proxyctl.cluster.electing import as_follower, first_of, together
 from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor.examination import Examination
 from proxyctl.doctor.fleet import ExaminedFleet
@@ -36,7 +39,8 @@ class Target:
         return self.login.name or self.login.address
 
     def connect(self) -> AdminClient:
-        """Open a connection. Raises: InstanceError."""
+        """Open a connection. Raises: InstanceError; ConfigError for files that cannot be read."""
+        self.files.raise_if_misread()
         return AdminClient(self.login, trace=self.trace)
 
 
@@ -53,6 +57,13 @@ class _DistinctPlans:
             kept = self._kept.setdefault(plan.likeness, plan)
         return Planned(plan.name, plan.address, plan.version, plan.fingerprint, kept)
 
+    def follower(self, one: Planned, first: str) -> Planned:
+        """Return the plan of a member of a cluster that is changed after the `first` one."""
+        plan = as_follower(one.plan, first)
+        if plan is one.plan:
+            return one
+        return self.planned(replace(plan, name=one.name, address=one.address))
+
 
 def plan_fleet(
     targets: Sequence[Target],
@@ -67,11 +78,38 @@ def plan_fleet(
     """
     distinct = _DistinctPlans()
 
-    def work(target: Target) -> Planned:
+    def work(target: Target) -> _Found:
         with target.connect() as client:
-            return distinct.planned(plan_files(client, target.files, options))
+            plan = plan_files(client, target.files, options)
+            held = read_own_checksums(client) if plan.members else {}
+            return _Found(distinct.planned(plan), held)
 
-    return Fleet(*_at_all(targets, work, workers, done))
+    found, failed = _at_all(targets, work, workers, done)
+    return Fleet(_in_turn(found, distinct), failed)
+
+
+class _Found(NamedTuple):
+    """The plan of an instance, and its checksums where it is a member of a cluster."""
+
+    planned: Planned
+    held: Mapping[str, Checksum]
+
+
+def _in_turn(found: Sequence[_Found], distinct: _DistinctPlans) -> list[Planned]:
+    """Return the plans; of members of one cluster as they are when one of them is changed first."""
+    planned = [one.planned for one in found]
+    for group in together([one.plan.members for one in planned]):
+        members = [planned[position] for position in group]
+        if len(group) == 1 or all(one.is_in_sync for one in members):
+            continue
+        chosen = first_of([one.plan for one in members], [found[at].held for at in group])
+        first = group[chosen]
+        for position in group:
+            if position == first:
+                planned[first] = replace(planned[first], is_first=True)
+            else:
+                planned[position] = distinct.follower(planned[position], planned[first].name)
+    return planned
 
 
 def drift_fleet(
@@ -94,19 +132,19 @@ def drift_fleet(
 
 def examine_fleet(
     targets: Sequence[Target],
-    look: Callable[[AdminClient, Mapping[int, str]], Examination],
+    look: Callable[[AdminClient, ParsedFiles], Examination],
     *,
     workers: int,
     done: Callable[[int], None] = lambda _count: None,
 ) -> ExaminedFleet:
     """Return what is wrong with all instances. As `plan_fleet`.
 
-    `look` examines one; it is given the names of hostgroups in the files.
+    `look` examines one; it is given the files as they are for it.
     """
 
     def work(target: Target) -> Examination:
         with target.connect() as client:
-            return look(client, target.files.hostgroup_names())
+            return look(client, target.files)
 
     return ExaminedFleet(*_at_all(targets, work, workers, done))
 

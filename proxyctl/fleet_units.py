@@ -14,7 +14,7 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
 from proxyctl.cluster.checksums import Checksum
-from proxyctl.cluster.electing import elected, is_covered, together, travels_alike
+from proxyctl.cluster.electing import first_of, is_covered, loaded_for_all, together, travels_alike
 from proxyctl.errors import ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.fleet.outcome import Planned
@@ -86,15 +86,12 @@ class UnitApply:
         for target in targets:
             with target.connect() as client:
                 held.append(read_own_checksums(client))
-        modules = {
-            module.name
-            for target in targets
-            for module in self.approved[target].plan.modules
-            if module.images
-        }
-        first = targets[elected(held, sorted(modules))]
+        plans = [self.approved[target].plan for target in targets]
+        chosen = first_of(plans, held)
+        first = targets[chosen]
         self._refuse_different_files(first)
-        self.say(f"{first.name} is changed first, and the other members follow")
+        if loaded_for_all([plans[chosen]]):
+            self.say(f"{first.name} is changed first, and the other members follow")
         return [first, *(target for target in targets if target is not first)]
 
     def _refuse_different_files(self, first: Target) -> None:

@@ -13,8 +13,9 @@ from proxyctl.admin.reconnect import Reconnect
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
-from proxyctl.families import Node
+from proxyctl.families import Node, node_text
 from proxyctl.instance_survey import InstanceSurvey, survey_families
+from proxyctl.nearest import nearest
 from proxyctl.nodes.draining import Standing
 from proxyctl.pending import pending_edits, refusals
 from proxyctl.placement import placed_rows
@@ -23,12 +24,9 @@ from proxyctl.state import DesiredTable, Layer, Rows, Scope, Source
 from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
 SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
+_LISTED = 8
+"""So many nodes are named to somebody who named none of them."""
 _DRAIN = Source("the drain says", "part of the drain", "not part of the drain", "of the drain")
-
-
-def name_of(node: Node) -> str:
-    """Return host and port."""
-    return f"{node[0]}:{node[1]}"
 
 
 @dataclass
@@ -36,7 +34,8 @@ class HeldServers:
     """MYSQL SERVERS of an instance, read under the lock.
 
     `truth` are the rows that MEMORY is meant to hold: another drain may have died while it held
-    placed ones. `before_load` is called before each LOAD.
+    placed ones. `before_load` is called before each LOAD. `is_monitored`: whether the monitor is
+    on. What it placed before it was switched off still stands, and a LOAD must not undo it.
     """
 
     client: AdminClient
@@ -46,6 +45,7 @@ class HeldServers:
     truth: Rows
     before_load: Callable[[AdminModule], None]
     drains: dict[Node, Drain] = field(default_factory=dict)
+    is_monitored: bool = True
 
     @classmethod
     def read(
@@ -58,11 +58,12 @@ class HeldServers:
         layouts = read_layouts(client)
         layout = layouts["mysql_servers"]
         nothing_is_ours = DesiredTable(layout, {}, scope=Scope(lambda _key: False, ""))
+        facts = read_facts(client)
         survey = InstanceSurvey(
             client,
             TableReader(client),
             layouts,
-            read_facts(client),
+            replace(facts, monitor_enabled=True),
             {"mysql_servers": nothing_is_ours},
         )
         survey_families(survey)
@@ -79,7 +80,8 @@ class HeldServers:
                 )
             truth = dead[0].memory
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
-        return cls(client, lock, survey, surveys, truth, before_load, drains)
+        is_monitored = facts.monitor_enabled
+        return cls(client, lock, survey, surveys, truth, before_load, drains, is_monitored)
 
     def revive(self, error: BaseException) -> None:
         """Connect again unless the connection surely is in step: an answer may be half read.
@@ -109,34 +111,47 @@ class HeldServers:
     def standing(self) -> Standing:
         """RUNTIME, and who moves servers there."""
         found = self.surveys["mysql_servers"]
-        return Standing(found.layout, found.runtime or {}, self.survey.surroundings.families)
+        families = self.survey.surroundings.families
+        return Standing(found.layout, found.runtime or {}, families, self.is_monitored)
 
     def find(self, text: str) -> Node:
-        """Return the node that a person means.
+        """Return the node that a person means, also one that is only on record as drained.
 
         Raises: UsageError when there is none, or several.
         """
         columns = self.standing.columns
         runtime = self.standing.runtime
         nodes = {columns.node(row) for row in (*self.truth.values(), *runtime.values())}
+        nodes |= self.drains.keys()
         host, _, port = text.rpartition(":")
         fitting = [
             node
             for node in nodes
-            if text in (node[0], name_of(node))
+            if text.removeprefix("[").removesuffix("]") == node[0]
+            or text == node_text(node)
             or (host.strip("[]"), port) == (node[0], str(node[1]))
         ]
         if len(fitting) == 1:
             return fitting[0]
-        names = ", ".join(sorted(map(name_of, fitting or nodes)))
+        names = sorted(map(node_text, fitting or nodes))
         what = "several nodes of that name" if fitting else "no such node"
-        raise UsageError(f"{text}: {what}", hint=f"nodes: {names}" if names else None)
+        raise UsageError(f"{text or repr(text)}: {what}", hint=_hint(text, names))
 
     def shows(self, node: Node, method: DrainMethod = DrainMethod.PROXYSQL) -> bool:
         """Return whether RUNTIME shows the node drained."""
         standing = self.standing
         rows = standing.runtime.values()
         return shows_drain(standing.columns, rows, standing.families, node, method)
+
+    def is_in_family(self, node: Node) -> bool:
+        """Return whether the monitor places the node, or did until it was switched off."""
+        standing = self.standing
+        rows = self.rows_of(node, standing.runtime).values()
+        return any(standing.family_of(row[standing.columns.hostgroup]) for row in rows)
+
+    def is_gone(self, node: Node) -> bool:
+        """Return whether neither MEMORY nor RUNTIME has the node any more."""
+        return not (self.rows_of(node, self.truth) or self.rows_of(node, self.standing.runtime))
 
     def how_configured_out(self, node: Node) -> str | None:
         """Return by what the configuration itself lets no connection to any row of the node.
@@ -209,6 +224,15 @@ class HeldServers:
             drains=frozenset(self.drains) - released,
             released=released,
         )
+
+
+def _hint(text: str, names: list[str]) -> str | None:
+    """Return which node may be meant: the nearest, or the first few of all."""
+    near = nearest(text, names, cutoff=0.7) if len(names) > _LISTED else None
+    if near is not None:
+        return f"did you mean {near}?"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"nodes: {', '.join(names[:_LISTED])}{more}" if names else None
 
 
 def _as_if(truth: Rows, found: TableSurvey, surroundings: Surroundings) -> TableSurvey:

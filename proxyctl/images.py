@@ -8,8 +8,9 @@ from proxyctl.catalog import Value
 from proxyctl.families import Family
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
+from proxyctl.staged import in_loads, value_of
 from proxyctl.state import Key, Rows
-from proxyctl.survey import Surroundings, in_loads, value_of
+from proxyctl.survey import Surroundings
 
 
 def complete_images(

@@ -24,7 +24,7 @@ from proxyctl.guards.hostgroups import (
     loaded_servers,
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
-from proxyctl.guards.serving import with_families
+from proxyctl.guards.serving import serving_now, with_families
 from proxyctl.guards.stray import redirected, strays
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
 from proxyctl.lint.answers_for_all import new_answer_for_all, rows_that_answer
@@ -85,7 +85,7 @@ def _hostgroups(
     else:
         before = after = survey.reader.read(layout, Layer.RUNTIME)
         families = tuple(_families_at_runtime(survey))
-    served = with_families(layout, before, families)
+    served = serving_now(layout, before, families) | with_families(layout, before, families)
     will_serve = with_families(layout, after, families)
     for found, changes in turned:
         yield from strays(found, changes, served, will_serve, needs)

@@ -161,9 +161,12 @@ class HostgroupsInUse:
 
 
 def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
-    """Return the hostgroups in use; asked only when servers move at RUNTIME."""
+    """Return the hostgroups in use; asked only when servers may move at RUNTIME.
+
+    By a change of ours, or by an edit of others that goes along.
+    """
     moving = (survey.done[name] for name in MOVE_NODES if name in survey.done)
-    if not any(found.changes.get(Layer.RUNTIME) for found in moving):
+    if not any(found.changes.get(Layer.RUNTIME) or found.unpublished for found in moving):
         return HostgroupsInUse()
     before = used_hostgroups(survey.client, survey.layouts)
     after = dict(before)

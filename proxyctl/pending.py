@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.compare import Difference
+from proxyctl.change import Change
+from proxyctl.compare import Difference, differing
 from proxyctl.families import Family
-from proxyctl.plan import Change, ModulePlan, Refusal
+from proxyctl.plan import ModulePlan, Refusal
 from proxyctl.state import FILES, KEEP, Key, Layer, Source
-from proxyctl.survey import TableSurvey
+from proxyctl.survey import TableSurvey, is_offline_hard, to_be_taken_off
 
 DISCARD, INCLUDE = "--discard-pending", "--include-pending"
 
@@ -25,13 +26,15 @@ class Pending:
     """One pending edit: in a row (or columns) of ours, or in somebody else's.
 
     `layers`: where it is not yet. `difference`: the first layer's row, and MEMORY's as it would
-    arrive there.
+    arrive there. `is_loaded`: RUNTIME holds what MEMORY does, so that it may as well be DISK that
+    was edited.
     """
 
     layout: Layout
     layers: tuple[Layer, ...]
     difference: Difference
     is_ours: bool
+    is_loaded: bool = False
 
     @property
     def table(self) -> str:
@@ -57,9 +60,27 @@ class Pending:
         """Return the edit in a few words."""
         what = ", ".join(self.columns) if self.columns else "row"
         key = ":".join(str(part) for part in self.key)
-        is_live = Layer.RUNTIME not in self.layers
-        verb = "not saved to DISK" if is_live else "not loaded to RUNTIME"
-        return f"{self.table} {key}: {what} edited in MEMORY, {verb}"
+        if Layer.RUNTIME in self.layers:
+            how = "edited in MEMORY, not loaded to RUNTIME"
+        elif self.is_loaded:
+            how = "not saved to DISK, or edited there"
+        else:
+            how = "edited in MEMORY, not saved to DISK"
+        return f"{self.table} {key}: {what} {how}{self._status()}"
+
+    def _status(self) -> str:
+        """Return what would become of a server's status, in brackets."""
+        current, desired = self.difference.current, self.difference.desired
+        if not self.is_status or current is None:
+            return ""
+        position = self.layout.index["status"]
+        after = "OFFLINE_HARD" if desired is None else desired[position]
+        return f" ({current[position]} -> {after})"
+
+    @property
+    def is_status(self) -> bool:
+        """Whether it is an edit of the status of a server."""
+        return self.layout.table.role is Role.SERVERS and "status" in self.columns
 
 
 def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
@@ -72,12 +93,12 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
         survey = module.surveys[name]
         edits: list[Pending] = []
         if module.load or module.stages:
-            edits += [e for d in survey.unpublished for e in _edits(survey, d, Layer.RUNTIME)]
+            edits += [e for d in _unpublished(survey) for e in _edits(survey, d, Layer.RUNTIME)]
         if not module.load:
             # Writing MEMORY loses an edit of our rows; without a LOAD it publishes nothing.
             edits = [edit for edit in edits if edit.is_ours]
         if module.save and saves:
-            edits += [e for d in survey.unsaved for e in _edits(survey, d, Layer.DISK)]
+            edits += _unsaved(survey)
         for edit in edits:
             which = (edit.table, edit.key, edit.is_ours)
             known = found.get(which)
@@ -98,6 +119,34 @@ def not_left_by_us(edits: Iterable[Pending], families: Iterable[Family]) -> list
         if not edit.is_ours
         and not (edit.layout.table.role is Role.SERVERS and edit.key[0] in placed)
     ]
+
+
+def _unsaved(survey: TableSurvey) -> Iterator[Pending]:
+    """Yield the edits that a SAVE would keep, or that it would overwrite on DISK."""
+    not_loaded = {one.key for one in _unpublished(survey)} if survey.unsaved else set()
+    for difference in survey.unsaved:
+        for edit in _edits(survey, difference, Layer.DISK):
+            yield replace(edit, is_loaded=difference.key not in not_loaded)
+
+
+def _unpublished(survey: TableSurvey) -> list[Difference]:
+    """Return where MEMORY differs from RUNTIME; a server set OFFLINE_HARD has its row of MEMORY.
+
+    RUNTIME loses it with the next LOAD, with all rows of its node in a family. It is one edit, of
+    its status.
+    """
+    off = to_be_taken_off(survey)
+    if not off:
+        return survey.unpublished
+    place = survey.place or (lambda key: key)
+    places = set(map(place, off))
+    found = [
+        one for one in survey.unpublished if one.desired is not None or place(one.key) not in places
+    ]
+    for key, current in off.items():
+        held = survey.memory[key]
+        found.append(Difference(key, current, held, differing(survey.layout, current, held)))
+    return found
 
 
 def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterator[Pending]:
@@ -127,6 +176,9 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
         yield Pending(layout, (layer,), replace(difference, columns=ours), is_ours=True)
     if kept:
         others = replace(difference, columns=tuple(sorted(kept)))
+        is_server = layout.table.role is Role.SERVERS
+        if layer is Layer.RUNTIME and is_server and is_offline_hard(layout, difference.desired):
+            others = replace(others, desired=None)
         yield Pending(layout, (layer,), others, is_ours=False)
 
 

@@ -46,12 +46,13 @@ def placed_rows(
             result[key] = _with(result[key], {position: row[position] for position in held})
     hands_off = _HandsOff(drains, released)
     for family in families:
-        mine = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
+        known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
+        mine = [row for row in known if not _is_off(columns, row)]
         standing: dict[Node, list[Row]] = {}
         for row in runtime.values():
             if row[columns.hostgroup] in family.hostgroups:
                 standing.setdefault(columns.node(row), []).append(row)
-        nodes = {columns.node(row) for row in mine}
+        nodes = {columns.node(row) for row in known}
         for row in mine:
             _place_configured(layout, family, row, mine, standing, result, hands_off)
         if family.discovers:
@@ -83,7 +84,7 @@ def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> Non
     def nodes_of(rows: Rows) -> dict[Node, dict[Value, Row]]:
         found: dict[Node, dict[Value, Row]] = {}
         for row in rows.values():
-            if row[columns.hostgroup] in family.hostgroups:
+            if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):
                 found.setdefault(columns.node(row), {})[row[columns.hostgroup]] = row
         return found
 
@@ -141,8 +142,6 @@ def _place_configured(
 ) -> None:
     columns = ServerColumns.of(layout)
     node = columns.node(row)
-    if str(row[columns.status]).upper() == "OFFLINE_HARD":
-        return
     rows = standing.get(node)
     own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
     staying = [row for other in mine for row in standing.get(columns.node(other), ())]
@@ -187,6 +186,11 @@ def _galera_status(
         other[columns.hostgroup] == family.writer for other in online
     )
     return "SHUNNED" if serves or waits else "ONLINE"
+
+
+def _is_off(columns: ServerColumns, row: Row) -> bool:
+    """Whether RUNTIME does not get the row: it is in MEMORY only."""
+    return str(row[columns.status]).upper() == "OFFLINE_HARD"
 
 
 def _online(columns: ServerColumns, row: Row) -> Row:

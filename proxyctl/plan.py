@@ -14,72 +14,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout, Value
-from proxyctl.compare import Difference
+from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
+from proxyctl.change import ADD, CHANGE, DELETE, Change, changes_of
 from proxyctl.errors import RefusedError
 from proxyctl.families import Family, Node
-from proxyctl.sql import Statement, is_secret, transition
-from proxyctl.state import FILES, KEEP, DesiredRow, Key, Layer, Row, Rows, Source, Where
-from proxyctl.survey import TableSurvey, one_key_a_node, value_of
-
-ADD, CHANGE, DELETE = "add", "change", "delete"
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field of a changed row. Secrets carry no values: that they differ is all that is said."""
-
-    column: str
-    current: Value
-    desired: Value
-    is_secret: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Change:
-    """One row that differs from the files in at least one layer.
-
-    Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
-    DISK; `places` tells where rows come from. Everything else is made from these when somebody
-    looks, and the class is not frozen: a first apply has many rows, and shows few of them.
-    """
-
-    layout: Layout
-    key: Key
-    layers: tuple[Layer, ...]
-    shown: Difference
-    places: Mapping[Key, Where]
-
-    @property
-    def table(self) -> str:
-        """The table's name in the catalogue."""
-        return self.layout.name
-
-    @property
-    def action(self) -> str:
-        """Whether the row is added, changed or deleted."""
-        if self.shown.desired is None:
-            return DELETE
-        return ADD if self.shown.current is None else CHANGE
-
-    @property
-    def where(self) -> Where | None:
-        """The place in the files that the row comes from."""
-        return self.places.get(self.key)
-
-    @property
-    def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; of a new row those that files name."""
-        if self.shown.desired is None:
-            return ()
-        if self.shown.current is None:
-            return tuple(_added_fields(self.layout, self.shown.desired))
-        return tuple(_changed_fields(self.layout, self.shown))
-
-    @property
-    def row(self) -> dict[str, Value]:
-        """The desired row, or the current one of a deletion, with secrets left out."""
-        return _public(self.layout, self.shown.desired or self.shown.current or ())
+from proxyctl.sql import Statement, transition
+from proxyctl.staged import value_of
+from proxyctl.state import FILES, Layer, Rows, Source
+from proxyctl.survey import TableSurvey
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +86,11 @@ class ModulePlan:
         return self.stages or self.load or self.save
 
     @property
+    def is_in_sync(self) -> bool:
+        """Whether its tables agree with the files in all three layers."""
+        return not (self.changes or self.does_something)
+
+    @property
     def changes_regex_engine(self) -> bool:
         """Whether rules have to be loaded again, to be compiled by another engine."""
         return any(
@@ -154,8 +101,11 @@ class ModulePlan:
         )
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
-        """Return how many rows are added, changed and deleted in a layer, by action."""
-        found: Counter[str] = Counter()
+        """Return how many rows are added, changed and deleted in a layer, by action.
+
+        With the edits of others that go along.
+        """
+        found = Counter(change.action for change in self.included if layer in change.layers)
         for (_, action, layers), count in self.tallies.items():
             if layer in layers:
                 found[action] += count
@@ -200,6 +150,8 @@ class Plan:
     restart_required: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
+    leaving_members: list[str] = field(default_factory=list)
+    """Those of them that it will not list any more."""
     saves: bool = True
     """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
     families: tuple[Family, ...] = ()
@@ -219,7 +171,7 @@ class Plan:
     @property
     def is_in_sync(self) -> bool:
         """Whether all three layers agree with the files."""
-        return not any(module.changes or module.does_something for module in self.modules)
+        return all(module.is_in_sync for module in self.modules)
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> dict[str, int]:
         """Return how many rows are added, changed and deleted in a layer."""
@@ -307,90 +259,6 @@ def plan_module(
         load=reload or any(s.changes.get(Layer.RUNTIME) for s in surveys.values()),
         save=any(s.changes.get(Layer.DISK) for s in surveys.values()),
     )
-
-
-def changes_of(survey: TableSurvey) -> list[Change]:
-    """Return the differences of the three layers as one change a row, sorted by key."""
-    places = survey.desired.where if survey.desired else {}
-    lists = [survey.changes.get(layer, []) for layer in _SHOWN_FIRST]
-    if survey.place is not None:
-        lists = one_key_a_node(survey, survey.place, lists)
-    keys = [[difference.key for difference in found] for found in lists]
-    if keys[0] == keys[1] == keys[2]:
-        # Nothing, or a first apply: every layer lacks the same rows.
-        shown = dict(zip(keys[0], lists[0], strict=True))
-        masks = dict.fromkeys(keys[0], len(_LAYERS) - 1)
-    else:
-        shown, masks = _merged(lists)
-    return [
-        Change(survey.layout, key, _LAYERS[masks[key]], shown[key], places)
-        for key in sorted_keys(shown)
-    ]
-
-
-def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
-    """Return by key the difference to show, and a bit mask of the layers that differ."""
-    shown: dict[Key, Difference] = {}
-    masks: dict[Key, int] = {}
-    for bit, found in enumerate(lists):
-        for difference in found:
-            masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
-            shown.setdefault(difference.key, difference)
-    return shown, masks
-
-
-_SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
-_LAYERS = tuple(
-    tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
-)
-"""The layers that a bit mask stands for."""
-
-
-def sorted_keys(keys: Iterable[Key]) -> list[Key]:
-    """Return keys in order; numbers stand before text where a column holds both."""
-    found = list(keys)
-    try:
-        return sorted(found)
-    except TypeError:
-        return sorted(found, key=_sortable)
-
-
-def _sortable(key: Key) -> tuple[tuple[int, float, str], ...]:
-    return tuple((1, 0.0, cell) if isinstance(cell, str) else (0, cell or 0, "") for cell in key)
-
-
-def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
-    plain: Row = tuple(None if cell is KEEP else cell for cell in row)
-    return {
-        name: plain[position]
-        for position, name in enumerate(layout.names)
-        if not is_secret(layout, position, plain)
-    }
-
-
-def _field(layout: Layout, position: int, current: Row | None, desired: DesiredRow) -> FieldChange:
-    plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
-    name = layout.names[position]
-    secret = is_secret(layout, position, plain) or (
-        current is not None and is_secret(layout, position, current)
-    )
-    if secret:
-        return FieldChange(name, None, None, is_secret=True)
-    return FieldChange(name, current[position] if current else None, plain[position])
-
-
-def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
-    """Yield the fields of a new row that the files have to name to have them so."""
-    for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
-        is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
-        if is_said and position not in layout.key_index:
-            yield _field(layout, position, None, desired)
-
-
-def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:
-    if difference.desired is not None:
-        for position in difference.columns:
-            yield _field(layout, position, difference.current, difference.desired)
 
 
 def raise_refusals(plan: Plan) -> None:

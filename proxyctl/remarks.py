@@ -2,66 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.change import ADD
+from proxyctl.drains import ended_text, no_writer_text
 from proxyctl.errors import counted
-from proxyctl.families import Family
-from proxyctl.plan import ADD, ModulePlan
+from proxyctl.families import Family, node_text
+from proxyctl.plan import ModulePlan
+from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, DesiredTable, Key, Row
-from proxyctl.survey import TableSurvey, taken_off
+from proxyctl.survey import TableSurvey, taken_off, to_be_taken_off
 
 
-def left_alone(found: TableSurvey) -> Iterator[str]:
-    """Yield what one table holds that the files do not ask for, and that stays."""
+def left_alone(found: TableSurvey, moved: Container[Key] = ()) -> Iterator[str]:
+    """Yield what one table holds that the files do not ask for, and that stays.
+
+    `moved`: servers whose status a LOAD or SAVE would carry to another layer.
+    """
     table = found.layout.name
     scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
     if scope and found.unowned:
         yield f"{table}: {counted(found.unowned, 'row')} outside {scope.text}"
-    yield from taken_out(found)
+    yield from taken_out(found, moved)
     for host, port in found.discovered:
         yield f"{host}:{port} discovered by the monitor"
     if found.draining:
         yield f"{table}: {counted(found.draining, 'row')} OFFLINE_HARD, draining"
 
 
-def taken_out(found: TableSurvey) -> Iterator[str]:
+def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]:
     """Yield the servers that an operator took out, where the files do not say otherwise.
 
-    And those that are on record as such, and that somebody put back.
+    And those that are on record as such, and are out no more. `without`: servers that are not told
+    by their status.
     """
-    for node in found.undone_drains:
-        how = found.drains[node].text()
-        yield f"{node[0]}:{node[1]} takes connections again, though on record as {how}"
+    for node, end in found.ended_drains.items():
+        yield f"{node_text(node)} {ended_text(found.drains[node], end)}"
     for node in found.drained:
-        if node in found.undone_drains:
+        if node in found.ended_drains:
             continue
         drain = found.drains.get(node)
         how = drain.text() if drain else "drained (max_connections 0 at RUNTIME)"
-        yield f"{node[0]}:{node[1]} {how}"
+        if node in found.without_writer:
+            how += f" ({no_writer_text(found.without_writer[node])})"
+        yield f"{node_text(node)} {how}"
     if found.layout.name != "mysql_servers" or found.desired is None:
         return
     status = found.layout.index["status"]
     for key, row in (found.runtime or {}).items():
         wanted = found.desired.rows.get(key)
-        if (row[1], row[2]) in found.drained:
+        if (row[1], row[2]) in found.drained or key in without:
             continue
         if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
             yield f"{_named(row)} OFFLINE_SOFT, set by an operator"
-    yield from _status_in_one_layer(found, found.desired)
+    yield from _status_in_one_layer(found, found.desired, without)
     for key in sorted(taken_off(found), key=repr):
-        yield f"{_named(key)} OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
+        if key not in without:
+            yield f"{_named(key)} OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
 
 
 def _named(row: Row | Key) -> str:
     return f"{row[1]}:{row[2]} in hostgroup {row[0]}"
 
 
-def _status_in_one_layer(found: TableSurvey, desired: DesiredTable) -> Iterator[str]:
+def _status_in_one_layer(
+    found: TableSurvey, desired: DesiredTable, without: Container[Key]
+) -> Iterator[str]:
     """Yield the servers whose status, which the files do not set, was not loaded or not saved."""
     status = found.layout.index["status"]
-    kept = {key for key, row in desired.rows.items() if row[status] is KEEP}
+    kept = {k for k, row in desired.rows.items() if row[status] is KEEP and k not in without}
+    for key in sorted(to_be_taken_off(found).keys() & kept, key=repr):
+        yield f"{_named(key)} OFFLINE_HARD in MEMORY, not loaded"
     for one in found.unpublished:
         row = one.desired
         is_kept = one.key in kept and one.key[1:3] not in found.drained
@@ -110,9 +123,10 @@ def fought_over(families: Iterable[Family]) -> Iterator[str]:
 
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:
-    """Return the servers that RUNTIME has and the last LOAD of MYSQL SERVERS does not."""
-    loaded = module.images[-1]["mysql_servers"] if module.images else {}
-    runtime = module.surveys["mysql_servers"].runtime or {}
+    """Return the servers that RUNTIME has and no more after the last LOAD of MYSQL SERVERS."""
+    survey = module.surveys["mysql_servers"]
+    image = module.images[-1]["mysql_servers"] if module.images else {}
+    loaded, runtime = runtime_image(survey.layout, image), survey.runtime or {}
     return frozenset(key for key in runtime if key not in loaded)
 
 

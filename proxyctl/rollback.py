@@ -14,12 +14,13 @@ from functools import reduce
 from proxyctl.catalog import TABLES, Column, Layout, Role, Table, Version, layout_of, parse_version
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
+from proxyctl.change import DELETE, Change, sorted_keys
 from proxyctl.drains import undrained
 from proxyctl.errors import counted
 from proxyctl.export import from_runtime
 from proxyctl.families import Family, place_of
 from proxyctl.fitting import fit
-from proxyctl.plan import DELETE, Change, Plan, Refusal, sorted_keys
+from proxyctl.plan import Plan, Refusal
 from proxyctl.replay.shard_moves import section_of
 from proxyctl.rollback_losses import lost_columns, lost_rows, lost_variables
 from proxyctl.snapshot import OMITTED, Cell, HeldTable, HiddenCells, Occasion, Owned, Snapshot
@@ -319,7 +320,9 @@ def complete_plan(plan: Plan, rollback: Rollback, secrets: frozenset[Cell]) -> N
 
     Changes: plan.
     """
+    going_back: set[str] = set()
     for module in plan.modules:
+        going_back |= {name for name, found in module.surveys.items() if found.desired is not None}
         _hide_deleted(module.changes, secrets)
         for name, survey in module.surveys.items():
             plan.warnings.extend(
@@ -341,7 +344,7 @@ def complete_plan(plan: Plan, rollback: Rollback, secrets: frozenset[Cell]) -> N
     plan.left_alone.extend(
         f"{name}: secrets of {counted(len(keys), 'row')}, which the snapshot does not have"
         for name, keys in rollback.omitted.items()
-        if name in rollback.desired.tables
+        if name in going_back
     )
 
 

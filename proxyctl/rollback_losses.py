@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from proxyctl.catalog import Layout, Version
 from proxyctl.catalog.variables import VARIABLES
+from proxyctl.change import sorted_keys
 from proxyctl.compare import canonical_variable
 from proxyctl.errors import counted
-from proxyctl.plan import sorted_keys
 from proxyctl.state import DesiredTable, Row, Rows
 
 _LISTED = 10

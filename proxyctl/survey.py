@@ -6,17 +6,15 @@ than are being compared. The callable is the only thing here that may reach a se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import cast
 
 from proxyctl.catalog import Layout, Role, Value
-from proxyctl.catalog.variable_effects import freed_by_next_load, go_together
-from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
+from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
-from proxyctl.drains import Drain, shown_in_maintenance, undone_drains
+from proxyctl.drains import Drain, End, ended_drains, shown_in_maintenance, without_writer
 from proxyctl.families import (
     Family,
     Node,
@@ -25,8 +23,10 @@ from proxyctl.families import (
     compare_servers,
     place_of,
 )
+from proxyctl.guessed_variables import without_guess
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
+from proxyctl.staged import staged
+from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 
 NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
 """Variables that are not compared between MEMORY and RUNTIME."""
@@ -43,7 +43,8 @@ class TableSurvey:
     kept only where a restore, a placement or several LOADs need them. `memory_count` and
     `runtime_count` count a user and a node of a family once, however many rows they have; `place`
     tells by a row's key what it counts as. `drained` are nodes taken out at RUNTIME, `drains` what
-    is on record about them.
+    is on record about them, `ended_drains` those on record that RUNTIME does not show;
+    `without_writer` are drained nodes in whose family nobody writes, with the writer hostgroup.
     """
 
     layout: Layout
@@ -61,7 +62,8 @@ class TableSurvey:
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
     drained: list[Node] = field(default_factory=list)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
-    undone_drains: list[Node] = field(default_factory=list)
+    ended_drains: Mapping[Node, End] = field(default_factory=dict)
+    without_writer: Mapping[Node, Value] = field(default_factory=dict)
     discovered: list[Node] = field(default_factory=list)
     draining: int = 0
     unowned: int = 0
@@ -96,7 +98,7 @@ def survey_table(
     """Read the table layer by layer and compare it with the files and with MEMORY."""
     if desired is not None and layout.name == "mysql_variables":
         read = cache(read)
-        desired = _without_guess(desired, read)
+        desired = without_guess(desired, read)
     memory = read(Layer.MEMORY)
     survey = TableSurvey(layout, desired, memory, memory)
     folded = _folded(layout, memory)
@@ -108,41 +110,6 @@ def survey_table(
     _against_disk(survey, folded, read(Layer.DISK), surroundings)
     _against_runtime(survey, folded, read(Layer.RUNTIME), surroundings)
     return survey
-
-
-def _without_guess(desired: DesiredTable, read: Callable[[Layer], Rows]) -> DesiredTable:
-    """Return the desired variables without a default that nobody named and nobody needs.
-
-    Files that name only a character set, or only a collation, bring a default for the other along.
-    What stands at the instance and goes with the named one was somebody's choice, and ProxySQL
-    leaves it: then it is none of ours. Where a layer has another, all get the one at RUNTIME if
-    that will do, else the default.
-    """
-    for guessed, named in ((COLLATION, CHARSET), (CHARSET, COLLATION)):
-        key = (guessed,)
-        where = desired.where.get(key)
-        if where is None or where.origin != named:
-            continue
-        text = str(desired.rows[(named,)][1])
-        held = {layer: _text(read(layer), key) for layer in Layer}
-        fits = {layer: go_together({named: text, guessed: held[layer]}) for layer in Layer}
-        if all(fits.values()):
-            return _without(desired, key)
-        if fits[Layer.RUNTIME]:
-            rows = {**desired.rows, key: (guessed, held[Layer.RUNTIME])}
-            return replace(desired, rows=rows)
-    return desired
-
-
-def _text(rows: Rows, key: Key) -> str:
-    return str(rows[key][1]) if key in rows else ""
-
-
-def _without(desired: DesiredTable, key: Key) -> DesiredTable:
-    rows = {other: row for other, row in desired.rows.items() if other != key}
-    text = desired.scope.text if desired.scope else ""
-    scope = Scope(lambda other: other != key and desired.owns(other), text)
-    return replace(desired, rows=rows, scope=scope)
 
 
 def _count(survey: TableSurvey, folded: Rows) -> int:
@@ -227,46 +194,6 @@ def _against_memory(survey: TableSurvey, folded: Rows, surroundings: Surrounding
         survey.unowned = sum(1 for key in folded if not survey.desired.owns(key))
     if found:
         survey.target = staged(survey.layout, survey.memory, folded, found)
-
-
-def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Difference]) -> Rows:
-    """Return MEMORY after the changes: KEEP keeps what is there, or becomes ProxySQL's default.
-
-    A user held in two halves becomes one row as soon as anything about it changes.
-    """
-    result = dict(memory)
-    is_users = folded is not memory
-    found = list(changes)
-    # All rows leave before any comes: the second half of a user that goes may be a row that comes.
-    # A variable stays where it is, as in MEMORY: a LOAD takes them in their order.
-    is_variables = layout.table.prefix is not None
-    for change in found:
-        if change.current is not None and not is_variables:
-            # Not change.key: a node of a family may stand elsewhere than where it is configured.
-            _remove(result, layout.key_of(change.current), memory, folded, is_users=is_users)
-    for change in found:
-        if change.desired is None:
-            continue
-        if change.current is None and KEEP not in change.desired:
-            row = cast("Row", change.desired)
-        elif change.current is None:
-            row = tuple(
-                default if cell is KEEP else cell
-                for cell, default in zip(change.desired, layout.defaults, strict=True)
-            )
-        else:
-            cells = list(change.current)
-            for position in change.columns:
-                cells[position] = value_of(change.desired, position)
-            row = tuple(cells)
-        result[layout.key_of(row)] = row
-    return result
-
-
-def _remove(result: Rows, key: Key, memory: Rows, folded: Rows, *, is_users: bool) -> None:
-    result.pop(key, None)
-    if is_users and key[1] == 1 and (key[0], 0) in memory and (key[0], 0) not in folded:
-        result.pop((key[0], 0), None)
 
 
 def _against_disk(
@@ -367,7 +294,9 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         at_runtime = ServerColumns.of(layout), list(live.values()), surroundings.families
         in_maintenance = shown_in_maintenance(*at_runtime, surroundings.drains.values())
         survey.drained = list(dict.fromkeys((*verdict.drained, *in_maintenance)))
-        survey.undone_drains = undone_drains(*at_runtime, surroundings.drains.values())
+        survey.without_writer = without_writer(*at_runtime, survey.drained)
+        if layout.name == "mysql_servers":
+            survey.ended_drains = ended_drains(*at_runtime, surroundings.drains.values())
     survey.unpublished = compare_servers(
         layout,
         live,
@@ -382,19 +311,52 @@ def taken_off(survey: TableSurvey) -> set[Key]:
 
     Whoever took them off decided that.
     """
-    if survey.desired is None:
-        return set()
-    status = survey.layout.index["status"]
+    return {key for key, rows in _offline_hard(survey) if not rows}
+
+
+def to_be_taken_off(survey: TableSurvey) -> dict[Key, Row]:
+    """Return the servers that a LOAD takes off RUNTIME, since somebody set them OFFLINE_HARD.
+
+    Only where files say no status. Shape: a row of RUNTIME, its own if there is one, by the key
+    that MEMORY has.
+    """
+    found = {key: rows for key, rows in _offline_hard(survey) if rows}
+    if not found:
+        return {}
     place = survey.place or (lambda key: key)
-    shown = set(map(place, survey.runtime or {}))
+    held = survey.memory.items()
+    staying = {place(key) for key, row in held if not is_offline_hard(survey.layout, row)}
     return {
+        key: rows.get(key) or next(iter(rows.values()))
+        for key, rows in found.items()
+        if place(key) not in staying
+    }
+
+
+def _offline_hard(survey: TableSurvey) -> Iterator[tuple[Key, Rows]]:
+    """Yield the servers that MEMORY has OFFLINE_HARD by a status that no file says.
+
+    Shape: with what RUNTIME has of the server, or of the node in its family.
+    """
+    if survey.desired is None or not _is_servers(survey.layout):
+        return
+    status, memory = survey.layout.index["status"], survey.memory
+    found = [
         key
         for key, row in survey.desired.rows.items()
-        if row[status] is KEEP
-        and key in survey.memory
-        and place(key) not in shown
-        and str(survey.memory[key][status]).upper() == "OFFLINE_HARD"
-    }
+        if row[status] is KEEP and key in memory and is_offline_hard(survey.layout, memory[key])
+    ]
+    place = survey.place or (lambda key: key)
+    live: dict[Key, Rows] = {place(key): {} for key in found}
+    for key, row in (survey.runtime or {}).items() if found else ():
+        if place(key) in live:
+            live[place(key)][key] = row
+    yield from ((key, live[place(key)]) for key in found)
+
+
+def is_offline_hard(layout: Layout, row: DesiredRow) -> bool:
+    """Return whether a row of servers is in MEMORY or on DISK only, by its status."""
+    return str(row[layout.index["status"]]).upper() == "OFFLINE_HARD"
 
 
 def _by_family(
@@ -413,25 +375,3 @@ def _by_family(
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drains=surroundings.drains,
     )
-
-
-def value_of(row: DesiredRow, position: int) -> Value:
-    """Return a desired value as a plain one. A column that differs is never KEEP."""
-    value = row[position]
-    return None if value is KEEP else value
-
-
-def in_loads(runtime: Rows, wanted: Rows) -> list[Rows]:
-    """Return what MEMORY of admin variables has to hold, a LOAD at a time, to become `wanted`.
-
-    A checksum that comes back on frees its difference count only for the next LOAD.
-    """
-    late = freed_by_next_load(_texts(runtime), _texts(wanted))
-    if not late:
-        return [wanted]
-    first = {key: (key[0], "0") if key[0] in late else row for key, row in wanted.items()}
-    return [first, wanted]
-
-
-def _texts(rows: Rows) -> dict[str, str]:
-    return {str(name): str(text) for name, text in rows.values()}

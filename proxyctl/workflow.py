@@ -17,7 +17,9 @@ from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.change import Change
 from proxyctl.cluster.account import cut_off
+from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import what_stays
 from proxyctl.config.drops import admin_names
@@ -25,7 +27,7 @@ from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
 from proxyctl.drift import Drift
 from proxyctl.errors import ConfigError, Mistake, UsageError, counted
-from proxyctl.images import complete_images
+from proxyctl.images import complete_images, leaves_softly
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
 from proxyctl.instance_survey import (
     LARGE,
@@ -40,7 +42,7 @@ from proxyctl.instance_survey import (
 from proxyctl.leftovers import with_status_again
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
-from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Layer, Source
+from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Key, Layer, Source
 
 
 @dataclass(frozen=True)
@@ -131,18 +133,20 @@ def _surveyed(
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
     complete_images(plan.modules, survey.surroundings, used.at_some_time)
-    _add_pending(plan, survey, options, desired.source)
+    moved = _add_pending(plan, survey, options, desired.source)
     membership = options.membership
     if membership is None and facts.is_cluster_member:
         membership = read_membership(client)
     add_dangers(plan, survey, desired.guards, used, membership, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
-    _add_remarks(plan, survey, options)
+    _add_remarks(plan, survey, options, moved)
     if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
         plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
         plan.warnings.extend(cut_off(plan.modules, membership))
+        plan.warnings.extend(going_on(plan.modules, plan.address))
+        plan.leaving_members = leaving(plan.modules)
     _tell_decisions(client, plan)
     return plan, survey
 
@@ -302,8 +306,14 @@ def _logins_that_are_users(survey: InstanceSurvey) -> Iterator[Mistake]:
         )
 
 
-def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source) -> None:
-    """Add the refusals for pending edits, or the edits that go along. Changes: plan."""
+def _add_pending(
+    plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source
+) -> frozenset[Key]:
+    """Add the refusals for pending edits, or the edits that go along. Changes: plan.
+
+    Returns the servers whose status is such an edit.
+    """
+    moved: set[Key] = set()
     for module in plan.modules:
         edits = pending.pending_edits(module, saves=options.saves)
         if module.name in options.leftovers:
@@ -317,12 +327,29 @@ def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, sourc
             )
         )
         if options.include_pending:
-            module.included = [edit.change for edit in edits if not edit.is_ours]
+            _include(module, [edit.change for edit in edits if not edit.is_ours])
+        if module.name == "MYSQL SERVERS":
+            moved.update(edit.key for edit in edits if edit.is_status)
+    return frozenset(moved)
 
 
-def _add_remarks(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> None:
+def _include(module: ModulePlan, edits: list[Change]) -> None:
+    """Let the edits of others go along. Changes: module."""
+    module.included = edits
+    gone = {(edit.table, edit.key) for edit in edits if edit.is_taken_off}
+    if gone:
+        found = (
+            change.kept_off_runtime() if (change.table, change.key) in gone else change
+            for change in module.changes
+        )
+        module.changes = [change for change in found if change is not None]
+
+
+def _add_remarks(
+    plan: Plan, survey: InstanceSurvey, options: PlanOptions, moved: frozenset[Key]
+) -> None:
     for found in survey.done.values():
-        plan.left_alone.extend(remarks.left_alone(found))
+        plan.left_alone.extend(remarks.left_alone(found, moved))
         plan.taken_out.extend(remarks.taken_out(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
     if survey.facts.is_read_only and not plan.is_in_sync:
@@ -334,5 +361,8 @@ def _add_remarks(plan: Plan, survey: InstanceSurvey, options: PlanOptions) -> No
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
             leaving = remarks.leaving_servers(module)
+            timeout_s = options.drain_timeout_s
+            softly = leaves_softly(module, plan.families_before) if timeout_s else frozenset()
             used = used_connections(survey.client) if leaving else {}
-            plan.warnings.extend(remarks.cut_connections(leaving, used, options.drain_timeout_s))
+            plan.warnings.extend(remarks.cut_connections(leaving - softly, used))
+            plan.warnings.extend(remarks.cut_connections(softly, used, timeout_s))

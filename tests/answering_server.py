@@ -73,10 +73,10 @@ class AnsweringServer:
     Without one the greeting is all there is.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, answer: Callable[[bytes], Answer] | None = None) -> None:
         self.path = str(folder / "admin.sock")
         self.greeting: bytes = GREETING
-        self.answer: Callable[[bytes], Answer] | None = None
+        self.answer = answer
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(self.path)
         self._listener.listen(16)

@@ -10,7 +10,7 @@ wrong after the first LOAD, every module is restored in reverse order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxyctl.admin.client import AdminClient
@@ -34,13 +34,15 @@ class ApplyOptions:
 
     `before_load` is called with an admin module before each of its LOADs.
     `drain_timeout_s`: how long servers that leave are OFFLINE_SOFT at most, for their connections
-    to end. Units: seconds; 0 takes them out at once.
+    to end. Units: seconds; 0 takes them out at once. `followers` returns connections to the members
+    of its cluster that take an admin module over.
     """
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
     before_load: Callable[[AdminModule], None] = lambda _module: None
     drain_timeout_s: float = 0.0
+    followers: Callable[[str], Sequence[AdminClient]] = lambda _module: ()
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
@@ -152,6 +154,7 @@ class _Run:
         used = wait_for_leavers(
             self.steps.client,
             self.leaving,
+            followers=self.options.followers("MYSQL SERVERS"),
             timeout_s=timeout_s,
             renew=self.steps.lock.renew,
             progress=self.steps.say,

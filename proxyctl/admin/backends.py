@@ -11,7 +11,8 @@ from proxyctl.errors import ConnectionLostError
 from proxyctl.families import Node
 from proxyctl.nodes.model import Said
 
-_AT_ONCE = 16
+_AT_ONCE = 100
+"""Many that do not answer must not make the others wait. They cost a thread each, which waits."""
 _STATUS = (
     "threads_connected",
     "wsrep_cluster_size",

@@ -31,6 +31,8 @@ _TRACED = 2000
 """How much of a statement is traced. Units: characters."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
+_END_OF_TIME = 253_402_300_800
+"""The year 10000, in unix seconds: a calendar ends before."""
 
 
 class AdminClient:
@@ -152,6 +154,16 @@ class AdminClient:
         if not _NUMBER.fullmatch(text):
             raise self.strange(f"{text[:40]!r} instead of a number")
         return int(text)
+
+    def moment(self, cell: bytes | str | None, *, per_second: int = 1) -> int:
+        """Return a cell as unix time, 0 where there is none. Units: `per_second` to a second.
+
+        Raises: InstanceError for what is no number, or no time of a calendar.
+        """
+        found = self.number(cell)
+        if not 0 <= found < _END_OF_TIME * per_second:
+            raise self.strange(f"{found} instead of a time")
+        return found
 
     def strange(self, what: str, sql: str | None = None) -> InstanceError:
         """Return the error for an answer that no ProxySQL gives."""

@@ -29,7 +29,7 @@ def read_own_checksums(client: AdminClient) -> dict[str, Checksum]:
         "SELECT name, version, epoch, checksum FROM runtime_checksums_values", width=4
     )
     return {
-        str(name): Checksum(client.number(version), client.number(epoch), str(checksum))
+        str(name): Checksum(client.number(version), client.moment(epoch), str(checksum))
         for name, version, epoch, checksum in rows
     }
 
@@ -46,7 +46,7 @@ def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
         PeerChecksum(
             (str(host), number(port)),
             str(name),
-            Checksum(number(version), number(epoch), checksum or ""),
+            Checksum(number(version), client.moment(epoch), checksum or ""),
             number(seen_at),
         )
         for host, port, name, version, epoch, checksum, seen_at in rows
@@ -63,10 +63,10 @@ def read_clock(client: AdminClient) -> float:
 
 
 def read_cluster_variables(client: AdminClient) -> dict[str, str]:
-    """Return the variables of the cluster at RUNTIME. Raises: InstanceError."""
+    """Return the variables of the cluster, and of checksums, at RUNTIME. Raises: InstanceError."""
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
-        " WHERE variable_name LIKE 'admin-cluster_%'",
+        " WHERE variable_name LIKE 'admin-cluster_%' OR variable_name LIKE 'admin-checksum_%'",
         width=2,
     )
     return {str(name): value or "" for name, value in rows}

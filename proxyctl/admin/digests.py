@@ -125,7 +125,7 @@ def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
         if total is None or now is None:
             raise _incomplete(client)
         count = client.number(total)
-        yield count, client.number(now), _whole(client, count, records)
+        yield count, client.moment(now), _whole(client, count, records)
 
 
 def _whole(client: AdminClient, total: int, records: Iterable[_Record]) -> Iterator[bytes]:
@@ -158,7 +158,7 @@ def _makes_json(client: AdminClient) -> bool:
 
 def _now(client: AdminClient) -> int:
     rows = client.query("SELECT strftime('%s','now')", width=1)
-    return client.number(rows[0][0]) if rows else 0
+    return client.moment(rows[0][0]) if rows else 0
 
 
 _KINDS = [get_type_hints(SeenDigest)[name] for name in SeenDigest._fields]

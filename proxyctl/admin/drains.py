@@ -11,6 +11,7 @@ import json
 from proxyctl.admin.client import AdminClient
 from proxyctl.catalog import Layout
 from proxyctl.drains import Drain, DrainMethod
+from proxyctl.errors import InstanceError
 from proxyctl.families import Node
 from proxyctl.sql import Statement, literal, mask_literals
 from proxyctl.state import Row, Rows
@@ -36,15 +37,15 @@ def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
         width=8,
     ):
         host, port, since, who, purpose, is_done, memory, method = (cell or "" for cell in cells)
-        node = (host, client.number(port or "0"))
+        node = (host, client.number(port))
         found[node] = Drain(
             node,
-            client.number(since or "0"),
+            client.moment(since),
             who,
             purpose,
             is_done == "1",
             _rows(layout, memory),
-            DrainMethod(method),
+            _method(client, node, method),
         )
     return found
 
@@ -82,16 +83,26 @@ def _is(node: Node) -> str:
     return f"hostname={literal(node[0])} AND port={literal(node[1])}"
 
 
+def _method(client: AdminClient, node: Node, name: str) -> DrainMethod:
+    if name not in {*DrainMethod}:
+        raise InstanceError(
+            f"{client.address}: {node[0]}:{node[1]} is drained by {name!r}, which this proxyctl"
+            " does not know",
+            hint="restore it with the proxyctl that drained it",
+        )
+    return DrainMethod(name)
+
+
 def _rows(layout: Layout, text: str) -> Rows:
     """Return the rows on record; none where they are no rows of this table."""
     try:
         listed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     rows: Rows = {}
     for cells in listed if isinstance(listed, list) else []:
         row: Row = tuple(cells) if isinstance(cells, list) else ()
-        if len(row) != len(layout.names):
+        if len(row) != len(layout.names) or any(isinstance(cell, list | dict) for cell in row):
             return {}
         rows[layout.key_of(row)] = row
     return rows

@@ -24,5 +24,8 @@ def read_health(client: AdminClient) -> Look:
     shunned = frozenset(
         f"{hostgroup} {host}:{port}" for hostgroup, host, port in client.query(_SHUNNED, width=3)
     )
-    ((errors, failed),) = client.query(_ERRORS, width=2)
+    counted = client.query(_ERRORS, width=2)
+    if len(counted) != 1:
+        raise client.strange("not one row", _ERRORS)
+    errors, failed = counted[0]
     return Look(time.monotonic(), client.number(errors), client.number(failed), shunned)

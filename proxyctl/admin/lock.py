@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.control_characters import printable
 from proxyctl.errors import InstanceError, RefusedError, StatementError
 from proxyctl.sql import Statement, literal
 
@@ -75,7 +76,8 @@ class Holder:
 
     def text(self) -> str:
         """Return who it is, for people."""
-        return f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
+        said = f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
+        return printable(said)  # a row that anybody may write
 
 
 @cache
@@ -114,6 +116,8 @@ class Lock:
     leftovers: frozenset[str] = frozenset()
     beside: list[Lock] = field(default_factory=list)
     """The locks of other instances that are held, renewed and given back with this one."""
+    least_lease_s: float = 0.0
+    """How long a statement at another instance may take, while which nobody renews this one."""
     _renewed: float = 0.0
     _is_held: bool = False
     _is_lost: bool = False
@@ -172,7 +176,8 @@ class Lock:
 
     def _expires(self) -> str:
         """Return when the lease ends. A statement that is still awaited must not outlive it."""
-        return f"{_NOW}+{max(LEASE_S, math.ceil(self.client.login.read_timeout_s))}"
+        statement_s = max(self.client.login.read_timeout_s, self.least_lease_s)
+        return f"{_NOW}+{max(LEASE_S, math.ceil(statement_s))}"
 
     def _insert(self) -> bool:
         values = ",".join(["1", *self._values("", ())])
@@ -356,7 +361,7 @@ def _names(modules: str) -> tuple[str, ...]:
     """Return the admin modules of a row. Others may write rows too: what is no list names none."""
     try:
         found = json.loads(modules)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     return tuple(map(str, found)) if isinstance(found, list) else ()
 

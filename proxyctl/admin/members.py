@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import (
@@ -21,6 +23,8 @@ from proxyctl.admin.cluster import (
 )
 from proxyctl.admin.lock import Lock, read_holder
 from proxyctl.admin.login import Login
+from proxyctl.admin.own_address import read_itself
+from proxyctl.admin.slow_answers import told_when_slow
 from proxyctl.at_once import at_once
 from proxyctl.catalog import AdminModule
 from proxyctl.cluster.membership import Member, Membership, lacks_account
@@ -28,8 +32,14 @@ from proxyctl.cluster.refusing import MOST_AHEAD_S
 from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.families import Node
 
+R = TypeVar("R")
+
 WORKERS = 10
 """How many members are connected to at the same time."""
+
+PATIENCE_S = 5
+"""How long a member may take to answer: a healthy one takes milliseconds, and one that hangs must
+not hold up the others."""
 
 _COARSE_S = 0.1
 """The clock that gives an epoch lags some milliseconds behind the one that SQL reads: measured."""
@@ -78,6 +88,8 @@ class Members:
         login = self.client.login
         if login.socket is None and (login.host, login.port) in self.listed:
             self.itself = (login.host, login.port)
+        if self.listed and self.itself is None:
+            self.itself = read_itself(self.client, self.listed)
         tried = {*self.contacts, *self.problems, *self.again, self.itself}
         nodes = [node for node in self.listed if node not in tried]
         for node, found in at_once(nodes, self._connected, workers=WORKERS):
@@ -89,7 +101,18 @@ class Members:
                 raise found
 
     def _connected(self, node: Node) -> AdminClient:
-        return self.client.beside(self.login_at(node))
+        login = self.login_at(node)
+        login = replace(
+            login,
+            connect_timeout_s=min(login.connect_timeout_s, PATIENCE_S),
+            read_timeout_s=min(login.read_timeout_s, PATIENCE_S),
+        )
+        with self._told_when_slow(node, login.connect_timeout_s):
+            return self.client.beside(login)
+
+    def _told_when_slow(self, node: Node, most_s: float) -> AbstractContextManager[None]:
+        text = f"{node[0]}:{node[1]} does not answer yet: {most_s:g} s at most"
+        return told_when_slow(self.say, text)
 
     def close(self) -> None:
         """Close the connections."""
@@ -123,8 +146,11 @@ class Members:
 
     def _take_at(self, node: Node, lock: Lock, end: float) -> None:
         contact = self.contacts[node]
-        theirs = Lock(contact, lock.purpose, owner=lock.owner)
+        # It has to outlive a statement here, for which more patience is needed.
+        least_s = lock.client.login.read_timeout_s
+        theirs = Lock(contact, lock.purpose, owner=lock.owner, least_lease_s=least_s)
         try:
+            self._ask(node, contact, read_holder)
             is_new = self._take(theirs, end)
         except InstanceError as error:
             self._lose(node, error)
@@ -157,19 +183,39 @@ class Members:
     def asked(self) -> dict[Node, Member]:
         """Return what the members say of themselves, or why they do not."""
         found = {node: Member(node, problem=text) for node, text in self.problems.items()}
-        for node, contact in [*self.contacts.items()]:
-            try:
-                found[node] = read_member(node, contact)
-            except InstanceError as error:
-                self._lose(node, error)
+
+        def ask(one: tuple[Node, AdminClient]) -> Member:
+            node, contact = one
+            return self._ask(node, contact, lambda _: read_member(node, contact))
+
+        for (node, _), said in at_once([*self.contacts.items()], ask, workers=WORKERS):
+            if isinstance(said, Member):
+                found[node] = said
+            elif isinstance(said, InstanceError):
+                self._lose(node, said)
                 found[node] = Member(node, problem=self.problems[node])
+            else:
+                raise said
         return found
+
+    def _ask(self, node: Node, contact: AdminClient, question: Callable[[AdminClient], R]) -> R:
+        with self._told_when_slow(node, contact.login.read_timeout_s):
+            return question(contact)
 
     def look(self) -> Membership:
         """Return what is known of all members now. Raises: InstanceError."""
         if not self.listed:
             return Membership()
         return read_membership(self.client, self.asked(), itself=self.itself, again=self.again)
+
+    def followers_of(self, module: str) -> list[AdminClient]:
+        """Return connections to the members that take an admin module over from here."""
+        here = self.look()
+        name = here.name_of(module)
+        if name is None:
+            return []
+        nodes = [one.node for one in here.others if here.is_followed_by(one, name)]
+        return [self.contacts[node] for node in nodes if node in self.contacts]
 
     def wait_for_a_later_second(self, module: AdminModule) -> None:
         """Wait until a LOAD of a module is newer than the last one at any member.

@@ -11,7 +11,7 @@ from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
 from proxyctl.catalog import Layout
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
-from proxyctl.nodes.grouping import node_groups
+from proxyctl.nodes.grouping import node_groups, removed_nodes
 from proxyctl.nodes.model import Check, Connections, NodeReport
 from proxyctl.state import Key, Layer
 
@@ -23,6 +23,7 @@ _LAST_CHECKS = {
     "mysql_server_replication_lag_log": "hostname, port, time_start_us, repl_lag, error",
 }
 """Logs of the monitor, and what is read of the last line of each server."""
+_IN_EVERY_LOG = ("hostname", "port", "time_start_us")
 
 
 def read_nodes(client: AdminClient) -> NodeReport:
@@ -33,41 +34,47 @@ def read_nodes(client: AdminClient) -> NodeReport:
     layouts = read_layouts(client)
     reader = TableReader(client)
     servers = layouts["mysql_servers"]
+    facts, drains = read_facts(client), read_drains(client, servers)
     groups = node_groups(
         servers,
         reader.read(servers, Layer.MEMORY),
         reader.read(servers, Layer.RUNTIME),
-        _families(client, reader, layouts),
+        _families(reader, layouts, rds_discovery=facts.rds_discovery),
         _connections(client),
         _checks(client),
-        read_drains(client, servers),
+        drains,
     )
     return NodeReport(
-        client.login.name or client.address, client.address, client.version_text, groups
+        client.login.name or client.address,
+        client.address,
+        client.version_text,
+        groups,
+        removed=removed_nodes(groups, drains),
+        is_monitored=facts.monitor_enabled,
     )
 
 
-def _families(client: AdminClient, reader: TableReader, layouts: dict[str, Layout]) -> list[Family]:
-    """Return the families whose nodes the monitor places now."""
-    facts = read_facts(client)
-    if not facts.monitor_enabled:
-        return []
+def _families(
+    reader: TableReader, layouts: dict[str, Layout], *, rds_discovery: bool
+) -> list[Family]:
+    """Return the families whose nodes the monitor places, or did until it was switched off."""
     tables = {
         name: reader.read(layouts[name], Layer.RUNTIME).values()
         for name in FAMILY_TABLES
         if name in layouts
     }
-    return families_in(layouts, tables, rds_discovery=facts.rds_discovery)
+    return families_in(layouts, tables, rds_discovery=rds_discovery)
 
 
 def _connections(client: AdminClient) -> dict[Key, Connections]:
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, ConnUsed, ConnFree, ConnERR, Queries, Latency_us"
-        " FROM stats_mysql_connection_pool"
+        " FROM stats_mysql_connection_pool",
+        width=8,
     )
     return {
-        (int(hostgroup or 0), host, int(port or 0)): Connections(
-            *(int(cell or 0) for cell in counters)
+        (client.number(hostgroup), host, client.number(port)): Connections(
+            *map(client.number, counters)
         )
         for hostgroup, host, port, *counters in rows
     }
@@ -82,30 +89,31 @@ def _checks(client: AdminClient) -> dict[Node, Check]:
     found: dict[Node, Check] = {}
     for table, columns in _LAST_CHECKS.items():
         for row in _last(client, table, columns):
-            node = (row.pop("hostname"), int(row.pop("port") or 0))
-            found[node] = _with(found.get(node, Check()), table, row)
+            node = (row.pop("hostname"), client.number(row.pop("port")))
+            found[node] = _with(client, found.get(node, Check()), table, row)
     return found
 
 
 def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, str | None]]:
     """Yield the last line of each server, by column name."""
-    names = [
-        str(row[0])
-        for row in client.query(f"SELECT name FROM monitor.pragma_table_info('{table}')")
-    ]
+    described = client.query(f"SELECT name FROM monitor.pragma_table_info('{table}')", width=1)
+    names = [str(name) for (name,) in described]
     if not names:
         return
+    wanted = names if columns == "*" else [c.split(" AS ")[-1] for c in columns.split(", ")]
+    if not {*_IN_EVERY_LOG} <= {*wanted}:
+        raise client.strange(f"{table} does not have the columns of a log")
     # SQLite gives the other columns of the row that has the maximum.
     for row in client.query(
-        f"SELECT {columns}, max(time_start_us) FROM monitor.{table} GROUP BY hostname, port"
+        f"SELECT {columns}, max(time_start_us) FROM monitor.{table} GROUP BY hostname, port",
+        width=len(wanted) + 1,
     ):
-        wanted = names if columns == "*" else [c.split(" AS ")[-1] for c in columns.split(", ")]
-        yield dict(zip(wanted, row, strict=False))
+        yield dict(zip(wanted, row[:-1], strict=True))
 
 
-def _with(check: Check, table: str, row: dict[str, str | None]) -> Check:
+def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | None]) -> Check:
     """Return the check with what one more log says."""
-    began = int(row.pop("time_start_us") or 0)
+    began = client.moment(row.pop("time_start_us"), per_second=1_000_000)
     at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
     if check.at is not None and (at is None or at < check.at):
         at = check.at
@@ -119,5 +127,5 @@ def _with(check: Check, table: str, row: dict[str, str | None]) -> Check:
             return replace(found, read_only=row["read_only"] == "1")
         case "mysql_server_replication_lag_log":
             lag = row["repl_lag"]
-            return replace(found, lag_s=None if lag is None else int(lag))
+            return replace(found, lag_s=None if lag is None else client.number(lag))
     return found

@@ -7,31 +7,33 @@ rows do. Nothing is sent but SELECTs and what keeps the locks alive.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.members import Members
+from proxyctl.admin.members import PATIENCE_S, Members
 from proxyctl.cluster.checksums import MODULES, Checksum
 from proxyctl.cluster.following import FINAL, Why, reasons, rows_differ, saves_nothing
 from proxyctl.cluster.membership import Member, Membership
+from proxyctl.cluster.travelling import rows_left
 from proxyctl.errors import ProxyctlError, counted
 from proxyctl.families import Node
+from proxyctl.plan import ModulePlan
 from proxyctl.result import NotFollowing, PeerResult
 
 _POLL_S = 0.5
-_LEAST_READ_S, _MOST_READ_S = 1.0, 5.0
-"""How long a peer's answer may take while it is waited for: one that hangs must not hold us."""
+_LEAST_READ_S = 1.0
+"""The shorter the wait, the less patience with the answer of a peer that hangs."""
 
 
 @dataclass
 class PeersWaiting:
-    """One wait. `rows_left` tells by admin module how many rows differ at a peer's RUNTIME."""
+    """One wait. `modules_at` compares what was loaded with a peer."""
 
     members: Members
     lock: Lock
-    rows_left: Callable[[AdminClient], Mapping[str, int]]
+    modules_at: Callable[[AdminClient], Sequence[ModulePlan]]
     say: Callable[[str], None]
     loaded: dict[str, Checksum] = field(default_factory=dict)
     results: dict[Node, PeerResult] = field(default_factory=dict)
@@ -61,7 +63,7 @@ class PeersWaiting:
             here = self.members.look()
 
     def _be_impatient(self, left_s: float) -> None:
-        self.members.wait_at_most(min(max(round(left_s), _LEAST_READ_S), _MOST_READ_S))
+        self.members.wait_at_most(min(max(round(left_s), _LEAST_READ_S), PATIENCE_S))
 
     def _is_settled(self, member: Member, here: Membership) -> bool:
         """Return whether waiting for a peer is over. Changes: results."""
@@ -80,16 +82,24 @@ class PeersWaiting:
         contact = self.members.contacts.get(member.node)
         if contact is None or any(one.code != Why.OTHER_VERSION for one in missing):
             return PeerResult(member.name, missing, notes=notes)
+        travelling = {MODULES[name] for name in self.loaded}
         try:
-            travelling = {MODULES[name] for name in self.loaded}
-            left = {n: rows for n, rows in self.rows_left(contact).items() if n in travelling}
+            found = [one for one in self.modules_at(contact) if one.name in travelling]
         except ProxyctlError as error:
             text = f"its checksums agree, and its rows could not be read: {error.lines()[0]}"
             return PeerResult(member.name, (NotFollowing("", Why.OTHER, text),), notes=notes)
+        left = rows_left(found)
         if missing:
             # Checksums of two versions may differ over equal rows: the rows decide.
             missing = tuple(one for one in missing if left.get(one.module))
-            return PeerResult(member.name, missing, rows_read=not missing, notes=notes)
-        return PeerResult(
-            member.name, tuple(rows_differ(left, member)), rows_read=True, notes=notes
-        )
+        else:
+            missing = tuple(rows_differ(left, member))
+        if not missing:
+            self._finish_at(contact, found)
+        return PeerResult(member.name, missing, rows_read=not missing, notes=notes)
+
+    def _finish_at(self, contact: AdminClient, found: Iterable[ModulePlan]) -> None:
+        """Note at a peer that what an apply of ours had left half done there came from here."""
+        for one in self.lock.beside:
+            if one.client is contact:
+                one.finished(module.name for module in found if module.is_in_sync)

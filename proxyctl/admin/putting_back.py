@@ -22,8 +22,8 @@ from proxyctl.errors import (
 from proxyctl.placement import placed_rows
 from proxyctl.plan import ModulePlan
 from proxyctl.result import OLD, UNKNOWN
+from proxyctl.staged import in_loads
 from proxyctl.state import Layer, Rows
-from proxyctl.survey import in_loads
 
 RESTORES = 3
 """How often putting back is tried, where the connection breaks or a statement fails meanwhile."""

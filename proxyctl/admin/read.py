@@ -374,7 +374,9 @@ def used_hostgroups(
     ]
     found: dict[str, set[Value]] = {table: set() for table in tables}
     for name, hostgroup in client.query(" UNION ".join(parts), width=2):
-        if name and hostgroup:
+        if name not in found:
+            raise client.strange(f"{name!r} instead of a table that was asked for")
+        if hostgroup:
             found[name].add(client.number(hostgroup))
     return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
 

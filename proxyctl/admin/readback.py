@@ -14,9 +14,9 @@ from proxyctl.admin.read import Known, TableLayers, TableReader
 from proxyctl.admin.rows_text import parse_rows, rows_text
 from proxyctl.admin.verify import Shortfall, runtime_rows, runtime_shortfalls, stored_shortfalls
 from proxyctl.catalog import Layout
+from proxyctl.change import sorted_keys
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import Family
-from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import is_copied
 from proxyctl.state import Layer, Rows
 

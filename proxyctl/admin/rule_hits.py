@@ -47,5 +47,6 @@ def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
         f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_TABLE}'",
         width=2,
     )
-    version, epoch = map(client.number, rows[0]) if rows else (0, 0)
-    return (version, epoch) if version else (None, None)
+    version, epoch = rows[0] if rows else (None, None)
+    loads, loaded_at = client.number(version), client.moment(epoch)
+    return (loads, loaded_at) if loads else (None, None)

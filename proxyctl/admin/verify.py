@@ -8,9 +8,9 @@ from typing import cast
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import READ_ONLY
+from proxyctl.change import sorted_keys
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.families import Family, compare_servers
-from proxyctl.plan import sorted_keys
 from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.sql import MASK, is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows

@@ -12,6 +12,7 @@ from proxyctl.catalog.variable import BOOL, INT, TEXT, Variable, VariableKind
 
 __all__ = [
     "CHOICES",
+    "MEMBERS_OWN",
     "NEVER_EMPTY",
     "READ_ONLY",
     "READ_ONLY_SWITCH",
@@ -31,6 +32,19 @@ RESTART_ONLY = frozenset(
 
 RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize", "pgsql-stacksize"}
 """These work only after ProxySQL was restarted."""
+
+MEMBERS_OWN = frozenset(
+    {
+        "admin-mysql_ifaces",
+        "admin-restapi_port",
+        "admin-telnet_admin_ifaces",
+        "admin-telnet_stats_ifaces",
+        "admin-web_port",
+        "mysql-interfaces",
+        "mysql-threads",
+    }
+)
+"""Variables that each member of a cluster has for itself. Source: ProxySQL 2.7.1, lib/ProxySQL_Admin.cpp."""
 
 READ_ONLY = frozenset({"admin-version"})
 """Never compared and never written."""

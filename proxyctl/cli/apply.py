@@ -77,6 +77,7 @@ def apply(
     from proxyctl.saved_plan import SavedPlan
     from proxyctl.workflow import plan_files
 
+    rollout.check(fleet)
     if fleet.is_meant():
         if plan_file:
             raise UsageError("a saved plan is of one instance; leave out --all")

@@ -63,22 +63,12 @@ def apply_all(
 
 
 def _refuse(found: Fleet) -> None:
-    """Refuse all where one plan is refused. Raises: RefusedError.
-
-    That a member of a cluster is behind another one is no reason here: it is changed after that.
-    """
-    from proxyctl.cluster.electing import together
-    from proxyctl.cluster.refusing import FRESH_MEMBER, STALE_MEMBER
-
-    groups = together([one.plan.members for one in found.planned])
-    followers = {found.planned[one].name for group in groups if len(group) > 1 for one in group}
+    """Refuse all where one plan is refused. Raises: RefusedError."""
     reasons = [
         f"{_names(alike)}: {refusal.message}"
         + (f"   allow with {refusal.allow}" if refusal.allow else "")
         for alike in found.alike
         for refusal in alike[0].plan.refusals
-        if refusal.code not in (STALE_MEMBER, FRESH_MEMBER)
-        or not all(one.name in followers for one in alike)
     ]
     if reasons:
         raise RefusedError("no instance was changed", reasons=reasons)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.connection import password_in
 from proxyctl.cli.output import is_terminal
 from proxyctl.errors import UsageError
 
@@ -45,6 +44,8 @@ class BackendOptions:
             rich_help_panel=_PANEL,
         ),
     ] = None
+    typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
+    """Names of the options that stand on the command line itself, not in the environment."""
 
     def account(self) -> Account | None:
         """Return the account that is named, None where none is.
@@ -62,6 +63,8 @@ class BackendOptions:
 
     def _password(self, user: str) -> str:
         if self.backend_password_file is not None:
+            from proxyctl.cli.connection import password_in
+
             return password_in(self.backend_password_file, "--backend-password-file")
         found = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
         if found is None and is_terminal(sys.stdin) and is_terminal(sys.stderr):

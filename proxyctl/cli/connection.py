@@ -16,11 +16,11 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.login import READ_TIMEOUT_S, Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, say
-from proxyctl.errors import ProxyctlError, UsageError
+from proxyctl.errors import ConfigError, ProxyctlError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.applying import PeerRules
-    from proxyctl.config.load import Instance, ParsedFiles
+    from proxyctl.config.load import Instance, ParsedFiles, Sources
     from proxyctl.families import Node
 
 
@@ -28,18 +28,12 @@ if TYPE_CHECKING:
 def opened(
     files: FileOptions, connection: ConnectionOptions
 ) -> Iterator[tuple[AdminClient, ParsedFiles]]:
-    """Parse the files, which may name the instance, and connect to it."""
-    from proxyctl.config.load import ParsedFiles
+    """Parse the files, which may name the instance, and connect to it.
 
-    given = files.sources()
-    parsed = ParsedFiles(given)
-    if connection.debug:
-        found = ", ".join(sorted(parsed.sections)) or "none"
-        connection.debug(f"files of {', '.join(given.paths)}; sections: {found}")
+    Raises: InstanceError, UsageError; ConfigError for files that cannot be read, before connecting.
+    """
     connection = settled(connection)
-    chosen = choose_instance(connection, parsed.instances())
-    if chosen is not None and chosen.vars:
-        parsed = ParsedFiles(replace(given, instance_vars=chosen.vars))
+    parsed, chosen = _read(files, connection)
     with connect(connection, chosen) as client:
         yield client, parsed
 
@@ -48,17 +42,27 @@ def opened(
 def connected_beside(
     files: FileOptions, connection: ConnectionOptions
 ) -> Iterator[tuple[AdminClient, ParsedFiles | None]]:
-    """As `opened`, for a command that also does without files: None where there are none."""
-    if _has_files(files):
-        with opened(files, connection) as found:
-            yield found
-    else:
-        with connected(files, connection) as client:
-            yield client, None
+    """As `opened`, for a command that also does without files: None where there are none.
 
+    Where nothing depends on files that cannot be read, that is a warning: their readable part is
+    what there is then.
+    """
+    connection = settled(connection)
+    parsed: ParsedFiles | None = None
+    chosen: Instance | None = None
+    if _counts(files, connection):
+        parsed, chosen = _read(files, connection)
+    elif has_files(files):
+        from proxyctl.config.load import ParsedFiles
 
-def _has_files(files: FileOptions) -> bool:
-    return bool(files.file) or Path(files.paths()[0]).exists()
+        parsed = ParsedFiles(files.sources())
+        try:
+            parsed.raise_if_misread()
+            parsed.instances()
+        except ConfigError as error:
+            say(f"warning: the files are left out where they are wrong: {error.mistakes[0].text()}")
+    with connect(connection, chosen) as client:
+        yield client, parsed
 
 
 def connected(files: FileOptions, connection: ConnectionOptions) -> AdminClient:
@@ -81,16 +85,63 @@ def address_meant(files: FileOptions, connection: ConnectionOptions) -> str:
     return socket or f"{host}:{port}"
 
 
-def named_instances(files: FileOptions) -> tuple[Instance, ...]:
-    """Return the instances of the files, none where there are no files.
+def has_files(files: FileOptions) -> bool:
+    """Return whether files were named, or the default one is there, be it a link to nowhere."""
+    return bool(files.file) or os.path.lexists(files.paths()[0])
 
-    Raises: UsageError, ConfigError.
+
+def instances_beside(parsed: ParsedFiles | None) -> tuple[Instance, ...]:
+    """Return the instances of files that a command also does without; none where they are wrong."""
+    try:
+        return () if parsed is None else parsed.instances()
+    except ConfigError:
+        return ()  # `connected_beside` has said so
+
+
+def _counts(files: FileOptions, connection: ConnectionOptions) -> bool:
+    """Return whether a mistake in the files must stop us before we connect.
+
+    It must where the files may say which instance is meant, or were named: else a broken file sends
+    a command to the default address.
     """
-    if not _has_files(files):
-        return ()
-    from proxyctl.config.load import ParsedFiles
+    is_named = bool(connection.host or connection.socket)
+    return bool(files.file or connection.instance) or (not is_named and has_files(files))
 
-    return ParsedFiles(files.sources()).instances()
+
+def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
+    return _read(files, connection)[1] if _counts(files, connection) else None
+
+
+def _read(files: FileOptions, connection: ConnectionOptions) -> tuple[ParsedFiles, Instance | None]:
+    """Return the files as they are for the instance that is meant, and that one if they name it.
+
+    Raises: UsageError; ConfigError for whatever hides a part of the files.
+    """
+    from proxyctl.config.load import ParsedFiles  # takes its time to import
+
+    given = files.sources()
+    parsed = ParsedFiles(given)
+    if connection.debug:
+        found = ", ".join(sorted(parsed.sections)) or "none"
+        connection.debug(f"files of {', '.join(given.paths)}; sections: {found}")
+    instances = parsed.instances()
+    try:
+        chosen = choose_instance(connection, instances)
+    except UsageError:
+        # The one that is meant may stand where the files cannot be read.
+        with_vars = next((one for one in instances if one.vars), None)
+        _for_instance(parsed, given, with_vars).raise_if_misread()
+        raise
+    parsed = _for_instance(parsed, given, chosen)
+    parsed.raise_if_misread()
+    return parsed, chosen
+
+
+def _for_instance(parsed: ParsedFiles, given: Sources, chosen: Instance | None) -> ParsedFiles:
+    """Return the files with the variables that an instance brings along."""
+    if chosen is None or not chosen.vars:
+        return parsed
+    return type(parsed)(replace(given, instance_vars=chosen.vars))
 
 
 def peer_rules(
@@ -119,15 +170,6 @@ def login_at_members(
         return login if one is None else logins.beside(login, one)
 
     return login_at
-
-
-def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
-    is_named = bool(connection.host or connection.socket)
-    if connection.instance or (not is_named and _has_files(files)):
-        from proxyctl.config.load import ParsedFiles  # takes its time to import
-
-        return choose_instance(connection, ParsedFiles(files.sources()).instances())
-    return None
 
 
 def settled(options: ConnectionOptions) -> ConnectionOptions:

@@ -16,8 +16,8 @@ from typing import Any
 
 from proxyctl import __version__
 from proxyctl.cli.output import say
+from proxyctl.control_characters import printable
 from proxyctl.errors import bug_text
-from proxyctl.render.style import printable
 
 
 class DebugLog:

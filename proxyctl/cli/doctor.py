@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import functools
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,10 @@ from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
+    from proxyctl.admin.login import Login
+    from proxyctl.config.load import ParsedFiles
     from proxyctl.doctor.examination import Examination
+    from proxyctl.families import Node
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +35,7 @@ def doctor(
         bool,
         typer.Option(
             "--no-ask",
-            help="Do not connect to the servers behind it: only what ProxySQL knows of them.",
+            help="Connect to no server behind it and no peer: only what ProxySQL knows of them.",
         ),
     ] = False,
     memory: Annotated[
@@ -49,16 +53,29 @@ def doctor(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Find what is wrong with a running ProxySQL. Exit 1 for an error."""
-    from proxyctl.cli.nodes.names import connected_with_names
+    from proxyctl.admin.shared_answers import SharedAnswers
+    from proxyctl.cli.connection import connected_beside, instances_beside, login_at_members
     from proxyctl.doctor.examination import examine
     from proxyctl.examining import read_facts_for_doctor
     from proxyctl.render.doctor_machine import doctor_json, examined_fleet_json
     from proxyctl.render.doctor_text import doctor_text, examined_fleet_text
 
     ignored = _ignored(ignore or ())
+    answers = SharedAnswers()
 
-    def look(client: AdminClient, names: Mapping[int, str]) -> Examination:
-        facts = read_facts_for_doctor(client, asks=not no_ask, memory=memory, hostgroup_names=names)
+    @functools.cache  # most instances of a fleet share their files
+    def login_at(parsed: ParsedFiles | None) -> Callable[[Login, Node], Login]:
+        return login_at_members(connection, instances_beside(parsed))
+
+    def look(client: AdminClient, parsed: ParsedFiles | None) -> Examination:
+        facts = read_facts_for_doctor(
+            client,
+            asks=not no_ask,
+            ask=answers,
+            memory=memory,
+            hostgroup_names={} if parsed is None else parsed.hostgroup_names(),
+            login_at=login_at(parsed),
+        )
         return examine(facts, ignored)
 
     is_json = format is TextFormat.JSON
@@ -66,8 +83,8 @@ def doctor(
         every = examined_fleet(targets_of(files, connection, fleet), look, fleet)
         write(examined_fleet_json(every) if is_json else examined_fleet_text(every, style()))
         return every.exit_code(strict=strict)
-    with connected_with_names(files, connection) as (client, names):
-        found = look(client, names)
+    with connected_beside(files, connection) as (client, parsed):
+        found = look(client, parsed)
     write(doctor_json(found) if is_json else doctor_text(found, style()))
     return found.exit_code(strict=strict)
 

@@ -19,8 +19,8 @@ from proxyctl.cli.exported import (
 )
 from proxyctl.cli.options import FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write, write_file
+from proxyctl.control_characters import printable
 from proxyctl.errors import ExitCode, UsageError, counted
-from proxyctl.render.style import printable
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.cli.options import ConnectionOptions, FileOptions, spelled
 from proxyctl.cli.printed_instances import printed_instances
 from proxyctl.errors import UsageError
-from proxyctl.fleet.rollout import Strategy
+from proxyctl.fleet.strategy import Strategy
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
+    from proxyctl.config.load import ParsedFiles, Sources
     from proxyctl.doctor.examination import Examination
     from proxyctl.doctor.fleet import ExaminedFleet
     from proxyctl.fleet.outcome import DriftingFleet, Fleet
@@ -49,18 +50,20 @@ class FleetOptions:
             metavar="NUMBER",
             min=1,
             max=1000,
-            help="Ask this many at the same time.",
+            help="With --all: ask this many at the same time.",
             rich_help_panel=_FLEET,
         ),
     ] = 10
+    typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
+    """Names of the options that stand on the command line itself, not in the environment."""
 
     def is_meant(self) -> bool:
         """Return whether the command is about all instances.
 
         Raises: UsageError for options that need --all.
         """
-        if self.instances_from is not None and not self.all_instances:
-            raise UsageError("--instances-from needs --all")
+        if not self.all_instances:
+            _refuse_without_all(self.typed)
         return self.all_instances
 
 
@@ -93,7 +96,7 @@ class RolloutOptions:
             metavar="SECONDS",
             min=0,
             max=3600,
-            help="Look that long how an instance does, before and after; 0: do not look.",
+            help="With --all: look that long how an instance does, before and after; 0: do not.",
             rich_help_panel=_FLEET,
         ),
     ] = 5.0
@@ -101,7 +104,7 @@ class RolloutOptions:
         bool,
         typer.Option(
             "--rollback-on-failure",
-            help="When one fails or does worse, roll back those that are done.",
+            help="With --all: when one fails or does worse, roll back those that are done.",
             rich_help_panel=_FLEET,
         ),
     ] = False
@@ -113,6 +116,20 @@ class RolloutOptions:
             rich_help_panel=_FLEET,
         ),
     ] = False
+    typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
+    """Names of the options that stand on the command line itself, not in the environment."""
+
+    def check(self, fleet: FleetOptions) -> None:
+        """Refuse options that would do nothing. Raises: UsageError."""
+        if not fleet.is_meant():
+            _refuse_without_all(self.typed)
+        if "max_unavailable" in self.typed and self.strategy is not Strategy.ROLLING:
+            raise UsageError("--max-unavailable goes with --strategy rolling")
+
+
+def _refuse_without_all(typed: Collection[str]) -> None:
+    if typed:
+        raise UsageError(f"{spelled(min(typed))} needs --all")
 
 
 def targets_of(
@@ -135,14 +152,16 @@ def targets_of(
     parsed = ParsedFiles(sources)
     instances = parsed.instances()
     if fleet.instances_from is not None:
-        instances = printed_instances(fleet.instances_from, instances)
+        hidden = _password_variables(parsed, sources)
+        instances = printed_instances(fleet.instances_from, hidden)
     if not instances:
+        parsed.raise_if_misread()  # they may stand where the files cannot be read
         raise UsageError(
             "--all: there are no instances",
             hint="list them in the section `instances` of the files",
         )
     logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
-    return [
+    targets = [
         Target(
             logins.of(instance),
             ParsedFiles(replace(sources, instance_vars=instance.vars)) if instance.vars else parsed,
@@ -150,6 +169,26 @@ def targets_of(
         )
         for instance in instances
     ]
+    if all(target.files.is_misread for target in targets):
+        targets[0].files.raise_if_misread()  # no instance can do without, so none is asked
+    return targets
+
+
+def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]:
+    """Return the variables that hold the passwords of the files' instances, or may hold them.
+
+    A template may need `vars` of the instances that a command prints first: of one that does not
+    render, each variable that it names counts. Raises: ConfigError where not all can be known.
+    """
+    from proxyctl.config.named_variables import named_variables
+
+    known = {one.password_variable for one in parsed.instances()}
+    if parsed.is_misread:
+        named = named_variables(sources)
+        if named is None:
+            parsed.raise_if_misread()
+        known |= named or set()
+    return frozenset(name for name in known if name)
 
 
 def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions) -> Fleet:
@@ -174,7 +213,7 @@ def drift_of_fleet(
 
 def examined_fleet(
     targets: Sequence[Target],
-    look: Callable[[AdminClient, Mapping[int, str]], Examination],
+    look: Callable[[AdminClient, ParsedFiles], Examination],
     fleet: FleetOptions,
 ) -> ExaminedFleet:
     """Return what is wrong with all; on a terminal a bar says how many are there."""

@@ -12,7 +12,7 @@ from proxyctl.errors import ProxyctlError
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.cli.exported import Secrets
-    from proxyctl.config.files import Fence
+    from proxyctl.config.fenced import Fence
     from proxyctl.export import Exported
     from proxyctl.formats.cnf_reader import Imported
 
@@ -23,7 +23,7 @@ def imported_cnf(cnf: str, version: Version, secrets: Secrets, *, restrict_paths
     Raises: ProxyctlError where it, or what it includes, cannot be read.
     """
     from proxyctl.config.exposure import clear_passwords, exposure
-    from proxyctl.config.files import Fence, UnreadableError
+    from proxyctl.config.fenced import Fence, UnreadableError
     from proxyctl.export import Exported, export_variables, with_secrets
     from proxyctl.formats.cnf_reader import read_cnf
     from proxyctl.runtime_image import ignored_rows
@@ -69,7 +69,7 @@ def _as_sections(found: Imported) -> dict[str, object]:
 
 def _text_of(path: Path, fence: Fence) -> str:
     """Return the text of a .cnf. Raises: UnreadableError."""
-    from proxyctl.config.files import MAX_FILE, read_bytes
+    from proxyctl.config.fenced import MAX_FILE, read_bytes
 
     # Seen before it is opened, and then again as it was opened.
     fence.path(str(path.absolute()), "")

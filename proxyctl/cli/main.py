@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     if list(arguments[:1]) == ["help"]:
         arguments = [*arguments[1:], "--help"]
     try:
-        code = build()(list(arguments), standalone_mode=False, prog_name="proxyctl")
+        code = build(arguments)(list(arguments), standalone_mode=False, prog_name="proxyctl")
     except ProxyctlError as error:
         report_error(error, as_json=as_json)
         return error.exit_code

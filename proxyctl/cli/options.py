@@ -302,8 +302,11 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Calla
             arguments: dict[str, Any] = {}
             for parameter, kind in groups.items():
                 fields = {field.name: given.pop(field.name) for field in _options(kind)}
-                if kind is ConnectionOptions:
-                    fields |= {"typed": _typed(context, fields), "debug": tell}
+                known = {field.name for field in dataclasses.fields(kind)}
+                if "typed" in known:
+                    fields["typed"] = _typed(context, fields)
+                if "debug" in known:
+                    fields["debug"] = tell
                 arguments[parameter] = kind(**fields)
             return function(**given, **arguments)
 
@@ -323,6 +326,11 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Calla
         return function
 
     return register
+
+
+def spelled(name: str) -> str:
+    """Return an option as it is typed. `name`: that of its parameter."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _options(kind: type[Any]) -> list[dataclasses.Field[Any]]:

@@ -11,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from proxyctl.errors import ConfigError, ProxyctlError
-from proxyctl.render.style import Style, printable
+from proxyctl.control_characters import printable
+from proxyctl.errors import ConfigError, ProxyctlError, RefusedError
+from proxyctl.render.style import Style
 
 
 def wants_colour(stream_is_terminal: bool) -> bool:
@@ -86,21 +87,32 @@ def _to_stderr(text: str) -> None:
         _to_nowhere(sys.stderr)
 
 
-def write_file(path: Path, text: str, *, mode: int = 0o644) -> None:
+def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
     """Write a file. One for its owner only is so from the first byte on, also if it was there.
 
-    Raises: ProxyctlError when it cannot be written.
+    Raises: ProxyctlError when it cannot be written; RefusedError when an `is_new` one is there.
     """
     data = text.encode("utf-8", "surrogateescape")
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        handle = os.open(
+            path, os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC), mode
+        )
         with os.fdopen(handle, "wb") as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             if is_file and not mode & 0o077:
                 os.fchmod(file.fileno(), mode)
             file.write(data)
+    except FileExistsError:
+        raise already_there(path) from None
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def already_there(path: Path) -> RefusedError:
+    """Return why a file is not written that was to be a new one."""
+    return RefusedError(
+        f"{path}: is there already", hint="name a new file with -o, or remove this one"
+    )
 
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from proxyctl.errors import ProxyctlError, UsageError
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0
 """How long the command may take."""
 
+_OWN_PASSWORDS = ("PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD")
+
 
 def printed_instances(
-    command: str, listed: Sequence[Instance], *, timeout_s: float = TIMEOUT_S
+    command: str, hidden: Collection[str], *, timeout_s: float = TIMEOUT_S
 ) -> tuple[Instance, ...]:
     """Return the instances that a command prints. It does not see the admin passwords.
 
-    `listed`: the instances of the files, which say what variables hold passwords.
+    `hidden`: variables of the environment that it does not see either.
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
@@ -38,7 +40,7 @@ def printed_instances(
             hint="is a variable of the environment not set? leave the option out for the instances"
             " of the files",
         )
-    text = _output(words, _password_variables(listed), timeout_s)
+    text = _output(words, {*_OWN_PASSWORDS, *hidden}, timeout_s)
     found = instances_in(text, f"<{words[0]}>")
     if not found:
         raise UsageError(f"--instances-from {words[0]}: it names no instance")
@@ -66,9 +68,3 @@ def _output(words: Sequence[str], hidden: set[str], timeout_s: float) -> str:
     if done.returncode:
         raise ProxyctlError(f"--instances-from {words[0]}: it ended with {done.returncode}")
     return done.stdout.decode("utf-8", "replace")
-
-
-def _password_variables(instances: Sequence[Instance]) -> set[str]:
-    """Return the variables of the environment that hold an admin password."""
-    named = {one.password_variable for one in instances}
-    return {"PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD", *(name for name in named if name)}

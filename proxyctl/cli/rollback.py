@@ -71,7 +71,7 @@ def rollback(
     from dataclasses import replace
 
     from proxyctl.applying import ApplyRequest, applied, apply_planned
-    from proxyctl.cli.connection import connected, named_instances, peer_rules
+    from proxyctl.cli.connection import connected_beside, instances_beside, peer_rules
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.render.history_text import taken_when
     from proxyctl.rolling_back import check_fit, rollback_plan, target
@@ -79,7 +79,7 @@ def rollback(
 
     is_text = format is TextFormat.TEXT
     options = replace(allowances.options(), saves=not no_save)
-    with connected(files, connection) as client:
+    with connected_beside(files, connection) as (client, parsed):
         back_to = target(client.address, which)
         check_fit(
             client,
@@ -105,7 +105,7 @@ def rollback(
             purpose=ROLLBACK,
             sources=(back_to.snapshot.name,),
             snapshots=snapshots.rules(),
-            peers=peer_rules(connection, named_instances(files), peers.peer_timeout),
+            peers=peer_rules(connection, instances_beside(parsed), peers.peer_timeout),
         )
         found, result = apply_planned(client, planner, request)
     with applied(result):

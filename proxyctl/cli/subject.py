@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxyctl.cli.connection import connected, settled
+from proxyctl.cli.connection import connected, has_files, settled
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.state import Layer
 
@@ -34,9 +33,8 @@ def is_about_instance(files: FileOptions, connection: ConnectionOptions) -> bool
     """
     if connection.typed & _ADDRESS:
         return True
-    has_files = bool(files.file) or Path(files.paths()[0]).exists()
     named = settled(connection)
-    return not has_files and bool(named.host or named.socket or named.instance)
+    return not has_files(files) and bool(named.host or named.socket or named.instance)
 
 
 def subject_of(

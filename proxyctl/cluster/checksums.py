@@ -66,6 +66,11 @@ def switch(name: str) -> str:
     return f"admin-cluster_{name.removesuffix('_v2')}_diffs_before_sync"
 
 
+def checksum_switch(name: str) -> str:
+    """Return the variable that, when it is false, holds that of `switch` at 0."""
+    return f"admin-checksum_{name.removesuffix('_v2')}"
+
+
 def saving(name: str) -> str:
     """Return the variable that decides whether what was pulled is saved."""
     return f"admin-cluster_{name.removesuffix('_v2')}_save_to_disk"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from proxyctl.change import Change
 from proxyctl.cluster.checksums import MODULES, Checksum, configured
-from proxyctl.cluster.travelling import is_own
-from proxyctl.plan import Change, Plan
+from proxyctl.cluster.refusing import BEHIND
+from proxyctl.plan import Plan
 from proxyctl.state import DesiredRow, Key, Layer
 
 
@@ -54,6 +56,34 @@ def elected(candidates: Sequence[Mapping[str, Checksum]], modules: Iterable[str]
     return max(range(len(candidates)), key=merit)
 
 
+def first_of(plans: Sequence[Plan], held: Sequence[Mapping[str, Checksum]]) -> int:
+    """Return the position of the member that is changed first, where these plans are applied."""
+    return elected(held, sorted(loaded_for_all(plans)))
+
+
+def loaded_for_all(plans: Iterable[Plan]) -> set[str]:
+    """Return the admin modules that these plans load and that travel to other members."""
+    return {
+        module.name
+        for plan in plans
+        for module in plan.modules
+        if module.images and module.name in MODULES.values()
+    }
+
+
+def as_follower(plan: Plan, first: str) -> Plan:
+    """Return the plan of a member that is changed after the first one, from which it takes over.
+
+    That it is behind the first one now is no reason to refuse then; it is a remark.
+    """
+    behind = [one for one in plan.refusals if one.code in BEHIND]
+    if not behind:
+        return plan
+    said = [f"{one.message}; so {first} comes first, and this one follows" for one in behind]
+    others = [one for one in plan.refusals if one not in behind]
+    return replace(plan, refusals=others, warnings=[*plan.warnings, *said])
+
+
 def is_covered(found: Plan, approved: Plan) -> bool:
     """Return whether a plan changes nothing at RUNTIME that the approved one does not.
 
@@ -81,7 +111,7 @@ def _travelling(plan: Plan) -> _Wanted:
         for module in plan.modules
         if module.name in MODULES.values()
         for change in module.changes
-        if not is_own(change)
+        if not change.is_members_own
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from proxyctl.cluster.checksums import MODULES, Checksum, saving, switch
-from proxyctl.cluster.membership import Member, Membership, is_off, lacks_account
+from proxyctl.cluster.checksums import MODULES, Checksum, saving
+from proxyctl.cluster.membership import Member, Membership, lacks_account, off_by
 from proxyctl.result import NotFollowing
 
 
@@ -66,8 +66,9 @@ def _why(
         empty = lacks_account(member.variables)
         if empty:
             return Why.NO_ACCOUNT, f"its {empty} is empty: it asks no peer"
-        if is_off(name, member.variables):
-            return Why.SWITCHED_OFF, f"{switch(name)} is 0 there"
+        off = off_by(name, member.variables)
+        if off:
+            return Why.SWITCHED_OFF, f"{off} there"
         if here.itself is not None and here.itself not in member.lists:
             return Why.NOT_LISTED, "its proxysql_servers does not list this instance"
     if theirs is None or not theirs.is_known:

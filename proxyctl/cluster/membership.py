@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from proxyctl.cluster.checksums import Checksum, configured, is_source, switch
+from proxyctl.cluster.checksums import Checksum, checksum_switch, configured, is_source, switch
 from proxyctl.families import Node
 
 ACCOUNT = ("admin-cluster_username", "admin-cluster_password")
@@ -71,6 +71,16 @@ class Membership:
         """
         return not one.was_asked or one.version_text == self.version_text
 
+    def is_followed_by(self, one: Member, name: str) -> bool:
+        """Return whether a member, which was asked, takes over what this checksum stands for."""
+        return (
+            one.was_asked
+            and self.exchanges_with(one)
+            and not is_off(name, one.variables)
+            and not lacks_account(one.variables)
+            and (self.itself is None or self.itself in one.lists)
+        )
+
     def newest_epoch(self, module: str) -> int:
         """Return when a member loaded a module last, as far as it is known. Units: unix seconds.
 
@@ -103,9 +113,27 @@ class Membership:
         ]
 
 
+def off_by(name: str, variables: Mapping[str, str]) -> str | None:
+    """Return why a member with these variables pulls nothing of a module; None where it does.
+
+    With the checksum off, the other variable is 0 whatever is set.
+    """
+    if variables.get(checksum_switch(name)) == "false":
+        return f"{checksum_switch(name)} is false"
+    return f"{switch(name)} is 0" if variables.get(switch(name)) == "0" else None
+
+
 def is_off(name: str, variables: Mapping[str, str]) -> bool:
     """Return whether a member with these variables pulls nothing of a module."""
-    return variables.get(switch(name)) == "0"
+    return off_by(name, variables) is not None
+
+
+def turned_on(name: str, variables: Mapping[str, str]) -> str:
+    """Return what files say so that such a member pulls a module."""
+    on = f"{switch(name)}: 3"
+    if variables.get(checksum_switch(name)) == "false":
+        on = f"{checksum_switch(name)}: true, {on}"
+    return f"variables: {{{on}}}"
 
 
 def lacks_account(variables: Mapping[str, str]) -> str | None:

@@ -9,6 +9,7 @@ from proxyctl.guards.danger import Danger
 
 STALE_MEMBER = "stale_member"
 FRESH_MEMBER = "fresh_member"
+BEHIND = frozenset({STALE_MEMBER, FRESH_MEMBER})
 PEER_CLOCK = "peer_clock"
 MOST_AHEAD_S = 30
 """A LOAD waits so long for a second that comes after the last LOAD of a peer."""
@@ -22,15 +23,17 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
             continue
         ahead = membership.ahead(module)
         if ahead and membership.own[name].version > 1:
+            verb = "was" if len(ahead) == 1 else "were"
             yield Danger(
                 STALE_MEMBER,
-                f"{module}: {named(ahead)} was loaded later, with other content that this member is"
-                " about to take over: a LOAD here would make the old content the newest",
+                f"{module}: {named(ahead)} {verb} loaded later, with other content that this member"
+                " is about to take over: a LOAD here would make the old content the newest",
             )
         elif ahead:
+            verb = "has" if len(ahead) == 1 else "have"
             yield Danger(
                 FRESH_MEMBER,
-                f"{module}: not loaded here since the start (version 1), and {named(ahead)} has"
+                f"{module}: not loaded here since the start (version 1), and {named(ahead)} {verb}"
                 " other content that this member is about to take over: a LOAD here would replace"
                 " it everywhere",
             )

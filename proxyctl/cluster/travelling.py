@@ -5,33 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from proxyctl.cluster.checksums import switch
-from proxyctl.cluster.membership import Membership, is_off, lacks_account
+from proxyctl.change import Change
+from proxyctl.cluster.membership import Membership, lacks_account, off_by
 from proxyctl.errors import counted
-from proxyctl.plan import Change, ModulePlan
+from proxyctl.plan import ModulePlan
+from proxyctl.staged import value_of
 from proxyctl.state import Layer
-from proxyctl.survey import TableSurvey, value_of
-
-STAYING_VARIABLES = frozenset(
-    {
-        "admin-mysql_ifaces",
-        "admin-restapi_port",
-        "admin-telnet_admin_ifaces",
-        "admin-telnet_stats_ifaces",
-        "admin-web_port",
-        "mysql-interfaces",
-        "mysql-threads",
-    }
-)
-"""Variables that each member has for itself. Source: ProxySQL 2.7.1, lib/ProxySQL_Admin.cpp."""
+from proxyctl.survey import TableSurvey
 
 _ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
 """Tables of which members take the active rows only, and what a row is."""
-
-
-def is_own(change: Change) -> bool:
-    """Return whether a change is of a variable that each member has for itself."""
-    return change.layout.table.prefix is not None and change.key[0] in STAYING_VARIABLES
 
 
 def what_stays(
@@ -41,20 +24,19 @@ def what_stays(
     changed = [module for module in modules if module.changes or module.does_something]
     staying = [module.name for module in changed if not membership.travels(module.name)]
     if staying:
-        yield f"{', '.join(staying)}: does not travel to the peers; apply at each member"
+        does = "does" if len(staying) == 1 else "do"
+        yield f"{', '.join(staying)}: {does} not travel to the peers; apply at each member"
     travelling = [module for module in changed if membership.travels(module.name)]
     for module in travelling:
-        names = [str(change.key[0]) for change in module.changes if is_own(change)]
+        names = [str(change.key[0]) for change in module.changes if change.is_members_own]
         if names:
             yield f"{', '.join(names)}: each member has its own; apply at each member"
         for found in module.surveys.values():
             yield from _inactive(module, found)
         name = membership.name_of(module.name)
-        if name is not None and module.images and is_off(name, membership.variables):
-            yield (
-                f"{module.name}: {switch(name)} is 0 here; a peer where it is 0 as well takes"
-                " nothing over"
-            )
+        off = off_by(name, membership.variables) if name is not None and module.images else None
+        if off:
+            yield f"{module.name}: {off} here; a peer where it is so as well takes nothing over"
     loaded = [module for module in travelling if module.images]
     empty = lacks_account(membership.variables)
     if loaded and empty:
@@ -87,11 +69,11 @@ def _is_inactive(change: Change) -> bool:
     return value_of(row, change.layout.index["active"]) == 0
 
 
-def left(modules: Iterable[ModulePlan]) -> Counter[str]:
+def rows_left(modules: Iterable[ModulePlan]) -> Counter[str]:
     """Return how many rows differ at RUNTIME, by admin module, without those that stay."""
     return Counter(
         module.name
         for module in modules
         for change in module.changes
-        if Layer.RUNTIME in change.layers and not is_own(change)
+        if Layer.RUNTIME in change.layers and not change.is_members_own
     )

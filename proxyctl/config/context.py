@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import NO_ADDITIONS, TABLES, Additions, Layout, Version
-from proxyctl.config.files import Fence
+from proxyctl.config.fenced import Fence
 from proxyctl.config.mistakes import Mistakes, shown
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.yaml_reader import Unusable

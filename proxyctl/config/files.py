@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
 import os
-import stat
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from proxyctl.config.exposure import clear_passwords, exposure
+from proxyctl.config.fenced import Fence, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
+from proxyctl.config.sources import NamesUsed, Sources
 from proxyctl.config.yaml_reader import Document, Unusable, YamlMap, read_yaml
-from proxyctl.state import Where
-
-MAX_FILE = 64 * 1024 * 1024
-"""Largest YAML file or template. Units: bytes."""
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What the command line says about the files.
-
-    `variables` are those of `--var`; `instance_vars` those that an instance brings along.
-    `restrict_paths` keeps `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders
-    of `paths`, and lets no named file lead out of its folder. `warn` is told what is unwise.
-    """
-
-    paths: tuple[str, ...] = ("./proxyctl.yaml",)
-    variables: Mapping[str, object] = field(default_factory=dict)
-    var_files: tuple[str, ...] = ()
-    instance_vars: Mapping[str, object] = field(default_factory=dict)
-    restrict_paths: bool = False
-    warn: Callable[[str], None] = lambda _text: None
 
 
 @dataclass(frozen=True)
@@ -44,141 +23,6 @@ class Text:
     path: str
     text: str
     is_rendered: bool = False
-
-
-class UnreadableError(Exception):
-    """A file cannot be read. The message names the reason, not the file.
-
-    Shape: `line` and `column` count from 1; both are 0 where the whole file is meant.
-    """
-
-    def __init__(
-        self, message: str, hint: str | None = None, *, line: int = 0, column: int = 0
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.line = line
-        self.column = column
-
-    def where(self, path: str) -> Where:
-        """Return the place in the file that was to be read."""
-        return Where(path, self.line, self.column)
-
-
-@dataclass(frozen=True)
-class Fence:
-    """The folders that files named inside the files must stand in; None means anywhere.
-
-    `warn` is told of a file with a password that everybody can read.
-    """
-
-    folders: tuple[str, ...] | None = None
-    warn: Callable[[str], None] = lambda _text: None
-    named: str = "folders of the -f paths"
-
-    @classmethod
-    def around(cls, sources: Sources) -> Fence:
-        """Return the fence that the command line asks for."""
-        return cls.around_paths(sources.paths, sources)
-
-    @classmethod
-    def around_paths(cls, paths: tuple[str, ...], sources: Sources) -> Fence:
-        """Return the fence around the folders of these paths, if one is asked for."""
-        if not sources.restrict_paths:
-            return cls(warn=sources.warn)
-        folders = tuple(dict.fromkeys(map(_folder_of, paths)))
-        return cls(folders, sources.warn)
-
-    @classmethod
-    def around_path(cls, path: str, named: str) -> Fence:
-        """Return the fence around the folder of one file, and what that is called."""
-        return cls((_folder_of(path),), named=named)
-
-    def path(self, name: str, folder: str) -> str:
-        """Return the path of `name` as seen from `folder`.
-
-        Raises: UnreadableError when it lies outside, also through a symbolic link.
-        """
-        path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
-        self._real(path)
-        return path
-
-    def check(self, descriptor: int, path: str) -> None:
-        """Check a file that was opened as `path`, which may have become another one meanwhile.
-
-        Raises: UnreadableError when it lies outside.
-        """
-        real = self._real(path)
-        if real is not None and not os.path.samestat(os.fstat(descriptor), os.stat(real)):
-            raise UnreadableError(f"the path leads out of the {self.named}")
-
-    def _real(self, path: str) -> str | None:
-        """Return where a path leads, if that matters.
-
-        Raises: UnreadableError when that is outside.
-        """
-        # A NUL is no name to look up: opening the file says so.
-        if self.folders is None or "\0" in path:
-            return None
-        real = os.path.realpath(path)
-        if not any(real.startswith(os.path.join(inside, "")) for inside in self.folders):
-            raise UnreadableError(f"the path leads out of the {self.named}")
-        return real
-
-    def warn_of(self, path: str) -> None:
-        """Warn of a file with a password in clear text, if everybody can read it."""
-        said = exposure(path)
-        if said:
-            self.warn(said)
-
-
-def _folder_of(path: str) -> str:
-    return os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
-
-
-ANYWHERE = Fence()
-_PIPES = "give a file, or a pipe of the shell such as <(command)"
-
-
-def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
-    """Return the content of a file.
-
-    Raises: UnreadableError, also for a file larger than `limit` bytes, outside the fence, or a
-    named pipe: whoever names one can let proxyctl wait for ever. That of `<(command)` has an end.
-    """
-    try:
-        if stat.S_ISFIFO(os.stat(path).st_mode) and os.path.exists(os.path.realpath(path)):
-            raise UnreadableError("a named pipe, which may never have an end", _PIPES)
-        with open(path, "rb") as file:
-            fence.check(file.fileno(), path)
-            content = file.read(limit + 1)
-    except OSError as error:
-        raise UnreadableError((error.strerror or "it cannot be read").lower()) from error
-    except ValueError as error:
-        raise UnreadableError("the path holds a NUL character") from error
-    if len(content) > limit:
-        raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
-    return content
-
-
-def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> str:
-    """Return the text of a UTF-8 file, without a byte order mark.
-
-    Raises: UnreadableError.
-    """
-    content = read_bytes(path, limit=limit, fence=fence).removeprefix(codecs.BOM_UTF8)
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        begin = content.rfind(b"\n", 0, error.start) + 1
-        is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        raise UnreadableError(
-            f"not UTF-8: byte 0x{content[error.start]:02X} fits no character",
-            f"save the file as UTF-8{', it is UTF-16' if is_utf16 else ''}",
-            line=content.count(b"\n", 0, begin) + 1,
-            column=len(content[begin : error.start].decode()) + 1,
-        ) from None
 
 
 def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
@@ -192,25 +36,20 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
         if not os.path.isdir(path):
             found.setdefault(os.path.realpath(path), path)
             continue
-        names = sorted(n for n in os.listdir(path) if n.endswith(_IN_FOLDER) and n[0] != ".")
+        try:
+            listed = sorted(os.listdir(path))
+        except OSError as error:
+            mistakes.add(file_place(path), "", (error.strerror or "it cannot be read").lower())
+            continue
+        names = (n for n in listed if n.endswith(_IN_FOLDER) and n[0] != ".")
         files = [os.path.normpath(os.path.join(path, name)) for name in names]
-        files = [file for file in files if os.path.isfile(file)]
+        # A link that leads nowhere counts: without what it meant, rows would be deleted.
+        files = [file for file in files if not os.path.isdir(file)]
         if not files:
             mistakes.add(file_place(path), "", "no *.yaml, *.yml or *.j2 file in this folder")
         for file in files:
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
-
-
-@dataclass
-class NamesUsed:
-    """The names that all templates together take from outside, or give themselves.
-
-    Not `are_all_known` where a template cannot be read, or includes a file whose name it works out.
-    """
-
-    names: set[str] = field(default_factory=set)
-    are_all_known: bool = True
 
 
 def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
@@ -254,8 +93,9 @@ def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
     hint = error.hint
     if not os.path.exists(path):
-        folder = os.path.dirname(path) or "."
-        names = os.listdir(folder) if os.path.isdir(folder) else []
+        names: list[str] = []
+        with suppress(OSError):
+            names = os.listdir(os.path.dirname(path) or ".")
         hint = did_you_mean(os.path.basename(path), names)
         hint = hint or "name the files with -f, or start with `proxyctl init`"
     mistakes.add(error.where(path), "", error.message, hint)

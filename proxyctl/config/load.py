@@ -14,7 +14,8 @@ from proxyctl.config import drops
 from proxyctl.config.constraints import check_constraints
 from proxyctl.config.context import Context
 from proxyctl.config.fast_routing import with_last_rule
-from proxyctl.config.files import Fence, Sources, Text, read_documents, read_texts
+from proxyctl.config.fenced import Fence
+from proxyctl.config.files import Text, read_documents, read_texts
 from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
 from proxyctl.config.lint_section import compile_lint
@@ -27,6 +28,7 @@ from proxyctl.config.scopes import apply_manage, compile_manage
 from proxyctl.config.sections import TABLE_SECTIONS, Part, check, missing_table, split
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
 from proxyctl.config.shared_hostgroups import shared_hostgroups
+from proxyctl.config.sources import Sources
 from proxyctl.config.tables import compile_part, join, rest
 from proxyctl.config.variables import compile_variables
 from proxyctl.config.yaml_reader import read_yaml
@@ -102,6 +104,20 @@ class ParsedFiles:
         instances = compile_instances(self._parts.get("instances", []), context)
         context.mistakes.raise_if_any()
         return instances
+
+    @property
+    def is_misread(self) -> bool:
+        """Whether `raise_if_misread` raises."""
+        return len(self._mistakes) > 0
+
+    def raise_if_misread(self) -> None:
+        """Raise what hides a part of the files: a file that is not there, YAML, a template.
+
+        An instance may stand in that part, so nobody should connect before this was asked.
+
+        Raises: ConfigError.
+        """
+        self._mistakes.copy().raise_if_any()
 
     def ignores(self) -> tuple[Ignore, ...]:
         """Return what the `lint` section of the files ignores; nothing else of them is looked at.

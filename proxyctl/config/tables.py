@@ -9,7 +9,7 @@ from typing import Any
 from proxyctl.catalog import Layout
 from proxyctl.config.context import Context
 from proxyctl.config.exposure import is_clear
-from proxyctl.config.files import UnreadableError
+from proxyctl.config.fenced import UnreadableError
 from proxyctl.config.mistakes import Mistakes, key_text, named
 from proxyctl.config.rows import (
     Batch,

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 from jinja2 import FunctionLoader, TemplateNotFound, TemplateSyntaxError, meta, nodes
 from jinja2.exceptions import TemplateError, TemplateRuntimeError, UndefinedError
 
-from proxyctl.config.files import MAX_FILE, Fence, NamesUsed, UnreadableError, read_text
+from proxyctl.config.fenced import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean
+from proxyctl.config.sources import NamesUsed
 from proxyctl.config.template_limits import BoundedEnvironment
 from proxyctl.state import Where
 

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proxyctl.cluster.checksums import MODULES, Checksum, PeerChecksum, is_source, switch
+from proxyctl.cluster.membership import is_off, off_by, turned_on
+from proxyctl.cluster.refusing import MOST_AHEAD_S
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
-from proxyctl.doctor.wording import lasting, node_text
-from proxyctl.families import Node
+from proxyctl.doctor.wording import lasting
+from proxyctl.families import Node, node_text
 
 _SETTLES_S = 30
 """A change takes two to three seconds to travel; from here on something keeps it."""
+_CLOCKS_APART_S = 2
+"""A LOAD waits for a later second anyway, and says so from here on."""
 
 
 @check("cluster-no-account", Severity.ERROR)
@@ -83,11 +87,6 @@ class _Apart:
     def where(self) -> str:
         return f"{self.module}, peer {node_text(self.one.peer)}"
 
-    @property
-    def is_switched_off_at(self) -> str:
-        """The name of the variable that decides whether differences are pulled."""
-        return switch(self.one.name)
-
 
 def _has_account(facts: Facts) -> bool:
     names = ("admin-cluster_username", "admin-cluster_password")
@@ -109,18 +108,19 @@ def _apart(facts: Facts) -> Iterator[_Apart]:
 
 
 def _is_off(facts: Facts, apart: _Apart) -> bool:
-    return facts.variables.get(apart.is_switched_off_at) == "0"
+    return is_off(apart.one.name, facts.variables)
 
 
 @check("peers-not-synchronised", Severity.WARNING)
 def not_synchronised(facts: Facts) -> Iterator[Finding]:
     """A peer differs in a module that this instance does not synchronise."""
     for apart in _apart(facts):
-        if _is_off(facts, apart):
+        off = off_by(apart.one.name, facts.variables)
+        if off:
             yield Finding(
                 apart.where,
-                f"it differs, and nothing is pulled from it: {apart.is_switched_off_at} is 0",
-                f"variables: {{{apart.is_switched_off_at}: 3}}; or apply the same files at both",
+                f"it differs, and nothing is pulled from it: {off}",
+                f"{turned_on(apart.one.name, facts.variables)}; or apply the same files at both",
             )
 
 
@@ -162,7 +162,7 @@ def behind(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 apart.where,
                 f"it does not take over what was loaded here {since} ago",
-                f"look into its log; there {apart.is_switched_off_at} may be 0, or the cluster's"
+                f"look into its log; there {switch(apart.one.name)} may be 0, or the cluster's"
                 " account missing",
             )
         else:
@@ -183,6 +183,44 @@ def catching_up(facts: Facts) -> Iterator[Finding]:
                 f"it differs; the last LOAD was {lasting(max(apart.age_s, 0))} ago",
                 "look again in some seconds",
             )
+
+
+@check("peer-clock", Severity.WARNING)
+def clocks_apart(facts: Facts) -> Iterator[Finding]:
+    """The clock of a peer is ahead or behind, and members follow whoever was loaded last."""
+    for peer, ahead_s in facts.peer_clocks.items():
+        if abs(ahead_s) < _CLOCKS_APART_S:
+            continue
+        slow, side = ("this instance", "ahead") if ahead_s > 0 else ("the peer", "behind")
+        yield Finding(
+            f"peer {node_text(peer)}",
+            f"its clock is {lasting(round(abs(ahead_s)))} {side}: a LOAD at {slow} may be taken for"
+            " older than what the others hold, and not travel, or be undone",
+            "set the clocks of all members by the same source (NTP)",
+        )
+
+
+@check("loaded-in-future", Severity.ERROR)
+def loaded_in_future(facts: Facts) -> Iterator[Finding]:
+    """A module was loaded by a clock that is ahead: until then no LOAD here is taken for newer."""
+    held = [(one.name, one.seen) for one in facts.peer_checksums]
+    newest: dict[str, int] = {}
+    for name, one in [*facts.own.items(), *held]:
+        # At version 1 nobody is followed, whatever his clock says.
+        if name in facts.own and name in MODULES and one.is_known and one.version > 1:
+            newest[MODULES[name]] = max(newest.get(MODULES[name], 0), one.epoch)
+    late = {module: at - facts.now for module, at in newest.items()}
+    modules = [module for module, late_s in late.items() if late_s > MOST_AHEAD_S]
+    if modules:
+        longest_s = max(late[module] for module in modules)
+        yield Finding(
+            ", ".join(modules),
+            f"loaded last by a clock that is up to {lasting(longest_s)} ahead: until then no LOAD"
+            " here is taken for newer, and `apply` refuses",
+            "set the clocks of all members, then LOAD "
+            + ", ".join(f"{module} TO RUNTIME" for module in modules)
+            + " at each of them, one after another",
+        )
 
 
 def _following(facts: Facts) -> Iterator[_Apart]:

@@ -114,9 +114,10 @@ class Facts:
     has the answers of the servers that were asked, none with `asks` False; `pooled_versions` those
     of open connections; `wsrep` what the Galera monitor read of a node, by column of its log.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
-    them where it is listed. `dead_apply` tells who left an apply behind.
-    Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
-    not tell, `digest_bytes` None where nobody asked.
+    them where it is listed. `dead_apply` tells who left an apply behind, and `dead_modules` what
+    it had begun to write. `peer_clocks`: by how much the clock of a member that was asked is ahead.
+    Units: `peer_clocks` seconds; `now` unix seconds of the instance's clock; `resident_bytes` None
+    where the history does not tell, `digest_bytes` None where nobody asked.
     """
 
     name: str
@@ -140,9 +141,11 @@ class Facts:
     surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
     dead_apply: str = ""
+    dead_modules: frozenset[str] = frozenset()
     own: Mapping[str, Checksum] = field(default_factory=dict)
     peers: tuple[Node, ...] = ()
     peer_checksums: tuple[PeerChecksum, ...] = ()
+    peer_clocks: Mapping[Node, float] = field(default_factory=dict)
     resident_bytes: int | None = None
     digest_bytes: int | None = None
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from proxyctl.doctor.facts import Facts, Server, Side
 from proxyctl.doctor.finding import Finding, Severity, check
-from proxyctl.doctor.wording import hostgroup_text, listed, node_text
+from proxyctl.doctor.wording import hostgroup_text, listed
 from proxyctl.errors import counted
+from proxyctl.families import node_text
 
 
 @check("hostgroup-without-servers", Severity.ERROR)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.monitor import failing_nodes, in_maintenance
-from proxyctl.doctor.wording import node_text
+from proxyctl.families import node_text
 from proxyctl.nodes.wsrep import why_kept_out
 
 

@@ -10,6 +10,7 @@ from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import listed
 from proxyctl.drains import goes_on_with, not_finished
+from proxyctl.families import FAMILY_TABLES, families_in
 from proxyctl.state import Key
 from proxyctl.survey import TableSurvey
 
@@ -28,11 +29,35 @@ def not_loaded(facts: Facts) -> Iterator[Finding]:
         undo = "put MEMORY right, by hand or with `proxyctl apply`"
         if all(_disk_has_what_runs(found) for _, found in _surveys(facts, module)):
             undo = f"LOAD {module.name} FROM DISK"
+        way_out = f"if it is wanted, LOAD {module.name} TO RUNTIME; if not, {undo}"
+        if _is_placement(facts, rows):
+            way_out = (
+                "switch the monitor on (variables: {mysql-monitor_enabled: true}): it had placed"
+                " these nodes, and after a LOAD without it nobody moves them back"
+            )
         yield Finding(
             module.name,
             f"MEMORY is not what runs: {_shown(rows)}; {event} makes it live",
-            f"if it is wanted, LOAD {module.name} TO RUNTIME; if not, {undo}",
+            way_out,
         )
+
+
+def _is_placement(facts: Facts, rows: Mapping[str, list[Key]]) -> bool:
+    """Return whether all that differs is where the monitor had put nodes before it was off."""
+    if facts.is_on("mysql-monitor_enabled") or {n for n in rows if rows[n]} != {"mysql_servers"}:
+        return False
+    tables = {name: facts.surveys[name] for name in FAMILY_TABLES if name in facts.surveys}
+    families = families_in(
+        {name: found.layout for name, found in tables.items()},
+        {name: found.memory.values() for name, found in tables.items()},
+        rds_discovery=False,
+    )
+    placed = {hostgroup for family in families for hostgroup in family.hostgroups}
+    # An edit of a row that both layers have is somebody's own.
+    return all(
+        one.key[0] in placed and not one.columns
+        for one in facts.surveys["mysql_servers"].unpublished
+    )
 
 
 @check("not-saved", Severity.WARNING)
@@ -55,12 +80,40 @@ def not_saved(facts: Facts) -> Iterator[Finding]:
 @check("dead-apply", Severity.WARNING)
 def dead_apply(facts: Facts) -> Iterator[Finding]:
     """An apply or a drain died on the way, and what it had written may still stand in MEMORY."""
-    if facts.dead_apply:
+    if facts.dead_apply and not _is_over(facts):
         yield Finding(
             "lock",
             not_finished(facts.dead_apply),
             goes_on_with(facts.dead_apply),
         )
+
+
+@check("dead-apply-over", Severity.INFO)
+def dead_apply_over(facts: Facts) -> Iterator[Finding]:
+    """An apply died on the way, and by now its modules hold the same in all layers."""
+    if facts.dead_apply and _is_over(facts):
+        modules = ", ".join(sorted(facts.dead_modules))
+        yield Finding(
+            "lock",
+            f"{not_finished(facts.dead_apply)}; {modules}: no layer differs, so that nothing is"
+            " left of it but this record",
+            "the next apply here removes the record",
+        )
+
+
+def _is_over(facts: Facts) -> bool:
+    """Return whether nothing of what an apply had begun is half done any more.
+
+    It may have been finished at another member of the cluster.
+    """
+    modules = [ADMIN_MODULES[name] for name in facts.dead_modules if name in ADMIN_MODULES]
+    if not modules or len(modules) < len(facts.dead_modules):
+        return False
+    return not any(
+        found.unpublished or found.unsaved
+        for module in modules
+        for _, found in _surveys(facts, module)
+    )
 
 
 @check("restart-pending", Severity.INFO)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from proxyctl.doctor.facts import Facts, MonitorLog
 from proxyctl.doctor.finding import Finding, Severity, check
-from proxyctl.doctor.wording import lasting, listed, node_text
-from proxyctl.drains import Drain, shown_in_maintenance, undone_drains
-from proxyctl.families import Family, Node, ServerColumns
+from proxyctl.doctor.wording import lasting, listed
+from proxyctl.drains import (
+    End,
+    ended_drains,
+    ended_text,
+    no_writer_text,
+    shown_in_maintenance,
+    without_writer,
+)
+from proxyctl.families import Family, Node, ServerColumns, node_text
 from proxyctl.state import Row
 
 _CONNECTING = ("connect", "ping")
@@ -63,13 +70,19 @@ def unreachable(facts: Facts) -> Iterator[Finding]:
     logs = [log for log in _failing(facts, _CONNECTING) if not is_denied(log.error or "")]
     for error, found in _by_error(logs).items():
         late = is_timeout(error)
+        way_out = "start it, or take it out of mysql_servers; see `proxyctl nodes list`"
+        if late:
+            way_out = "look at the network and at firewalls between ProxySQL and it"
+        elif "unknown server host" in error.lower():
+            way_out = (
+                "put the name right in mysql_servers, or look at the name service (DNS) of the"
+                " machine that ProxySQL runs on"
+            )
         yield Finding(
             _where(found),
             f"{'no answer in time' if late else 'no connection'} for"
             f" {_how_long(facts, found)}: {error}",
-            "look at the network and at firewalls between ProxySQL and it"
-            if late
-            else "start it, or take it out of mysql_servers; see `proxyctl nodes list`",
+            way_out,
         )
 
 
@@ -97,7 +110,7 @@ def drained(facts: Facts) -> Iterator[Finding]:
     for node in facts.nodes:
         rows = [server for server in facts.servers if server.node == node]
         drain = facts.drains.get(node)
-        is_out = all(row.is_out_of_service for row in rows) or node in maintained
+        is_out = _is_out(facts, node) or node in maintained
         if not is_out and (drain is None or drain.is_done):
             continue
         if drain is not None:
@@ -113,36 +126,52 @@ def drained(facts: Facts) -> Iterator[Finding]:
         )
 
 
-@check("drain-undone", Severity.WARNING)
-def undone(facts: Facts) -> Iterator[Finding]:
-    """A server on record as drained takes connections: servers were loaded, or its mode reset."""
-    for node in _of_drains(facts, undone_drains):
+@check("drained-without-writer", Severity.ERROR)
+def no_writer(facts: Facts) -> Iterator[Finding]:
+    """A node is drained, and nobody takes writes in its family: it may be the writer by now."""
+    if "mysql_servers" not in facts.surveys:
+        return
+    out = {node for node in facts.nodes if _is_out(facts, node)} | {*in_maintenance(facts)}
+    for node, hostgroup in without_writer(*_at_runtime(facts), out).items():
         name = node_text(node)
         yield Finding(
             name,
-            f"it takes connections again, though on record as {facts.drains[node].text()}",
-            f"`proxyctl nodes drain {name}` drains it again, `proxyctl nodes restore {name}` takes"
-            " it off the record",
+            f"it takes no new connections, and {no_writer_text(hostgroup)}",
+            f"`proxyctl nodes restore {name}`, or let another node of the family be the writer",
         )
+
+
+@check("drain-undone", Severity.WARNING)
+def undone(facts: Facts) -> Iterator[Finding]:
+    """A server on record as drained is not so: servers were loaded, or its mode was reset."""
+    if "mysql_servers" not in facts.surveys:
+        return
+    ended = ended_drains(*_at_runtime(facts), facts.drains.values())
+    for node, end in ended.items():
+        name = node_text(node)
+        again = "" if end is End.REMOVED else f"`proxyctl nodes drain {name}` drains it again, "
+        yield Finding(
+            name,
+            f"it {ended_text(facts.drains[node], end)}",
+            f"{again}`proxyctl nodes restore {name}` takes it off the record",
+        )
+
+
+def _is_out(facts: Facts, node: Node) -> bool:
+    return all(server.is_out_of_service for server in facts.servers if server.node == node)
 
 
 def in_maintenance(facts: Facts) -> list[Node]:
     """Return the nodes that were taken out with pxc_maint_mode, as RUNTIME shows."""
-    return _of_drains(facts, shown_in_maintenance)
-
-
-def _of_drains(
-    facts: Facts,
-    among: Callable[
-        [ServerColumns, Collection[Row], Collection[Family], Iterable[Drain]], list[Node]
-    ],
-) -> list[Node]:
-    """Return those of the nodes on record that `among` finds at RUNTIME."""
-    servers = facts.surveys.get("mysql_servers")
-    if servers is None:
+    if "mysql_servers" not in facts.surveys:
         return []
-    columns, rows = ServerColumns.of(servers.layout), list((servers.runtime or {}).values())
-    return among(columns, rows, facts.families, facts.drains.values())
+    return shown_in_maintenance(*_at_runtime(facts), facts.drains.values())
+
+
+def _at_runtime(facts: Facts) -> tuple[ServerColumns, list[Row], tuple[Family, ...]]:
+    """Return the servers at RUNTIME, and the families that the monitor places."""
+    found = facts.surveys["mysql_servers"]
+    return ServerColumns.of(found.layout), list((found.runtime or {}).values()), facts.families
 
 
 def failing_nodes(facts: Facts) -> set[Node]:

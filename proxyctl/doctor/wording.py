@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from proxyctl.families import Node
+from proxyctl.families import Node, node_text
 
 _LISTED = 4
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
-
-
-def node_text(node: Node) -> str:
-    """Return `db1:3306`; the path alone for a Unix socket."""
-    host, port = node
-    return f"{host}:{port}" if port else str(host)
 
 
 def nodes_text(nodes: Iterable[Node]) -> str:

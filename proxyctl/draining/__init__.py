@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import read_drains
+from proxyctl.admin.drains import forget_drain, read_drains
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import Members
@@ -30,8 +30,8 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
-from proxyctl.families import Node
-from proxyctl.held_servers import HeldServers, name_of
+from proxyctl.families import Node, node_text
+from proxyctl.held_servers import HeldServers
 
 __all__ = ["DrainRequest", "Drained", "Restored", "drain", "restore", "wait_until_unused"]
 
@@ -48,8 +48,8 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
             return Drained(node, before, was_before=True)
         if before is not None and not before.is_done and before.method is not method:
             raise RefusedError(
-                f"{name_of(node)} is {before.text()}",
-                hint=f"proxyctl nodes restore {name_of(node)}, or drain it with {before.method}",
+                f"{node_text(node)} is {before.text()}",
+                hint=f"proxyctl nodes restore {node_text(node)}, or drain it with {before.method}",
             )
         if before is None:
             check_not_configured_out(servers, node)
@@ -74,6 +74,11 @@ def restore(client: AdminClient, request: DrainRequest) -> Restored:
         found = servers.drains.get(node)
         method = found.method if found is not None else request.method
         with _acting(servers, node):
+            if found is not None and servers.is_gone(node):
+                if method is DrainMethod.PXC_MAINT_MODE:
+                    by_maint_mode.release(servers, node, request)
+                forget_drain(client, node)
+                return Restored(node, found, was_drained=False, is_gone=True)
             if method is DrainMethod.PXC_MAINT_MODE:
                 return by_maint_mode.restore(servers, node, request, found)
             return by_load.restore(servers, node, request)
@@ -98,7 +103,7 @@ def _acting(servers: HeldServers, node: Node) -> Iterator[None]:
 
 def _state(servers: HeldServers, node: Node, error: BaseException) -> str:
     """Return what the instance says of the node now."""
-    name = name_of(node)
+    name = node_text(node)
     try:
         servers.revive(error)
         drain = servers.again().drains.get(node)

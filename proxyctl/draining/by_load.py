@@ -11,14 +11,20 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
-from proxyctl.draining.refusals import check_not_configured_out
+from proxyctl.draining.refusals import MONITOR_IS_OFF, check_not_configured_out
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
-from proxyctl.families import Node
-from proxyctl.held_servers import HeldServers, name_of
-from proxyctl.nodes.draining import moving_family, with_another_writer, with_drained
+from proxyctl.families import Node, node_text
+from proxyctl.held_servers import HeldServers
+from proxyctl.nodes.draining import (
+    moving_family,
+    with_another_writer,
+    with_drained,
+    without_second_writer,
+)
+from proxyctl.state import Rows
 
 
 def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
@@ -28,14 +34,16 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
         family = moving_family(servers.standing, node)
+        if not servers.is_monitored and servers.is_in_family(node):
+            request.progress(f"{MONITOR_IS_OFF}: every other node stays where it is")
         if family is not None:
-            request.progress(f"{name_of(node)} is the writer: another node takes over first")
+            request.progress(f"{node_text(node)} is the writer: another node takes over first")
             rows = with_another_writer(servers.standing, servers.placed(node), family, node)
             servers.load(node, rows)
             servers = _with_another_writer(servers, family.writer, node, request)
         servers.load(node, with_drained(servers.standing, servers.placed(node), node))
         if not servers.again().shows(node):
-            raise ApplyError(f"{name_of(node)} does not show as drained after the LOAD")
+            raise ApplyError(f"{node_text(node)} does not show as drained after the LOAD")
     except (ProxyctlError, KeyboardInterrupt) as error:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
         if not isinstance(error, RefusedError) and not servers.lock.leftovers:
@@ -48,7 +56,12 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
 def _reload(servers: HeldServers, node: Node) -> None:
     """Load the node as it is configured."""
     now = servers.again()
-    now.load(node, now.placed(node))
+    now.load(node, _released(now, node))
+
+
+def _released(servers: HeldServers, node: Node) -> Rows:
+    """Return the rows with which the node serves again where the monitor has it."""
+    return without_second_writer(servers.standing, servers.placed(node), node)
 
 
 def _with_another_writer(
@@ -69,7 +82,7 @@ def _with_another_writer(
         failure="the monitor made no other node the writer",
         hint="its weights are put back; nodes list shows what keeps the others away",
     )
-    names = ", ".join(sorted(map(name_of, now.standing.usable(writer))))
+    names = ", ".join(sorted(map(node_text, now.standing.usable(writer))))
     request.progress(f"{names} writes now")
     return now
 
@@ -88,9 +101,9 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         return Restored(node, None, was_drained=False)
     edited = _edited_since(servers, node, found) if found is not None else ()
     servers.check(edited, include_pending=request.include_pending)
-    servers.load(node, wanted)
+    servers.load(node, _released(servers, node))
     if servers.again().shows(node) and servers.how_configured_out(node) is None:
-        raise ApplyError(f"{name_of(node)} still shows as drained at RUNTIME after the LOAD")
+        raise ApplyError(f"{node_text(node)} still shows as drained at RUNTIME after the LOAD")
     if found is not None:
         forget_drain(servers.client, node)
     rows = servers.rows_of(node, servers.truth)
@@ -104,6 +117,6 @@ def _edited_since(servers: HeldServers, node: Node, found: Drain) -> Iterable[st
     on_disk = servers.rows_of(node, servers.disk)
     if rows not in (servers.rows_of(node, found.memory), on_disk):
         yield (
-            f"mysql_servers: the rows of {name_of(node)} were edited in MEMORY since it was drained"
-            "   allow with --include-pending"
+            f"mysql_servers: the rows of {node_text(node)} were edited in MEMORY since it was"
+            " drained   allow with --include-pending"
         )

@@ -13,12 +13,13 @@ from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import LEASE_S
 from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.refusals import MONITOR_IS_OFF
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain, DrainMethod
-from proxyctl.errors import ProxyctlError, RefusedError
-from proxyctl.families import Node
-from proxyctl.held_servers import HeldServers, name_of
+from proxyctl.errors import ApplyError, InstanceError, ProxyctlError, RefusedError
+from proxyctl.families import Node, node_text
+from proxyctl.held_servers import HeldServers
 
 _METHOD = DrainMethod.PXC_MAINT_MODE
 _LONGEST_TRANSITION_S = LEASE_S - 15
@@ -43,18 +44,20 @@ def checked(
 
 def _reasons_in_proxysql(servers: HeldServers, node: Node) -> Iterator[str]:
     standing = servers.standing
+    if not servers.is_monitored:
+        yield f"{MONITOR_IS_OFF}: nothing looks at pxc_maint_mode"
     for row in standing.runtime.values():
         hostgroup = row[standing.columns.hostgroup]
         family = standing.family_of(hostgroup)
         if standing.columns.node(row) == node and (family is None or not family.is_galera):
             yield (
-                f"{name_of(node)} is in hostgroup {hostgroup}, where no Galera monitor looks after"
-                " it"
+                f"{node_text(node)} is in hostgroup {hostgroup}, where no Galera monitor looks"
+                " after it"
             )
 
 
 def _reasons_on_the_node(servers: HeldServers, node: Node, mode: MaintMode) -> Iterator[str]:
-    name = name_of(node)
+    name = node_text(node)
     if mode.mode is None:
         yield f"{name} has no pxc_maint_mode: it is no Percona XtraDB Cluster"
     elif mode.mode not in (OFF, ON) or (mode.mode == ON and node not in servers.drains):
@@ -79,7 +82,7 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
         servers.lock.renew()
         if mode.mode != ON:
             wait = f", which takes {mode.transition_s:g} s" if mode.transition_s else ""
-            request.progress(f"{name_of(node)}: pxc_maint_mode is set to {ON}{wait}")
+            request.progress(f"{node_text(node)}: pxc_maint_mode is set to {ON}{wait}")
             set_maint_mode(node, account, ON, mode)
         servers.lock.renew()
 
@@ -95,7 +98,7 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
         wait_until_placed(
             servers,
             is_out,
-            failure=f"the monitor did not take {name_of(node)} out",
+            failure=f"the monitor did not take {node_text(node)} out",
             hint="pxc_maint_mode is put back; nodes list shows what the monitor sees",
         )
     except (ProxyctlError, KeyboardInterrupt) as error:
@@ -122,18 +125,39 @@ def restore(
     account = request.account or monitor_account(servers.client)
     mode = read_maint_mode(node, account)
     if mode.mode not in (OFF, ON, None):
-        raise RefusedError(f"pxc_maint_mode of {name_of(node)} is {mode.mode}: it shuts down")
+        raise RefusedError(f"pxc_maint_mode of {node_text(node)} is {mode.mode}: it shuts down")
     if mode.mode == ON:
-        request.progress(f"{name_of(node)}: pxc_maint_mode is set to {OFF}")
+        request.progress(f"{node_text(node)}: pxc_maint_mode is set to {OFF}")
         set_maint_mode(node, account, OFF, mode)
     elif found is None:
         return Restored(node, None, was_drained=False)
     with uninterrupted():
         forget_drain(servers.client, node)
+    if not servers.is_monitored:
+        raise ApplyError(
+            f"pxc_maint_mode of {node_text(node)} is {OFF}, but {MONITOR_IS_OFF} and does not place"
+            " it",
+            hint="switch the monitor on: it gives the node its place at its next check",
+        )
     wait_until_placed(
         servers,
         lambda now: not now.shows(node, _METHOD),
-        failure=f"pxc_maint_mode of {name_of(node)} is {OFF}, but the monitor did not place it",
+        failure=f"pxc_maint_mode of {node_text(node)} is {OFF}, but the monitor did not place it",
         hint="nodes list shows what keeps it away",
     )
     return Restored(node, found, was_drained=mode.mode == ON)
+
+
+def release(servers: HeldServers, node: Node, request: DrainRequest) -> None:
+    """Set the mode of a node back that is no server any more, and may not even run.
+
+    Says what keeps the mode as it is.
+    """
+    account = request.account or monitor_account(servers.client)
+    try:
+        mode = read_maint_mode(node, account)
+        if mode.mode == ON:
+            request.progress(f"{node_text(node)}: pxc_maint_mode is set to {OFF}")
+            set_maint_mode(node, account, OFF, mode)
+    except InstanceError as error:
+        request.progress(f"pxc_maint_mode is left as it is: {error.message}")

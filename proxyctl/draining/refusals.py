@@ -11,11 +11,12 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.refusing import dangers
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import RefusedError
-from proxyctl.families import Node
-from proxyctl.held_servers import SERVERS, HeldServers, name_of
-from proxyctl.nodes.draining import left_without, undrainable
+from proxyctl.families import Node, node_text
+from proxyctl.held_servers import SERVERS, HeldServers
+from proxyctl.nodes.draining import in_order, last_of_family, left_without, undrainable
 
 _FORCE = "allow with --force"
+MONITOR_IS_OFF = "the monitor is off (mysql-monitor_enabled)"
 
 
 def check_not_behind(client: AdminClient, membership: Membership) -> None:
@@ -40,7 +41,7 @@ def check_not_configured_out(servers: HeldServers, node: Node) -> None:
     how = servers.how_configured_out(node)
     if how is not None:
         raise RefusedError(
-            f"{name_of(node)} has {how} in MEMORY, and is not on record as drained",
+            f"{node_text(node)} has {how} in MEMORY, and is not on record as drained",
             hint="it was taken out by hand, by the files, or on another member of a ProxySQL"
             " Cluster: put it back the same way",
         )
@@ -50,18 +51,28 @@ def reasons_against(
     servers: HeldServers, node: Node, method: DrainMethod, *, force: bool
 ) -> Iterable[str]:
     """Yield why the node must not be drained."""
+    standing = servers.standing
     if method is DrainMethod.PROXYSQL:
-        configured = {servers.standing.columns.node(row) for row in servers.truth.values()}
-        why = undrainable(servers.standing, node, configured)
+        configured = {standing.columns.node(row) for row in servers.truth.values()}
+        why = undrainable(standing, node, configured)
         if why is not None:
-            yield f"{name_of(node)} {why}"
+            yield f"{node_text(node)} {why}"
     used = used_hostgroups(servers.client, servers.survey.layouts)
     in_use = frozenset[Value]().union(*used.values())
-    ours, heirs = left_without(servers.standing, node, in_use)
+    ours, heirs = left_without(standing, node, in_use)
+    family = last_of_family(standing, node)
     if force:
         return
     for hostgroup in ours:
-        yield f"{name_of(node)} is the last usable node of hostgroup {hostgroup}   {_FORCE}"
+        moves = standing.is_monitored or standing.family_of(hostgroup) is None
+        why = "" if moves else f", and {MONITOR_IS_OFF}: it makes no other one serve there"
+        yield f"{node_text(node)} is the last usable node of hostgroup {hostgroup}{why}   {_FORCE}"
+    if family is not None and not ours:
+        hostgroups = ", ".join(str(one) for one in in_order(family.hostgroups))
+        yield (
+            f"every other node of hostgroups {hostgroups} is drained already: nobody would serve"
+            f" there   {_FORCE}"
+        )
     for hostgroup in heirs:
         yield (
             f"hostgroup {hostgroup} would have no usable node: its last one becomes the writer"

@@ -48,10 +48,12 @@ class Restored:
     """A node that was put back. `drain`: what was on record of it.
 
     `was_drained` False: RUNTIME did not show it drained. `is_changed`: it came back with other
-    values than it had, since its configuration was changed in the meantime.
+    values than it had, since its configuration was changed in the meantime. `is_gone`: neither
+    MEMORY nor RUNTIME has it any more, and it was only taken off the record.
     """
 
     node: Node
     drain: Drain | None
     was_drained: bool = True
     is_changed: bool = False
+    is_gone: bool = False

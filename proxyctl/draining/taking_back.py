@@ -7,8 +7,8 @@ from collections.abc import Callable
 from proxyctl.admin.drains import forget_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.errors import ApplyError, ProxyctlError
-from proxyctl.families import Node
-from proxyctl.held_servers import HeldServers, name_of
+from proxyctl.families import Node, node_text
+from proxyctl.held_servers import HeldServers
 
 
 def take_back(
@@ -26,6 +26,6 @@ def take_back(
     except ProxyctlError as second:
         said = error.message if isinstance(error, ProxyctlError) else "interrupted"
         raise ApplyError(
-            f"{said}\n{name_of(node)} could not be put back: {second.message}",
-            hint=f"proxyctl nodes restore {name_of(node)} tries again",
+            f"{said}\n{node_text(node)} could not be put back: {second.message}",
+            hint=f"proxyctl nodes restore {node_text(node)} tries again",
         ) from error

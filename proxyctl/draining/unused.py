@@ -8,9 +8,8 @@ from collections.abc import Callable
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible
 from proxyctl.admin.read import used_connections
-from proxyctl.errors import ApplyError, InterruptedApplyError, counted
-from proxyctl.families import Node
-from proxyctl.held_servers import name_of
+from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, counted
+from proxyctl.families import Node, node_text
 
 _POLL_S = 0.2
 
@@ -20,14 +19,21 @@ def wait_until_unused(
 ) -> None:
     """Wait until no connection to the node is in use, saying how many are whenever that changes.
 
-    Raises: ApplyError when some still are after `timeout_s`; InterruptedApplyError.
+    Raises: ApplyError when some still are after `timeout_s`, or it cannot be read;
+    InterruptedApplyError.
     """
     try:
         with interruptible():
             _wait(client, node, timeout_s, progress)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
-            f"interrupted: {name_of(node)} is drained, and may still be in use", hint=_hint(node)
+            f"interrupted: {node_text(node)} is drained, and may still be in use", hint=_hint(node)
+        ) from error
+    except InstanceError as error:
+        # Nothing is taken back: the node is drained, unless ProxySQL itself went down.
+        raise ApplyError(
+            f"{error.message}\n{node_text(node)} was drained; whether it is in use is not known",
+            hint=_hint(node),
         ) from error
 
 
@@ -43,12 +49,12 @@ def _wait(
         if not used:
             return
         if used != last:
-            progress(f"{name_of(node)}: {counted(used, 'connection')} in use")
+            progress(f"{node_text(node)}: {counted(used, 'connection')} in use")
             last = used
         if time.monotonic() >= end:
             raise ApplyError(
-                f"{name_of(node)} is drained, but {counted(used, 'connection')} to it still in use"
-                f" after {timeout_s:g} s",
+                f"{node_text(node)} is drained, but {counted(used, 'connection')} to it still in"
+                f" use after {timeout_s:g} s",
                 hint=_hint(node),
             )
         time.sleep(_POLL_S)
@@ -57,5 +63,5 @@ def _wait(
 def _hint(node: Node) -> str:
     return (
         "it takes no new ones; run the command again to go on waiting, or"
-        f" proxyctl nodes restore {name_of(node)}"
+        f" proxyctl nodes restore {node_text(node)}"
     )

@@ -15,7 +15,8 @@ class Planned:
     """The plan of one instance. Instances with the same plan share one `plan`.
 
     `plan` is that of the first of them: its name and address are those of another instance. A plan
-    keeps the rows of all tables, so that of a fleet only different ones are kept.
+    keeps the rows of all tables, so that of a fleet only different ones are kept. `is_first`: of
+    the members of one cluster it is changed before the others.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Planned:
     version: str
     fingerprint: str
     plan: Plan
+    is_first: bool = False
 
     @classmethod
     def of(cls, plan: Plan) -> Planned:

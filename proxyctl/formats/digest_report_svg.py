@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from proxyctl.render.style import printable
+from proxyctl.control_characters import printable
 
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

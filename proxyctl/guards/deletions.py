@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Layout, Role
+from proxyctl.change import ADD, DELETE
 from proxyctl.errors import counted
 from proxyctl.guards.danger import Danger
-from proxyctl.plan import ADD, DELETE, ModulePlan
+from proxyctl.plan import ModulePlan
 from proxyctl.state import GuardLimits, Key, Layer, Rows
 from proxyctl.survey import TableSurvey
 

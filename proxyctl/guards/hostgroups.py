@@ -11,6 +11,7 @@ from proxyctl.guards.danger import Danger
 from proxyctl.guards.serving import serving, serving_now, with_families
 from proxyctl.plan import ModulePlan
 from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
+from proxyctl.survey import is_offline_hard
 
 LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
 EMPTY_HOSTGROUP = "empty_hostgroup"
@@ -44,12 +45,14 @@ def emptied_hostgroups(
 
     A hostgroup that several guards are about is said once, by the strictest of them, of those by
     the first. Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE: ProxySQL
-    tries it again. `module`: MYSQL SERVERS; `families` as they would be.
+    tries it again, but for one that somebody wrote into MEMORY. `module`: MYSQL SERVERS; `families`
+    as they would be.
     """
     survey = module.surveys[SERVERS]
     layout = survey.layout
     moving = (module.surveys[name] for name in MOVE_NODES if name in module.surveys)
-    if not any(found.changes[Layer.RUNTIME] for found in moving):
+    goes_along = any(edit.table == SERVERS for edit in module.included)
+    if not (goes_along or any(found.changes[Layer.RUNTIME] for found in moving)):
         return
     loaded, runtime = loaded_servers(module), survey.runtime or {}
     families = list(families)
@@ -76,6 +79,8 @@ def emptied_hostgroups(
 
 def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value) -> str:
     """Return what a hostgroup is left with that serves nobody."""
+    if hostgroup in serving(layout, loaded):
+        return "no ONLINE server once the monitor has placed the nodes"
     columns = ServerColumns.of(layout)
     for row in loaded.values():
         is_out = row[columns.weight] == 0 or row[columns.max_connections] == 0
@@ -86,8 +91,10 @@ def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value) -> str:
 
 
 def loaded_servers(module: ModulePlan) -> Rows:
-    """Return the servers of the last LOAD of MYSQL SERVERS."""
-    return module.images[-1][SERVERS] if module.images else module.surveys[SERVERS].target
+    """Return the servers that RUNTIME gets from the last LOAD of MYSQL SERVERS."""
+    survey = module.surveys[SERVERS]
+    rows = module.images[-1][SERVERS] if module.images else survey.target
+    return {key: row for key, row in rows.items() if not is_offline_hard(survey.layout, row)}
 
 
 def _needs_of(hostgroup: Value, needs: HostgroupNeeds) -> dict[str, str]:

@@ -47,22 +47,21 @@ def _may_serve(columns: ServerColumns, row: Row) -> bool:
 
 
 def with_families(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset[Value]:
-    """Return the hostgroups that will serve: the monitor fills a family's from one healthy node.
+    """Return the hostgroups that will serve once the monitor has placed the nodes.
 
-    The offline hostgroup is where it keeps the others. Only in a Galera cluster every node can be
-    the writer: elsewhere the monitor waits until another server says that it is. Where a node of a
-    Galera cluster is drained, it is worked out which places the others get: one that becomes the
-    writer may be missing among the readers, while drained ones stay there and serve nobody.
+    In a Galera cluster every node can be the writer, and which places the others get is worked out:
+    a node that becomes the writer may be missing among the readers. Elsewhere the monitor waits
+    until a server says that it is the writer, and fills the other hostgroups from one healthy node.
     """
     found = serving(layout, rows)
     columns = ServerColumns.of(layout)
     for family in families:
         healthy = family.hostgroups - {family.offline}
-        nodes = _nodes_of(columns, rows, family)
-        if family.is_galera and any(_is_drained(columns, family, one) for one in nodes.values()):
+        if family.is_galera:
+            nodes = _nodes_of(columns, rows, family)
             found = (found - healthy) | _filled(columns, family, nodes)
         elif found & healthy:
-            found |= healthy if family.is_galera else healthy - {family.writer}
+            found |= healthy - {family.writer}
     return found
 
 
@@ -74,18 +73,11 @@ def _nodes_of(columns: ServerColumns, rows: Rows, family: Family) -> Mapping[Nod
     return nodes
 
 
-def _is_drained(columns: ServerColumns, family: Family, places: _Places) -> bool:
-    """Whether somebody took the node out. One that is unwell stands in the offline hostgroup only.
-
-    The monitor SHUNs a node with pxc_maint_mode where it was, and puts it there as well.
-    """
-    if all(row[columns.max_connections] == 0 for row in places.values()):
-        return True
-    return _is_kept_out(columns, family, places) and len(places) > 1
-
-
 def _is_kept_out(columns: ServerColumns, family: Family, places: _Places) -> bool:
-    """Whether the monitor lets the node serve in the offline hostgroup only."""
+    """Whether the monitor lets the node serve in the offline hostgroup only.
+
+    It SHUNs a node with pxc_maint_mode where it was; one that is unwell stands nowhere else.
+    """
     return family.offline in places and not any(
         str(row[columns.status]).upper() == "ONLINE"
         for hostgroup, row in places.items()

@@ -43,7 +43,8 @@ def members_in(addresses: str) -> tuple[Node, ...]:
     found: list[Node] = []
     for address in addresses.split(","):
         host, _, port = address.strip().rpartition(":")
-        if not port.isdecimal():
+        is_bare_ipv6 = ":" in host and not host.endswith("]")
+        if is_bare_ipv6 or not port.isdecimal():
             host, port = address.strip(), str(_PORT)
         host = host.strip("[]")
         if host and host not in ("unspecified", "AUTO"):

@@ -27,11 +27,15 @@ _SERVERS_CHOOSE = {
 
 @dataclass(frozen=True)
 class Standing:
-    """The servers as RUNTIME has them, and the families among which the monitor moves them."""
+    """The servers as RUNTIME has them, and the families among which the monitor moves them.
+
+    `is_monitored` False: the monitor is off, and every node stays where it was placed last.
+    """
 
     layout: Layout
     runtime: Rows
     families: tuple[Family, ...]
+    is_monitored: bool = True
 
     @property
     def columns(self) -> ServerColumns:
@@ -62,8 +66,11 @@ class Standing:
         ) - frozenset(offline)
 
     def successor(self, family: Family, node: Node) -> Node | None:
-        """Return who writes after the node, None if it is no writer or nobody waits to be one."""
-        if not family.is_galera or node not in self.usable(family.writer):
+        """Return who writes after the node, None if it is no writer or nobody waits to be one.
+
+        Nobody follows while the monitor is off.
+        """
+        if not (self.is_monitored and family.is_galera and node in self.usable(family.writer)):
             return None
         columns = self.columns
         waiting = [
@@ -91,6 +98,7 @@ def undrainable(standing: Standing, node: Node, configured: Collection[Node]) ->
 
     Nobody but the servers decides who writes there; ProxySQL would have no writer meanwhile. In a
     group where several may write, a node that comes back would write beside the one that followed.
+    While the monitor is off nobody follows.
     """
     columns = standing.columns
     for row in standing.runtime.values():
@@ -99,8 +107,26 @@ def undrainable(standing: Standing, node: Node, configured: Collection[Node]) ->
             continue
         if node not in configured:
             return "was discovered by the monitor: put it into mysql_servers first"
-        if row[columns.hostgroup] in (family.writer, family.backup):
+        if standing.is_monitored and row[columns.hostgroup] in (family.writer, family.backup):
             return f"may write (hostgroup {row[columns.hostgroup]}): {_SERVERS_CHOOSE[family.kind]}"
+    return None
+
+
+def last_of_family(standing: Standing, node: Node) -> Family | None:
+    """Return the family in which every other node is drained, whoever serves at the moment.
+
+    A monitor that does not get through keeps all nodes from serving; once it does, one must be
+    there that takes connections.
+    """
+    columns = standing.columns
+    for family in standing.families:
+        rows = [
+            row for row in standing.runtime.values() if row[columns.hostgroup] in family.hostgroups
+        ]
+        there = {columns.node(row) for row in rows}
+        others = {columns.node(row) for row in rows if _may_serve(columns, row)} - {node}
+        if node in there and len(there) > 1 and not others:
+            return family
     return None
 
 
@@ -128,7 +154,7 @@ def left_without(
         for hostgroup in (standing.served_by(heir) & family.hostgroups) - served:
             if standing.usable(hostgroup) <= {heir} and _counts(standing, hostgroup, used):
                 leaves.add(hostgroup)
-    return _in_order(empty), _in_order(leaves)
+    return in_order(empty), in_order(leaves)
 
 
 def _counts(standing: Standing, hostgroup: Value, used: Collection[Value]) -> bool:
@@ -136,7 +162,8 @@ def _counts(standing: Standing, hostgroup: Value, used: Collection[Value]) -> bo
     return family is None or hostgroup != family.backup or hostgroup in used
 
 
-def _in_order(hostgroups: Iterable[Value]) -> list[Value]:
+def in_order(hostgroups: Iterable[Value]) -> list[Value]:
+    """Return the hostgroups by number."""
     return sorted(hostgroups, key=lambda one: int(one or 0))
 
 
@@ -188,6 +215,27 @@ def with_drained(standing: Standing, placed: Rows, node: Node) -> Rows:
             result[key] = _with(row, dict.fromkeys(limited, 0))
         else:
             result[key] = _with(row, {columns.status: "OFFLINE_SOFT"})
+    return result
+
+
+def without_second_writer(standing: Standing, placed: Rows, node: Node) -> Rows:
+    """Return the placed rows with a released node among the backup writers where others write.
+
+    In group replication a node may be made writable while it is drained. ONLINE in the writer
+    hostgroup it would stay there beside the others, as the monitor changes nothing of that.
+    """
+    columns, layout = standing.columns, standing.layout
+    result = dict(placed)
+    for family in standing.families:
+        if family.kind != "group_replication":
+            continue
+        others = standing.usable(family.writer) - {node}
+        for key, row in placed.items():
+            is_writer = columns.node(row) == node and row[columns.hostgroup] == family.writer
+            if is_writer and len(others) >= family.max_writers:
+                moved = _with(row, {columns.hostgroup: family.backup})
+                del result[key]
+                result[layout.key_of(moved)] = moved
     return result
 
 

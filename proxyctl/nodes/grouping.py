@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.drains import Drain, shown_in_maintenance
+from proxyctl.drains import Drain, End, ended_drains, without_writer
 from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeView, Place, Said
 from proxyctl.state import Key, Row, Rows
@@ -28,7 +28,7 @@ def node_groups(
     """
     columns = ServerColumns.of(layout)
     families = list(families)
-    in_maintenance = shown_in_maintenance(columns, runtime.values(), families, drains.values())
+    ended = ended_drains(columns, runtime.values(), families, drains.values())
     in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
     views: dict[tuple[Value, ...], dict[Node, NodeView]] = {}
 
@@ -49,17 +49,29 @@ def node_groups(
             continue
         nodes, view = view_of(row)
         nodes[view.node] = replace(view, runtime=(*view.runtime, place))
-    return tuple(
+
+    def whole(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:
+        return _with_drain(_sorted(view, hostgroups), drains.get(view.node), ended.get(view.node))
+
+    groups = [
         NodeGroup(
             hostgroups,
             in_family.get(hostgroups[0]),
-            tuple(
-                _with_drain(_sorted(nodes[node], hostgroups), drains, in_maintenance)
-                for node in sorted(nodes, key=_sortable)
-            ),
+            tuple(whole(nodes[node], hostgroups) for node in sorted(nodes, key=_sortable)),
         )
         for hostgroups, nodes in sorted(views.items(), key=lambda item: _sortable(item[0]))
-    )
+    ]
+    return tuple(_with_writers(group, columns, runtime) for group in groups)
+
+
+def _with_writers(group: NodeGroup, columns: ServerColumns, runtime: Rows) -> NodeGroup:
+    """Return the group with what its drained nodes leave without a writer."""
+    if group.family is None:
+        return group
+    drained = [view.node for view in group.nodes if view.is_drained]
+    lacking = without_writer(columns, runtime.values(), [group.family], drained)
+    views = (replace(view, lacks_writer=lacking.get(view.node)) for view in group.nodes)
+    return replace(group, nodes=tuple(views))
 
 
 def with_answers(groups: Iterable[NodeGroup], said: Mapping[Node, Said]) -> tuple[NodeGroup, ...]:
@@ -89,14 +101,15 @@ def _place(columns: ServerColumns, row: Row, connections: Connections | None = N
     )
 
 
-def _with_drain(
-    view: NodeView, drains: Mapping[Node, Drain], in_maintenance: Collection[Node]
-) -> NodeView:
-    drain = drains.get(view.node)
-    if drain is None:
-        return view
-    is_shown = view.is_drained or view.node in in_maintenance
-    return replace(view, drain=drain) if is_shown or not drain.is_done else view
+def removed_nodes(groups: Iterable[NodeGroup], drains: Mapping[Node, Drain]) -> tuple[Drain, ...]:
+    """Return what is on record of nodes that stand in none of the groups, sorted by node."""
+    there = {view.node for group in groups for view in group.nodes}
+    return tuple(drains[node] for node in sorted(drains.keys() - there, key=_sortable))
+
+
+def _with_drain(view: NodeView, drain: Drain | None, end: End | None) -> NodeView:
+    """Return the view with what is on record. One of its hostgroups may still show the drain."""
+    return replace(view, drain=drain, end=None if view.is_drained and view.runtime else end)
 
 
 def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:

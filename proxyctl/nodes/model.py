@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
-from proxyctl.drains import Drain, DrainMethod
+from proxyctl.drains import Drain, DrainMethod, End
 from proxyctl.families import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -87,8 +87,9 @@ class Said:
 class NodeView:
     """One node of a family or hostgroup with everything that is known of it.
 
-    `said` is None when it was not asked. `drain` is what is on record, if RUNTIME shows it or the
-    drain is not finished.
+    `said` is None when it was not asked. `drain` is what is on record; `end` tells how that drain
+    ended, None while it holds or is not finished. `lacks_writer` is the writer hostgroup of
+    the family of a drained node where nobody takes writes.
     """
 
     node: Node
@@ -97,6 +98,8 @@ class NodeView:
     check: Check = Check()
     said: Said | None = None
     drain: Drain | None = None
+    end: End | None = None
+    lacks_writer: Value = None
 
     @property
     def connections(self) -> Connections:
@@ -110,7 +113,8 @@ class NodeView:
         MEMORY does not tell whether that is meant to last: a member of a ProxySQL Cluster has
         there what another one loaded.
         """
-        if self.drain and self.drain.is_done and self.drain.method is DrainMethod.PXC_MAINT_MODE:
+        drain = self.drain if self.end is None else None
+        if drain and drain.is_done and drain.method is DrainMethod.PXC_MAINT_MODE:
             return True
         limits = {place.max_connections for place in self.runtime}
         if limits == {0}:
@@ -129,10 +133,16 @@ class NodeGroup:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """The nodes behind one ProxySQL."""
+    """The nodes behind one ProxySQL.
+
+    `removed` are nodes on record as drained that are no servers any more. `is_monitored` False: the
+    monitor is off, and nodes of a family stay where it placed them last.
+    """
 
     name: str
     address: str
     version: str
     groups: tuple[NodeGroup, ...]
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    removed: tuple[Drain, ...] = ()
+    is_monitored: bool = True

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from proxyctl.change import ADD, CHANGE, DELETE
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.plan import ADD, CHANGE, DELETE, Plan
+from proxyctl.plan import Plan
 from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import plan_object
-from proxyctl.render.style import printable
 from proxyctl.result import ApplyResult, PeerResult
 
 FORMAT = 1

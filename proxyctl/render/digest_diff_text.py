@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from proxyctl.control_characters import printable
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Verdict
@@ -17,7 +18,7 @@ from proxyctl.render.digest_diff_figures import (
     totals_of,
     verdict_text,
 )
-from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
 
 WIDTH = 100

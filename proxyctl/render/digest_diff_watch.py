@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from proxyctl.control_characters import printable
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_verdict import Verdict
 from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.digest_diff_figures import hostgroups_text, name_of, rate_text
 from proxyctl.render.digest_diff_text import head_text
-from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
 
 _HEADS = ("time/s", "share", "calls", "average", "rows", "hostgroup")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from proxyctl.control_characters import printable
 from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
 from proxyctl.render.digest_suggest_text import (
     HEADINGS,
@@ -14,7 +15,6 @@ from proxyctl.render.digest_suggest_text import (
     title,
     unknowns,
 )
-from proxyctl.render.style import printable
 
 _MARKED = re.compile(r"([\\`*_{}\[\]<>#|!~&])")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Value
+from proxyctl.control_characters import printable
 from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
 from proxyctl.digests.units import count_text, time_text
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
 from proxyctl.render.wrapped import wrapped
 
 RulesText = Callable[[Sequence[Mapping[str, Value]]], str]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from proxyctl.control_characters import printable
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopRow
 from proxyctl.digests.units import count_text, number_text, share_text, time_text
-from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
 
 WIDTH = 100

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.control_characters import printable
 from proxyctl.doctor.examination import Examination
 from proxyctl.doctor.finding import Finding, Severity
 from proxyctl.doctor.fleet import ExaminedFleet
 from proxyctl.errors import counted
 from proxyctl.render.fleet_text import failures, fleet_of, listed_names
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
 
 _COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.INFO: "dim"}
 

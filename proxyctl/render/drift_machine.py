@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from proxyctl.change import Change
 from proxyctl.drift import Drift
 from proxyctl.fleet.outcome import DriftingFleet
 from proxyctl.plan import ModulePlan
@@ -11,6 +12,7 @@ from proxyctl.render.plan_machine import (
     FORMAT,
     change_objects,
     failed_object,
+    field_objects,
     module_object,
     plan_object,
 )
@@ -40,7 +42,11 @@ def _instance_object(drift: Drift) -> dict[str, object]:
 def _module_object(drift: Drift, module: ModulePlan) -> dict[str, object]:
     load = drift.evidence.loads.get(module.name)
     changes = [
-        {**as_object, "cause": drift.cause(module, change)._asdict()}
+        {
+            **as_object,
+            "elsewhere": [*map(_other_object, change.elsewhere)],
+            "cause": drift.cause(module, change)._asdict(),
+        }
         for change, as_object in zip(
             module.changes, change_objects(drift.plan, module, module.changes), strict=True
         )
@@ -49,4 +55,13 @@ def _module_object(drift: Drift, module: ModulePlan) -> dict[str, object]:
         **module_object(drift.plan, module),
         "loaded": None if load is None else load.epoch,
         "changes": changes,
+    }
+
+
+def _other_object(other: Change) -> dict[str, object]:
+    """Return what layers hold besides the one that `fields` is about."""
+    return {
+        "layers": [layer.value for layer in other.layers],
+        "action": other.action,
+        "fields": field_objects(other),
     }

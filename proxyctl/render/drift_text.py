@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
+from proxyctl.change import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.control_characters import printable
 from proxyctl.drift import Drift, LastLoad
 from proxyctl.errors import counted
-from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange, ModulePlan
+from proxyctl.plan import ModulePlan
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -21,7 +23,8 @@ from proxyctl.render.rows import (
     subject,
     value_text,
 )
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
+from proxyctl.state import Layer
 
 MOST_LISTED = 50
 """Rows of one cause that are listed; the rest is counted."""
@@ -50,6 +53,10 @@ def _lines(drift: Drift, style: Style) -> Iterator[str]:
             yield from _module_lines(drift, module, style)
     for note in plan.left_alone:
         yield f"left alone   {printable(note)}"
+    for note in plan.taken_out:
+        if note not in plan.left_alone:
+            # An apply would stop at it, or carry it on.
+            yield f"pending      {printable(note)}"
     if plan.refusals:
         yield f"an apply would refuse: {counted(len(plan.refusals), 'reason')}, which plan shows"
 
@@ -67,10 +74,24 @@ def _module_lines(drift: Drift, module: ModulePlan, style: Style) -> Iterator[st
             word = style(change.action, f"{_WORDS[change.action]:<8}")
             beside = "" if is_variable(change) else detail(change, names)
             yield f"    {word} {subject(change, names)}{f'  {beside}' if beside else ''}"
-            yield from (f"             {text}" for text in _particulars(change, names))
+            yield from (f"             {text}" for text in _told(change, names))
         if len(changes) > MOST_LISTED:
             more = counted(len(changes) - MOST_LISTED, "more row")
             yield f"    ... and {more} (--format json lists all)"
+
+
+def _told(change: Change, names: Mapping[int, str]) -> Iterator[str]:
+    """Yield what is there and what the files say, by layer where layers do not hold the same."""
+    elsewhere = change.elsewhere
+    if not elsewhere:
+        yield from _particulars(change, names)
+        return
+    others = {layer for other in elsewhere for layer in other.layers}
+    for one in (change, *elsewhere):
+        layers = set(one.layers) - (others if one is change else set())
+        where = " and ".join(layer.name for layer in Layer if layer in layers)
+        texts = ["it is not there"] if one.action == ADD else _particulars(one, names)
+        yield from (f"{where}: {text}" for text in texts)
 
 
 def loaded_text(load: LastLoad) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
+from proxyctl.control_characters import printable
 from proxyctl.destination import Destination
 from proxyctl.errors import counted
 from proxyctl.explaining import Answer, Cells, Explainer
 from proxyctl.render.explain_machine import text_of
-from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
+from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
     FastRoutingUse,
     Reason,

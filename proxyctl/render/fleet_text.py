@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proxyctl.cluster.electing import together
+from proxyctl.cluster.electing import loaded_for_all, together
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
 from proxyctl.render.drift_text import drift_text
 from proxyctl.render.plan_text import plan_text
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
 
 MOST_NAMES = 8
 """Names of instances that a line lists; the rest is counted."""
 
 
 def fleet_text(fleet: Fleet, style: Style = PLAIN) -> str:
-    """Return all plans, each once, those without a plan, and one line that counts."""
-    last = "".join(f"{line}\n" for line in (summary(fleet), *_clusters(fleet)))
+    """Return all plans, each once, those without a plan, who is out of service, and the count."""
+    lines = (*_out_of_service(fleet), summary(fleet), *_clusters(fleet))
+    last = "".join(f"{line}\n" for line in lines)
     return "\n".join([*_plans(fleet, style), *failures(fleet.failed, style), last])
 
 
@@ -26,13 +28,33 @@ def _clusters(fleet: Fleet) -> Iterator[str]:
     for positions in together([one.plan.members for one in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
         if len(members) > 1 and not all(one.is_in_sync for one in members):
-            yield f"One ProxySQL Cluster: {names(members)}; one is changed, and the others follow."
+            # The first one may have nothing to change: nobody follows it then.
+            first = [one for one in members if one.is_first and loaded_for_all([one.plan])]
+            does = "".join(
+                f"; {printable(one.name)} is changed first, and the others follow" for one in first
+            )
+            yield f"One ProxySQL Cluster: {names(members)}{does}."
+
+
+def _out_of_service(fleet: Fleet) -> Iterator[str]:
+    """Yield the servers that an operator took out where nothing differs: no plan tells of them."""
+    found: dict[tuple[str, ...], list[Planned]] = {}
+    for one in fleet.in_sync:
+        if one.plan.taken_out:
+            found.setdefault(tuple(one.plan.taken_out), []).append(one)
+    for taken_out, alike in found.items():
+        yield f"{names(alike)}: in sync ({printable('; '.join(taken_out))})"
 
 
 def drifting_fleet_text(fleet: DriftingFleet, style: Style = PLAIN) -> str:
-    """Return the drift of those that have one, those that could not be read, and one line."""
+    """Return the drift of those that have one, those that could not be read, and the count.
+
+    Of those without drift it names the ones with servers that an operator took out.
+    """
     parts = [drift_text(drift, style) for drift in fleet.drifted]
-    return "\n".join([*parts, *failures(fleet.failed, style), _drift_summary(fleet) + "\n"])
+    quiet = [drift for drift in fleet.found if drift.is_none and drift.plan.taken_out]
+    last = "".join([*(drift_text(drift, style) for drift in quiet), _drift_summary(fleet) + "\n"])
+    return "\n".join([*parts, *failures(fleet.failed, style), last])
 
 
 def _drift_summary(fleet: DriftingFleet) -> str:

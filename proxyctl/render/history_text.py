@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from proxyctl.change import ADD, CHANGE, DELETE
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.plan import ADD, CHANGE, DELETE
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
 from proxyctl.snapshot import BY_HAND, Kept, Occasion, Outcome, Snapshot, Summary
 
 FORMAT = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+from proxyctl.control_characters import printable
 from proxyctl.errors import Mistake
 from proxyctl.lint.finding import Check, Severity
 from proxyctl.lint.linting import Placed, Report
@@ -88,8 +89,8 @@ def _properties(given: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    safe = "\n".join(map(printable, text.split("\n")))
+    return safe.replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from proxyctl.render.style import printable
+from proxyctl.control_characters import printable
 
 
 def code_span(text: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.families import Node
+from proxyctl.control_characters import printable
+from proxyctl.families import Node, node_text
 from proxyctl.nodes.discovery import Membership
 from proxyctl.nodes.model import Said
 from proxyctl.render.nodes_text import answers
-from proxyctl.render.style import PLAIN, Style, printable, shown
+from proxyctl.render.style import PLAIN, Style
 
 
 def membership_text(found: Membership, style: Style = PLAIN) -> str:
@@ -41,4 +42,4 @@ def _said(said: Said) -> str:
 
 
 def _name(node: Node) -> str:
-    return f"{shown(node[0])}:{node[1]}"
+    return printable(node_text(node))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from proxyctl.control_characters import printable
 from proxyctl.drains import Drain
-from proxyctl.families import Node
-from proxyctl.render.style import printable, shown
+from proxyctl.families import Node, node_text
 
 
 def drained_text(drain: Drain, *, was_before: bool) -> str:
@@ -14,26 +14,39 @@ def drained_text(drain: Drain, *, was_before: bool) -> str:
     return f"{_name(drain.node)} is drained: it takes no new connections until it is restored\n"
 
 
+def not_noted_text(node: Node, reason: str) -> str:
+    """Return that a reason comes too late: the node was drained for another one."""
+    text = f"{node_text(node)}: the reason {reason!r} is not noted: the one on record stays"
+    return printable(text)
+
+
 def unused_text(node: Node) -> str:
     """Return that nothing uses the node any more."""
     return f"{_name(node)}: no connection is in use\n"
 
 
-def restored_text(node: Node, drain: Drain | None, *, was_drained: bool, is_changed: bool) -> str:
+def restored_text(
+    node: Node, drain: Drain | None, *, was_drained: bool, is_changed: bool, is_gone: bool = False
+) -> str:
     """Return that the node is back, or never was away."""
     if drain is None:
         return f"{_name(node)} is {'back' if was_drained else 'not drained: nothing to do'}\n"
+    if is_gone:
+        return f"{_name(node)} is no server any more, and is off the record ({_past(drain)})\n"
     if not was_drained:
         lines = [
-            f"{_name(node)} is as configured; it did not show as drained any more"
-            f" ({printable(drain.text())})"
+            f"{_name(node)} is as configured; it did not show as drained any more ({_past(drain)})"
         ]
     else:
-        lines = [f"{_name(node)} is back ({printable(drain.text())})"]
+        lines = [f"{_name(node)} is back ({_past(drain)})"]
     if is_changed:
         lines.append("its configuration was changed in the meantime: it has the new one")
     return "\n".join(lines) + "\n"
 
 
+def _past(drain: Drain) -> str:
+    return printable(drain.text())
+
+
 def _name(node: Node) -> str:
-    return f"{shown(node[0])}:{node[1]}"
+    return printable(node_text(node))

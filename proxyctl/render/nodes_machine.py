@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from proxyctl.drains import Drain
+from proxyctl.drains import Drain, End
 from proxyctl.families import Node
 from proxyctl.nodes.discovery import Membership
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
@@ -36,7 +36,13 @@ def drained_json(instance: Instance, drain: Drain, *, was_before: bool, is_unuse
 
 
 def restored_json(
-    instance: Instance, node: Node, drain: Drain | None, *, was_drained: bool, is_changed: bool
+    instance: Instance,
+    node: Node,
+    drain: Drain | None,
+    *,
+    was_drained: bool,
+    is_changed: bool,
+    is_gone: bool = False,
 ) -> str:
     """Return what became of a node that was put back as JSON."""
     return _document(
@@ -44,6 +50,7 @@ def restored_json(
         **_node_name(node),
         was_drained=was_drained,
         changed=is_changed,
+        gone=is_gone,
         drain=drain and _drain(drain),
     )
 
@@ -74,7 +81,10 @@ def nodes_json(report: NodeReport) -> str:
     """Return the nodes as JSON. Shape: docs/reference/json-nodes.md."""
     instance = Instance(report.name, report.address, report.version)
     groups = [_group(group, report.hostgroup_names) for group in report.groups]
-    return _document(instance, groups=groups)
+    removed = [
+        {**_node_name(one.node), "drain": _drain(one, End.REMOVED)} for one in report.removed
+    ]
+    return _document(instance, monitored=report.is_monitored, groups=groups, removed=removed)
 
 
 def _group(group: NodeGroup, names: Mapping[int, str]) -> dict[str, object]:
@@ -93,7 +103,8 @@ def _node(view: NodeView) -> dict[str, object]:
     return {
         **_node_name(view.node),
         "drained": view.is_drained,
-        "drain": view.drain and _drain(view.drain),
+        "drain": view.drain and _drain(view.drain, view.end),
+        "lacks_writer": view.lacks_writer,
         "configured": [_place(place) for place in view.configured],
         "runtime": [
             {**_place(place), "connections": asdict(place.connections)} for place in view.runtime
@@ -118,12 +129,13 @@ def _said(said: Said) -> dict[str, object]:
     }
 
 
-def _drain(drain: Drain) -> dict[str, object]:
+def _drain(drain: Drain, end: End | None = None) -> dict[str, object]:
     return {
         "since": datetime.fromtimestamp(drain.since, UTC).isoformat(),
         "by": drain.by,
         "reason": drain.purpose,
         "is_done": drain.is_done,
+        "ended": end and end.name.lower(),
         "method": drain.method,
     }
 

@@ -5,61 +5,80 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from proxyctl.control_characters import printable
+from proxyctl.drains import End, ended_text, no_writer_text
+from proxyctl.families import node_text
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
 from proxyctl.nodes.wsrep import reasons, state
-from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
+from proxyctl.render.style import PLAIN, Style, hostgroup
+from proxyctl.render.wrapped import wrapped
 
 _HEADS = ("node", "RUNTIME", "weight", "limit", "used", "free", "says")
 _NUMBERS = frozenset({"weight", "limit", "used", "free"})
+_BELOW = "      "
 _SEGMENT = re.compile(r"gmcast\.segment\s*=\s*(\d+)")
 
 
-def nodes_text(report: NodeReport, style: Style = PLAIN) -> str:
-    """Return the nodes, a block a family or hostgroup."""
+def nodes_text(report: NodeReport, style: Style = PLAIN, width: int | None = None) -> str:
+    """Return the nodes, a block a family or hostgroup.
+
+    `width` of the terminal: where a table is wider, what a node says stands below it. None: there
+    is none, and a node is one line.
+    """
     name = f"{printable(report.name)}  " if report.name != report.address else ""
     head = f"{name}{printable(report.address)}  ProxySQL {printable(report.version)}"
     lines = [style("bold", head)]
     if not report.groups:
         lines.append("No servers, neither in MEMORY nor at RUNTIME.")
     for group in report.groups:
-        lines += ["", style("bold", _title(group, report.hostgroup_names))]
-        lines += _table(group, style)
+        lines += ["", style("bold", _title(group, report))]
+        lines += _table(group, style, width)
+    if report.removed:
+        lines.append("")
+    for drain in report.removed:
+        what = printable(f"{node_text(drain.node)} {ended_text(drain, End.REMOVED)}")
+        lines.append(style("change", f"{what}; `nodes restore` takes it off the record"))
     return "\n".join(lines) + "\n"
 
 
-def _title(group: NodeGroup, names: Mapping[int, str]) -> str:
-    listed = ", ".join(hostgroup(one, names) for one in group.hostgroups)
+def _title(group: NodeGroup, report: NodeReport) -> str:
+    listed = ", ".join(hostgroup(one, report.hostgroup_names) for one in group.hostgroups)
     if group.family is None:
         return f"hostgroup {listed}"
     kind = group.family.kind.replace("_", " ")
-    return f"{kind}: hostgroups {listed}"
+    is_off = "" if report.is_monitored else " (the monitor is off: nodes stay where they are)"
+    return f"{kind}: hostgroups {listed}{is_off}"
 
 
-def _table(group: NodeGroup, style: Style) -> Iterator[str]:
+def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
     rows = [(view, _cells(view)) for view in group.nodes]
     widths = [
         max(len(head), *(len(cells[position]) for _, cells in rows))
         for position, head in enumerate(_HEADS)
     ]
-    yield style("dim", _aligned(_HEADS, widths))
+    is_narrow = width is not None and sum(widths) + 2 * len(widths) > width
+    heads = _HEADS[:-1] if is_narrow else _HEADS
+    yield style("dim", _aligned(heads, widths))
     for view, cells in rows:
-        line = _aligned(cells, widths)
-        yield line if any(place.serves for place in view.runtime) else style("change", line)
+        lines = [_aligned(cells[: len(heads)], widths)]
+        if is_narrow:
+            lines += wrapped(cells[-1], width or 0, first=_BELOW, then=_BELOW)
+        serves = any(place.serves for place in view.runtime)
+        yield from (line if serves else style("change", line) for line in lines)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     parts = [
         cell.rjust(width) if head in _NUMBERS else cell.ljust(width)
-        for head, cell, width in zip(_HEADS, cells, widths, strict=True)
+        for head, cell, width in zip(_HEADS, cells, widths, strict=False)
     ]
     return f"  {'  '.join(parts)}".rstrip()
 
 
 def _cells(view: NodeView) -> tuple[str, ...]:
-    host, port = view.node
     places = view.runtime or view.configured
     return (
-        f"{shown(host)}:{port}",
+        printable(node_text(view.node)),
         places_text(view.runtime) if view.runtime else "not there",
         _each(place.weight for place in places),
         _each(place.max_connections for place in places),
@@ -87,10 +106,14 @@ def _says(view: NodeView) -> Iterator[str]:
     """Yield what stands out of a node, the worst first."""
     if not view.configured:
         yield "in no configuration"
-    if view.drain:
+    if view.drain and view.end:
+        yield printable(ended_text(view.drain, view.end))
+    elif view.drain:
         yield printable(view.drain.text())
     elif view.is_drained:
         yield "drained"
+    if view.lacks_writer is not None:
+        yield no_writer_text(view.lacks_writer)
     said, check = view.said, view.check
     if said is not None and said.unreachable is None:
         yield from answers(said)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Value
+from proxyctl.change import Change
 from proxyctl.fleet.outcome import Failed, Fleet
-from proxyctl.plan import Change, ModulePlan, Plan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.rows import remark
 
@@ -64,6 +65,7 @@ def plan_object(plan: Plan) -> dict[str, object]:
         ],
         "shard_moves": [move._asdict() for move in plan.shard_moves],
         "cluster_members": plan.members,
+        "leaving_members": plan.leaving_members,
         "left_alone": plan.left_alone,
         "warnings": plan.warnings,
         "restart_required": plan.restart_required,
@@ -91,20 +93,25 @@ def change_objects(
 
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:
-    fields: dict[str, object] = {}
-    for field in change.fields:
-        sides: dict[str, Value | bool] = {"current": field.current, "desired": field.desired}
-        if field.is_secret:
-            sides = {"current": None, "desired": None, "sensitive": True}
-        fields[field.column] = sides
     where = change.where
     return {
         "table": change.table,
         "key": list(change.key),
         "action": change.action,
         "layers": [layer.value for layer in change.layers],
-        "fields": fields,
+        "fields": field_objects(change),
         "where": str(where) if where else None,
         "origin": where.origin or None if where else None,
         "remark": aside or None,
     }
+
+
+def field_objects(change: Change) -> dict[str, object]:
+    """Return what differs by column as plain data. Secrets carry no values."""
+    fields: dict[str, object] = {}
+    for field in change.fields:
+        sides: dict[str, Value | bool] = {"current": field.current, "desired": field.desired}
+        if field.is_secret:
+            sides = {"current": None, "desired": None, "sensitive": True}
+        fields[field.column] = sides
+    return fields

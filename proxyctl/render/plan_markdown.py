@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from proxyctl.change import ADD, CHANGE, DELETE, Change
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.fleet_text import names
 from proxyctl.render.fleet_text import summary as fleet_summary
-from proxyctl.render.plan_text import cluster_line, summary
+from proxyctl.render.plan_text import cluster_line, included_parts, summary
 from proxyctl.render.rows import field_text, headline, listed_fields, note, remark
-from proxyctl.render.style import printable
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""
@@ -141,10 +142,11 @@ def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     for change in module.changes:
         aside = remark(change, entering, plan.hostgroup_names)
         yield "\n".join(_diff_lines(plan, change, aside))
-    title = ["# edited in MEMORY by others, goes along with this (--include-pending):"]
-    for change in module.included:
-        yield "\n".join((*title, *_diff_lines(plan, change, "")))
-        title = []
+    for title, changes in included_parts(module):
+        first = [f"# {title}:"]
+        for change in changes:
+            yield "\n".join((*first, *_diff_lines(plan, change, "")))
+            first = []
 
 
 def _diff_lines(plan: Plan, change: Change, aside: str) -> Iterator[str]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from proxyctl.control_characters import CONTROL
+from proxyctl.control_characters import CONTROL, printable
 from proxyctl.plan import ModulePlan, Plan
-from proxyctl.render.style import printable
 from proxyctl.sql import MASK, Statement
 
 

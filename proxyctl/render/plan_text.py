@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 
+from proxyctl.change import ADD, CHANGE, DELETE, Change
+from proxyctl.cluster.electing import loaded_for_all
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.plan import ADD, CHANGE, DELETE, Change, ModulePlan, Plan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.rows import (
     MARKS,
@@ -18,7 +21,8 @@ from proxyctl.render.rows import (
     remark,
     subject,
 )
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
+from proxyctl.state import Layer
 
 MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
@@ -79,11 +83,21 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
     summary = _module_summary(module, saves=plan.saves)
     yield f"{style('bold', f'{module.name:<18}')}  {summary}"
     yield from _table_lines(plan, module, style)
-    if module.included:
-        steps = "RUNTIME" if module.load else "DISK"
-        yield f"  goes to {steps} with this, edited in MEMORY by others (--include-pending):"
-        for change in module.included:
+    for title, changes in included_parts(module):
+        yield f"  {title}:"
+        for change in changes:
             yield from _change_lines(plan, change, style, width=0)
+
+
+def included_parts(module: ModulePlan) -> Iterator[tuple[str, list[Change]]]:
+    """Yield the edits of others that go along, by where they go, each part with its title."""
+    live = [change for change in module.included if Layer.RUNTIME in change.layers]
+    rest = [change for change in module.included if Layer.RUNTIME not in change.layers]
+    if live:
+        yield "goes to RUNTIME with this, edited in MEMORY by others (--include-pending)", live
+    if rest:
+        # Whether others edited MEMORY or DISK is not known.
+        yield "goes to DISK with this, as MEMORY has it (--include-pending)", rest
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
@@ -172,6 +186,5 @@ def cluster_line(plan: Plan) -> str:
     names = ", ".join(map(printable, plan.members[:MOST_MEMBERS]))
     more = len(plan.members) - MOST_MEMBERS
     listed = f"{names} and {more} more" if more > 0 else names
-    travels = any(module.images for module in plan.modules)
-    does = "; what is loaded here travels to the others" if travels else ""
+    does = "; what is loaded here travels to the others" if loaded_for_all([plan]) else ""
     return f"{counted(len(plan.members), 'member')} of a ProxySQL Cluster: {listed}{does}"

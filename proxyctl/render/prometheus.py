@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from proxyctl.control_characters import printable
 from proxyctl.digests.counting import is_counting
 from proxyctl.digests.top import Top, TopRow
 from proxyctl.drift import Drift
 from proxyctl.fleet.outcome import Failed
-from proxyctl.render.style import printable
 
 LONGEST_TEXT = 200
 """Characters of a digest text in a label."""

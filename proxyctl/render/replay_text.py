@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.plan import ShardMove
-from proxyctl.render.style import PLAIN, Style, hostgroup, printable, shown
+from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.replay.outcome import Kind, Outcome
 from proxyctl.replay.report import Entry, Flow, Report, Tally
 from proxyctl.replay.shard_moves import move_texts

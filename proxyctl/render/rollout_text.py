@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.rollout import WELL, Rolled, Rollout, State
 from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import failed_object
-from proxyctl.render.style import PLAIN, Style, printable
+from proxyctl.render.style import PLAIN, Style
 
 FORMAT = 1
 

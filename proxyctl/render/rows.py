@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import TABLES, Value
-from proxyctl.plan import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.render.style import hostgroup, printable, shown
+from proxyctl.change import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.control_characters import printable
+from proxyctl.render.style import hostgroup, shown
 from proxyctl.state import FILES, Key, Layer, Source
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
@@ -167,7 +168,12 @@ def note(change: Change, source: Source = FILES) -> str:
 
 
 def not_wanted(change: Change, source: Source = FILES) -> str:
-    """Return why the files, or the snapshot, do not want a row that is there."""
+    """Return why the files, or the snapshot, do not want a row that is there.
+
+    Of an edit that goes along: what it is that takes the row off.
+    """
+    if change.is_taken_off:
+        return "OFFLINE_HARD in MEMORY"
     if change.where is None:
         return source.lacks
     return f"{'inactive' if 'active' in change.row else 'OFFLINE_HARD'} {source.of_row}"

@@ -1,16 +1,14 @@
-"""Colour, and text that is safe to show on a terminal."""
+"""Colour, and values as people read them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Value
-from proxyctl.control_characters import CONTROL
+from proxyctl.control_characters import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
-_UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -25,25 +23,6 @@ class Style:
 
 
 PLAIN = Style()
-
-
-def printable(text: str) -> str:
-    r"""Return the text on one line, with control characters as escapes.
-
-    A comment in a row must not move the cursor of the person who reads the plan. Bytes that are not
-    UTF-8 show as \xNN.
-    """
-
-    def escape(found: re.Match[str]) -> str:
-        code = ord(found[0])
-        if 0xDC80 <= code <= 0xDCFF:
-            return f"\\x{code - 0xDC00:02x}"
-        named = {9: r"\t", 10: r"\n", 13: r"\r"}.get(code)
-        if code > 0xFFFF:
-            return f"\\U{code:08x}"
-        return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
-
-    return _UNSAFE.sub(escape, text)
 
 
 def shown(value: Value, *, limit: int = 160) -> str:

@@ -1,9 +1,15 @@
-"""Run a command and measure it: wall time, processor time and peak memory of that process alone."""
+"""Run a command and measure it: wall time, processor time and peak memory of that process alone.
+
+A process inherits the peak of the one that starts it, and a benchmark holds many rows. So commands
+are started by a small process of their own, which does the measuring; this file is its program.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,21 +45,31 @@ def run(
     """
     before = _cpu_s(server)
     with open(stdin or os.devnull, "rb") as source:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            list(command),
+        starter = subprocess.run(
+            [sys.executable, "-S", __file__, "1" if discard else "", *command],
             stdin=source,
-            stdout=subprocess.DEVNULL if discard else subprocess.PIPE,
-            stderr=subprocess.DEVNULL if discard else subprocess.STDOUT,
+            capture_output=True,
             env={**os.environ, **(env or {})},
+            check=True,
         )
-        output = process.stdout.read() if process.stdout else b""
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-    cpu_s = usage.ru_utime + usage.ru_stime + _cpu_s(server) - before
-    text = output.decode(errors="replace")
-    return Run(seconds, usage.ru_maxrss / 1024, process.returncode, text, cpu_s)
+    seconds, cpu_s, megabytes, code = json.loads(starter.stderr)
+    text = starter.stdout.decode(errors="replace")
+    return Run(seconds, megabytes, code, text, cpu_s + _cpu_s(server) - before)
+
+
+def _start(command: Sequence[str], *, discard: bool) -> None:
+    """Run a command, its output on ours; then write what it took, as JSON, to stderr."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL if discard else None,
+        stderr=subprocess.DEVNULL if discard else sys.stdout,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    json.dump([seconds, cpu_s, usage.ru_maxrss / 1024, code], sys.stderr)
 
 
 def _cpu_s(pid: int | None) -> float:
@@ -94,3 +110,7 @@ class Fastest(dict[str, Run]):
         before = self.get(name, found)
         faster = min(before, found, key=lambda one: one.seconds)
         self[name] = replace(faster, megabytes=max(before.megabytes, found.megabytes))
+
+
+if __name__ == "__main__":
+    _start(sys.argv[2:], discard=bool(sys.argv[1]))

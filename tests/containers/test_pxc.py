@@ -7,8 +7,8 @@ from testcontainers.core.network import Network
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.login import Login
 from proxyctl.applying import ApplyRequest, apply_files
-from proxyctl.config.files import Sources
 from proxyctl.config.load import ParsedFiles
+from proxyctl.config.sources import Sources
 from proxyctl.workflow import PlanOptions
 from tests.cli import Project
 from tests.containers.conftest import HOSTS

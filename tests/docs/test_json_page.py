@@ -113,7 +113,9 @@ def node_documents() -> Iterator[object]:
     drain = Drain(("n1", 3306), 0, "anna", "", True, {})
     view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said(), drain)
     group = NodeGroup((10,), None, (view,))
-    yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
+    yield json.loads(
+        nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"}, (drain,)))
+    )
     instance = Instance("px1", "h:6032", "2.7.1")
     yield json.loads(drained_json(instance, drain, was_before=False, is_unused=True))
     yield json.loads(restored_json(instance, drain.node, drain, was_drained=True, is_changed=False))

@@ -116,8 +116,9 @@ class FaultyProxy:
             thread = threading.Thread(
                 target=self._serve, args=(accepted, self._connections), daemon=True
             )
-            self._threads.append(thread)
+            # Started first: `settle` waits for what it finds here.
             thread.start()
+            self._threads.append(thread)
 
     def _serve(self, accepted: socket.socket, connection: int) -> None:
         with accepted, suppress(EOFError, OSError, HungUpError):

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from hypothesis import strategies as st
-from pymysql.err import MySQLError
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.configuration import read_configuration
 from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests, streamed_digests
 from proxyctl.admin.export import export_layer
+from proxyctl.admin.health import read_health
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
+from proxyctl.admin.nodes import read_nodes
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.digests.top import TopOptions
@@ -30,25 +31,34 @@ from proxyctl.live.notes import notes_of
 from proxyctl.live.view import Meter
 from proxyctl.render.doctor_machine import doctor_json
 from proxyctl.render.doctor_text import doctor_text
+from proxyctl.render.drift_machine import drift_json
+from proxyctl.render.drift_text import drift_text
 from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
 from proxyctl.render.live_table import Arrangement, LiveTable, arranged
 from proxyctl.render.live_tables import DIGESTS, RULES, SERVERS
-from proxyctl.sandbox import Sandbox
+from proxyctl.render.nodes_machine import nodes_json
+from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Layer
-from proxyctl.workflow import plan_files
-from tests.answering_server import GREETING, OK, AnsweringServer, error, packets, result
+from proxyctl.workflow import drift_of, plan_files
+from tests.answering_server import (
+    GREETING,
+    OK,
+    Answer,
+    AnsweringServer,
+    Cell,
+    error,
+    packets,
+    result,
+)
 from tests.fuzz.target import Run, Target
-from tests.servers import Instance
+from tests.journeys.held_lock import LOCK
+from tests.recorded_answers import RecordedAnswers
 
 _HELLO = (result([b"@@version"], [[b"2.7.1"]]), result([b"DATABASE()"], [[b"admin"]]))
 
 
 def _login(server: AnsweringServer) -> Login:
     return Login(socket=server.path, password="secret", connect_timeout_s=60, read_timeout_s=60)
-
-
-def _as_sent(cells: Sequence[str | None]) -> list[bytes | None]:
-    return [None if cell is None else cell.encode("utf-8", "surrogateescape") for cell in cells]
 
 
 # -- packets ---------------------------------------------------------------------------------------
@@ -158,6 +168,13 @@ _ROWS = (
     "INSERT INTO mysql_users(username, password, default_hostgroup) VALUES ('app', 'x', 1)",
     "INSERT INTO mysql_query_rules(rule_id, active, match_pattern) VALUES (1, 1, 'x')",
     "INSERT INTO mysql_galera_hostgroups VALUES (10, 11, 12, 13, 1, 1, 0, 0, 'x')",
+    "INSERT INTO proxysql_servers(hostname) VALUES ('px1')",
+    "LOAD PROXYSQL SERVERS TO RUNTIME",
+    "CREATE TEMP TABLE proxyctl_drains(hostname, port INT, since INT, who, purpose, is_done INT,"
+    " memory, method, PRIMARY KEY(hostname, port))",
+    "INSERT INTO proxyctl_drains VALUES ('a', 3306, 1, 'ann', 'x', 1, '[]', 'proxysql')",
+    LOCK,
+    "INSERT INTO proxyctl_lock VALUES (1, 'ann@1', 'ops', 1, 'apply', 'LOAD', '[]', 1)",
     "LOAD MYSQL SERVERS TO RUNTIME",
     "LOAD MYSQL USERS TO RUNTIME",
     "LOAD MYSQL QUERY RULES TO RUNTIME",
@@ -165,46 +182,6 @@ _ROWS = (
 """What the instance holds beside its defaults: a bit of everything, different from the file."""
 
 _DIGEST = (1, "shop", "app", "", "0xAB", "SELECT ?", 5, 1, 2_000_000_000, 500, 90, 110, 0, 5)
-
-_Told = tuple[list[bytes], list[list[bytes | None]]]
-"""The names of columns, and rows."""
-
-
-class _Truth:
-    """The answers of a sandbox, each asked for once."""
-
-    def __init__(self) -> None:
-        self._sandbox = Sandbox(variables={"mysql-monitor_enabled": "true"})
-        self._sandbox.start()
-        self._instance = Instance(self._sandbox.host, self._sandbox.port)
-        for statement in _ROWS:
-            self._instance.run(statement)
-        self._sandbox.stats["stats_mysql_query_digest"] = [_DIGEST]
-        self._known: dict[bytes, _Told | bytes] = {}
-        self._asking = Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._instance.close()
-        self._sandbox.close()
-
-    def answer(self, sql: bytes) -> _Told | bytes:
-        """Return a result set; whatever else it is, an error too, as its packets."""
-        with self._asking:  # a plan reads over two connections
-            if sql not in self._known:
-                self._known[sql] = self._asked(sql)
-            return self._known[sql]
-
-    def _asked(self, sql: bytes) -> _Told | bytes:
-        try:
-            reply = self._instance.run(sql.decode("utf-8", "surrogateescape"))
-        except MySQLError as refused:
-            return error(refused.args[0], str(refused.args[1]).encode())
-        if not reply.columns:
-            return packets([OK])
-        return [name.encode() for name in reply.columns], [_as_sent(row) for row in reply.rows]
 
 
 def _drain(client: AdminClient) -> None:
@@ -241,6 +218,18 @@ def _doctor(client: AdminClient) -> None:
     doctor_json(found)
 
 
+def _drift(client: AdminClient, files: ParsedFiles) -> None:
+    found = drift_of(client, files)
+    drift_text(found)
+    drift_json(found)
+
+
+def _nodes(client: AdminClient) -> None:
+    report = read_nodes(client)
+    nodes_text(report)
+    nodes_json(report)
+
+
 _Action = Callable[[AdminClient, ParsedFiles], object]
 _ACTIONS: tuple[_Action, ...] = (
     _plan,
@@ -254,6 +243,10 @@ _ACTIONS: tuple[_Action, ...] = (
     lambda client, _files: read_digest_size(client),
     lambda client, _files: _watch(client),
     lambda client, _files: _doctor(client),
+    lambda client, files: _drift(client, files),
+    lambda client, _files: _nodes(client),
+    lambda client, _files: read_membership(client),
+    lambda client, _files: read_health(client),
 )
 
 
@@ -267,20 +260,20 @@ def _answers(folder: Path) -> Iterator[Run]:
     path = folder / "proxyctl.yaml"
     path.write_text(_FILE)
     files = ParsedFiles(Sources((str(path),)))
-    with AnsweringServer(folder) as server, _Truth() as truth:
+    with AnsweringServer(folder) as server, RecordedAnswers(_ROWS) as truth:
+        truth.sandbox.stats["stats_mysql_query_digest"] = [_DIGEST]
 
         def run(data: bytes) -> None:
             action = _ACTIONS[(data[0] if data else 0) % len(_ACTIONS)]
             lies = dict(_lies(data[1:]))
             count = -1
 
-            def answer(sql: bytes) -> bytes:
+            def answer(sql: bytes) -> Answer:
                 nonlocal count
                 count += 1
-                found = truth.answer(sql)
-                if isinstance(found, bytes):
-                    return found
-                return _told(lies[count], *found) if count in lies else result(*found)
+                if count not in lies or isinstance(told := truth.told(sql), bytes):
+                    return truth.answer(sql)
+                return _twisted(lies[count], *told)
 
             server.answer = answer
             with AdminClient(_login(server)) as client:
@@ -298,7 +291,7 @@ def _lies(data: bytes) -> Iterator[tuple[int, _Lie]]:
             yield part[0] % 96, (part[1], part[2], part[3:])
 
 
-def _told(lie: _Lie, columns: list[bytes], rows: list[list[bytes | None]]) -> bytes:
+def _twisted(lie: _Lie, columns: list[bytes], rows: list[list[Cell]]) -> Answer:
     """Return an answer with one thing wrong in it, which is the more likely the less it spoils."""
     kind, place, said = lie
     rows = [list(row) for row in rows]
@@ -309,8 +302,8 @@ def _told(lie: _Lie, columns: list[bytes], rows: list[list[bytes | None]]) -> by
             cells[(kind // 12) % len(cells)] = said
         case 4 if rows:
             rows[row][(kind // 12) % len(rows[row])] = None
-        case 5 if rows:
-            rows[row] = [said] * len(rows[row])
+        case 5:
+            rows[row : row + 1] = [[said] * len(columns)]
         case 6 if rows:
             del rows[row]
         case 7:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,13 +22,14 @@ from proxyctl.render.history_text import history_json, history_text, taken_when
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.plan_text import plan_text
 from proxyctl.rolling_back import rollback_plan, target
-from proxyctl.sandbox import Sandbox
 from proxyctl.snapshot import OMITTED, Occasion, Owned
 from proxyctl.state import Glob, Layer, Row, Scope, Span
 from proxyctl.workflow import PlanOptions
+from tests.answering_server import AnsweringServer
 from tests.build import layout, row
 from tests.fuzz.saved_files import junk
 from tests.fuzz.target import Run, Target
+from tests.recorded_answers import RecordedAnswers
 
 _OWN = {
     "mysql_users": Owned(ignored=frozenset({"comment"})),
@@ -97,23 +98,31 @@ def _sealed(body: bytes) -> bytes:
 def _snapshots(folder: Path) -> Iterator[Run]:
     """Return what lists a folder and plans to go back, to this snapshot and to an older one.
 
-    The first line of an input is the file beside the snapshot that tells how the apply ended. Of
-    the rest the checksum is made right if it begins with `=`: else nothing behind it is reached.
+    The first line of an input is the file beside the snapshot that tells how the apply ended. The
+    rest, or all where there is one line, is a snapshot if it begins with `{`, or with `=` one whose
+    checksum is made right: else nothing behind it is reached. Anything else are changes of a right
+    snapshot, which many of them leave one that can be read.
     """
     with (
         patch.dict("os.environ", PROXYCTL_STATE_DIR=str(folder)),
-        Sandbox(variables={"mysql-monitor_enabled": "true"}) as sandbox,
-        AdminClient(Login(host=sandbox.host, port=sandbox.port, password="admin")) as client,
+        RecordedAnswers() as truth,
+        AnsweringServer(folder, truth.answer) as server,
+        AdminClient(Login(socket=server.path, password="admin")) as client,
     ):
         place = folder_of(client.address)
         place.mkdir(parents=True)
         older = place / "20260105T101500.000000Z.json"
         older.write_bytes(_sealed(_text(_OCCASIONS[0], address=client.address)))
         path = place / "20260105T101501.000000Z.json"
+        seen: set[int] = set()
 
         def run(data: bytes) -> None:
-            outcome, _, text = data.partition(b"\n")
+            outcome, newline, text = data.partition(b"\n")
+            if not newline:
+                text = data
             path.with_suffix(".outcome").write_bytes(outcome)
+            if text[:1] not in (b"", b"{", b"="):
+                text = b"=" + _with_changes(text)
             if text[:1] == b"=":
                 text = _sealed(text[1:].replace(b"127.0.0.1:6032", client.address.encode()))
             path.write_bytes(text)
@@ -124,6 +133,11 @@ def _snapshots(folder: Path) -> Iterator[Run]:
             for which in ("2", "1"):
                 back_to = target(client.address, which)
                 taken_when(back_to.snapshot)
+                # Most inputs tell an older snapshot nothing, or what another one told it.
+                told = hash((which, repr((back_to.since, back_to.secrets, back_to.warnings != ()))))
+                if which == "2" and told in seen:
+                    continue
+                seen.add(told)
                 plan = rollback_plan(client, back_to, PlanOptions())
                 plan_text(plan)
                 plan_json([plan])
@@ -137,6 +151,12 @@ def _seeds() -> Sequence[bytes]:
         *(b'{"outcome": "applied"}\n=' + text for text in texts),
         b'{"outcome": "did not finish"}\n' + _sealed(texts[0]),
         b"\n=" + _text(_OCCASIONS[1], version="2.5.5"),
+        *(
+            bytes([occasion, len(steps) - 1, *steps]) + said
+            for occasion in range(len(_OCCASIONS))
+            for steps in ((0, 0, 3, 0, 1), (0, 4, 3), (1, 5), (1, 6, 1, 0, 1), (1, 7, 0))
+            for said in (b"7", b'"x"', b"null", b"[[]]", b"")
+        ),
     ]
 
 
@@ -162,6 +182,51 @@ def _words() -> Sequence[bytes]:
     ]
 
 
+def _with_changes(data: bytes) -> bytes:
+    """Return a snapshot with some of its values replaced or left out, without a checksum.
+
+    The first byte chooses the snapshot. Then come changes up to the next unit separator: how deep
+    the value is, a byte for each step on the way there, and JSON; any other text is that text.
+    """
+    document = json.loads(_text(_OCCASIONS[(data[0] if data else 0) % len(_OCCASIONS)]) + b"}")
+    body = {name: document[name] for name in ("tables", "occasion")}
+    for part in data[1:].split(b"\x1f")[:4]:
+        depth = 1 + part[0] % 6 if part else 1
+        _change(body, part[1 : 1 + depth], part[1 + depth :])
+    return _written(document, body.get("occasion"), body.get("tables"))
+
+
+def _change(value: Any, steps: bytes, said: bytes) -> None:
+    """Change what lies behind the steps; behind fewer of them where there is nothing deeper."""
+    for number, step in enumerate(steps, 1):
+        if not value:
+            return
+        key = [*value][step % len(value)] if isinstance(value, dict) else step % len(value)
+        if number < len(steps) and isinstance(value[key], dict | list) and value[key]:
+            value = value[key]
+        elif said:
+            value[key] = _as_json(said)
+            return
+        else:
+            del value[key]
+            return
+
+
+def _as_json(said: bytes) -> Any:
+    with suppress(ValueError):
+        if len(said) < 500:  # so short that it is not too deep to be written again
+            return json.loads(said)
+    return said.decode("utf-8", "surrogateescape")
+
+
+def _written(document: Any, occasion: Any, tables: Any) -> bytes:
+    """Return the document with another occasion and other tables, as a file without a checksum."""
+    begin = snapshot_file.header(document["address"], document["version"], document["taken_at"])
+    listed = tables if isinstance(tables, list) else [tables]
+    text = begin + b",\n".join(json.dumps(one).encode() for one in listed)
+    return text + snapshot_file.TABLES_END + b'"occasion": ' + json.dumps(occasion).encode()
+
+
 def _changed(document: Any, source: Any) -> Any:
     """Return the document with one of its values, at any depth, replaced or left out."""
     if not isinstance(document, dict | list) or not document or source.draw(st.integers(0, 4)) == 0:
@@ -183,11 +248,7 @@ def _nearly_right(draw: Any) -> bytes:
     document = json.loads(_text(draw(st.sampled_from(_OCCASIONS))) + b"}")
     part = draw(st.sampled_from(["occasion", "tables", "tables"]))
     document[part] = _changed(document[part], draw(st.data()))
-    begin = snapshot_file.header(document["address"], document["version"], document["taken_at"])
-    tables = document["tables"] if isinstance(document["tables"], list) else [document["tables"]]
-    text = begin + b",\n".join(json.dumps(one).encode() for one in tables)
-    text += snapshot_file.TABLES_END + b'"occasion": ' + json.dumps(document["occasion"]).encode()
-    return b"{}\n=" + text
+    return b"{}\n=" + _written(document, document["occasion"], document["tables"])
 
 
 SNAPSHOT_TARGETS = (Target("snapshots", "saved files", _snapshots, _seeds, _words, _nearly_right),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proxyctl import catalog
 from tests.servers import Instance
 
 RUNTIME, MEMORY, DISK = "main.runtime_", "main.", "disk."
@@ -41,6 +42,17 @@ def dump(instance: Instance) -> Dump:
         (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)
         for layer, schema in LAYERS.items()
         for table in TABLES
+    }
+
+
+def everything(instance: Instance) -> Dump:
+    """Return every row of every configuration table that this version has, in each layer."""
+    ours = {table.sql_name for table in catalog.TABLES.values() if table.exists_in((2, 7, 1))}
+    there = {name for (name,) in instance.query("SELECT name FROM main.sqlite_master")}
+    return {
+        (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)
+        for layer, schema in LAYERS.items()
+        for table in sorted(ours & there)
     }
 
 

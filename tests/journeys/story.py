@@ -45,6 +45,14 @@ def applied(*arguments: str) -> Outcome:
     return found
 
 
+def rolled_back(*arguments: str) -> Outcome:
+    """Go back without asking, and expect that it worked."""
+    found = proxyctl("rollback", "--auto-approve", *arguments)
+    assert found.code == 0, found.text
+    assert not any(secret in found.text for secret in SECRETS.values())
+    return found
+
+
 def said(found: Outcome, code: int, *parts: str) -> None:
     """Check that it ended with this code and a message for people that has these parts."""
     assert found.code == code, found.text

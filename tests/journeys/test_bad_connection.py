@@ -35,10 +35,12 @@ def test_no_such_host(offline: Project) -> None:
 
 
 def test_no_host_name(offline: Project) -> None:
+    offline.write(FILES)
     said(plan("--host", "x" * 70), 1, "not a host name")
 
 
 def test_no_port_in_an_option_file(offline: Project) -> None:
+    offline.write(FILES)
     offline.write("[client]\nport=abc\n", "my.cnf")
     said(plan("--defaults-file", "my.cnf"), 1, "port=abc is not a number")
 

@@ -1,4 +1,4 @@
-"""digest top, digest reset and rules, on the sandbox and on a real ProxySQL."""
+"""digest top and digest reset, on the sandbox and on a real ProxySQL."""
 
 from __future__ import annotations
 
@@ -310,6 +310,14 @@ def test_as_much_text_as_sqlite_looks_for(shop: Instance) -> None:
     assert proxyctl("digest", "top", *(f"--text=x{n}" for n in range(101))).code == 64
 
 
+def test_json_has_a_format(shop: Instance) -> None:
+    document = json.loads(top("--format", "json").out)
+    assert document["format"] == 1
+    assert {"digest", "digest_text", "count_star", "sum_time", "min_time", "max_time", "share"} <= (
+        set(document["digests"][0])
+    )
+
+
 # --- digest reset ---------------------------------------------------------------------------------
 
 
@@ -376,47 +384,3 @@ def test_reset_clears_nothing_when_the_file_cannot_be_written(
         assert proxyctl("digest", "reset", "--auto-approve", "-o", target).code in (1, 3)
     assert Path("there.jsonl").read_text() == "an earlier one"
     assert len(listed()) == 18
-
-
-# --- rules ----------------------------------------------------------------------------------------
-
-
-def test_rules_without_a_hit_are_listed(project: Project) -> None:
-    project.write(FILES)
-    applied()
-    found = proxyctl("rules")
-    assert found.code == 0, found.text
-    assert "0 hits since the rules were last loaded" in found.out
-    assert "never hit since the rules were last loaded: 10, 20" in found.out
-    report = proxyctl("rules", "--format", "json", "--interval", "0.1").json
-    assert report["never_hit"] == [10, 20]
-    assert [one["hits_per_s"] for one in report["rules"]] == [0.0, 0.0]
-    assert report["was_reloaded"] is False
-
-
-def test_no_rules(project: Project) -> None:
-    assert "No query rules at RUNTIME" in proxyctl("rules").out
-
-
-# --- drift ----------------------------------------------------------------------------------------
-
-
-def test_drift_as_metrics(project: Project) -> None:
-    project.write(FILES)
-    found = proxyctl("drift", "--format", "prometheus")
-    assert found.code == 2
-    assert "} 0\n" in found.out.split("proxyctl_drift_changes")[0]
-    assert 'table="mysql_query_rules",action="add"} 2' in found.out
-    applied()
-    found = proxyctl("drift", "--format", "prometheus")
-    assert found.code == 0
-    assert "proxyctl_drift_in_sync{" in found.out
-    assert "proxyctl_drift_changes" not in found.out
-
-
-def test_json_has_a_format(shop: Instance) -> None:
-    document = json.loads(top("--format", "json").out)
-    assert document["format"] == 1
-    assert {"digest", "digest_text", "count_star", "sum_time", "min_time", "max_time", "share"} <= (
-        set(document["digests"][0])
-    )

@@ -1,15 +1,50 @@
-"""nodes discover: which node is asked first."""
+"""nodes discover: which node is asked first, and where the section is written."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from tests.cli import Project, proxyctl
 from tests.journeys.story import said
 
+NOT_ONE_NODE = [
+    "",
+    " ",
+    ":3306",
+    "n1,n2",
+    "n1:99999",
+    "n1:0",
+    "n1:abc",
+    "n1:",
+    "[::1]:abc",
+    "a:b:c",
+]
 
-@pytest.mark.parametrize("seed", ["", " ", ":3306", "n1,n2", "n1:99999", "n1:0"])
+
+@pytest.mark.parametrize("seed", NOT_ONE_NODE)
 def test_a_seed_is_one_node(offline: Project, seed: str) -> None:
     """A text without a host would mean this machine; nobody is connected to."""
     found = proxyctl("nodes", "discover", "--seed", seed)
     said(found, 64, "--seed: one node is meant, HOST or HOST:PORT")
+
+
+@pytest.mark.parametrize("seed", ["db1", "db1:3307", "127.0.0.1:3307", "::1", "[::1]:3307"])
+def test_a_seed_may_be_an_address(offline: Project, seed: str) -> None:
+    """The instance is asked for the account first, and there is none."""
+    found = proxyctl("nodes", "discover", "--seed", seed, "--host", "127.0.0.1", "--port", "1")
+    said(found, 1, "cannot connect to 127.0.0.1:1")
+
+
+def test_a_file_that_cannot_be_is_told_before_anybody_is_asked(
+    offline: Project, tmp_path: Path
+) -> None:
+    """As of every command that writes a file: nobody is connected to."""
+    command = ("nodes", "discover", "--seed", "db1", "--host", "127.0.0.1", "--port", "1", "-o")
+    said(proxyctl(*command, str(tmp_path / "no" / "x.yaml")), 1, "cannot be written: no such")
+    said(proxyctl(*command, str(tmp_path)), 1, "cannot be written: it is a folder")
+    there = tmp_path / "there.yaml"
+    there.write_text("version: 1\n")
+    said(proxyctl(*command, str(there)), 3, f"{there}: is there already")
+    assert there.read_text() == "version: 1\n"

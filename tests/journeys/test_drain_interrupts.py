@@ -102,6 +102,22 @@ def test_a_drain_that_is_cut_off_is_taken_back_or_said(
             assert "nodes restore db2:3306 puts it back" in outcome.text, place
 
 
+def test_a_wait_that_is_cut_off_says_that_the_node_was_drained(
+    proxy: FaultyProxy, instance: Instance
+) -> None:
+    """With 1 it would say that nothing was changed."""
+    drain, counts = ("nodes", "drain", "db2"), "stats_mysql_connection_pool"
+    for command in ("drain", "restore"):  # the record is there from now on: as many statements
+        assert proxyctl("nodes", command, "db2").code == 0
+    place = statements(proxy, "SET is_done", counts, *drain)[-1]
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    outcome = with_fault(proxy, place, lost, *drain)
+    assert outcome.code == 4, outcome.text
+    assert "db2:3306 was drained; whether it is in use is not known" in outcome.err
+    assert "run the command again to go on waiting" in outcome.err
+    assert status(instance) == "OFFLINE_SOFT"
+
+
 @pytest.mark.parametrize("fault", [ended, lost])
 def test_a_restore_that_is_cut_off_says_where_it_stands(
     proxy: FaultyProxy, instance: Instance, fault: Fault

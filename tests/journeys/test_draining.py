@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -84,8 +85,18 @@ def test_everybody_sees_who_drained_it_and_nobody_calls_it_drift(servers: Instan
     assert "db2:3306 drained by" in plan.out
     listed = proxyctl("nodes", "list", "--no-ask")
     assert "drained by" in listed.out
-    twice = drained("db2")
+    twice = drained("db2", "--reason", "new disks")
     assert "db2:3306 is drained already: drained by" in twice.out
+    assert twice.err == ""
+
+
+def test_a_reason_that_comes_too_late_is_said_to_be_dropped(servers: Instance) -> None:
+    drained("db2", "--reason", "new disks")
+    for form in ("text", "json"):
+        again = drained("db2", "--reason", "a kernel", "--format", form)
+        assert "the reason 'a kernel' is not noted: the one on record stays" in again.err
+        assert "new disks" in again.out
+    assert "UTC: new disks)" in proxyctl("drift").out
 
 
 def test_an_apply_leaves_a_drained_server_drained(servers: Instance, project: Project) -> None:
@@ -161,9 +172,47 @@ def test_a_drain_that_somebody_undid_is_no_drain(servers: Instance) -> None:
     drained("db2")
     servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
     assert statuses(servers, "db2") == {"ONLINE"}
-    assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
+    listed = proxyctl("nodes", "list", "--no-ask").out
+    assert listed.count("takes connections again, though on record as drained by") == 2
+    (node,) = nodes_named("db2", 20)
+    assert (node["drained"], node["drain"]["ended"]) == (False, "serves")
     said = proxyctl("nodes", "restore", "db2")
     assert "db2:3306 is as configured; it did not show as drained any more" in said.out
+    assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
+
+
+def nodes_named(host: str, hostgroup: int) -> list[dict[str, Any]]:
+    """Return what nodes list has of a server in a hostgroup."""
+    groups = proxyctl("nodes", "list", "--no-ask", "--format", "json").json["groups"]
+    return [
+        node
+        for group in groups
+        if group["hostgroups"][0]["hostgroup_id"] == hostgroup
+        for node in group["nodes"]
+        if node["hostname"] == host
+    ]
+
+
+def test_a_drained_server_that_somebody_removed_is_said_until_it_is_off_the_record(
+    servers: Instance,
+) -> None:
+    drained("db3", "--force", "--reason", "old")
+    assert nodes_named("db3", 20)[0]["drain"]["ended"] is None
+    for sql in ("DELETE FROM mysql_servers WHERE hostname='db3'", "LOAD MYSQL SERVERS TO RUNTIME"):
+        servers.execute(sql)
+    gone = "db3:3307 is not at RUNTIME any more, though on record as drained by"
+    assert gone in proxyctl("nodes", "list", "--no-ask").out
+    (node,) = proxyctl("nodes", "list", "--no-ask", "--format", "json").json["removed"]
+    assert (node["hostname"], node["port"], node["drain"]["reason"]) == ("db3", 3307, "old")
+    assert gone in proxyctl("drift").out
+    (found,) = undone_drains()
+    assert found["way_out"] == "`proxyctl nodes restore db3:3307` takes it off the record"
+
+    restored = proxyctl("nodes", "restore", "db3")
+    assert restored.code == 0, restored.text
+    assert "db3:3307 is no server any more, and is off the record (drained by" in restored.out
+    assert "db3" not in proxyctl("nodes", "list", "--no-ask").out
+    assert undone_drains() == []
 
 
 def test_a_drain_that_somebody_undid_is_said_until_it_is_off_the_record(servers: Instance) -> None:
@@ -189,6 +238,8 @@ def test_a_drain_that_somebody_undid_in_one_hostgroup_is_said_too(servers: Insta
     servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
     assert statuses(servers, "db2") == {"ONLINE", "OFFLINE_SOFT"}
     assert [one["where"] for one in undone_drains()] == ["db2:3306"]
+    assert nodes_named("db2", 10)[0]["drain"]["ended"] == "serves"
+    assert nodes_named("db2", 20)[0]["drain"]["ended"] is None
 
 
 def undone_drains() -> list[dict[str, str]]:
@@ -240,6 +291,32 @@ def test_a_server_that_is_not_there_is_named(servers: Instance) -> None:
     assert "db1:3306, db2:3306, db3:3307" in wrong.text
     other_port = proxyctl("nodes", "drain", "db1:3307")
     assert other_port.code == 64
+
+
+def test_of_many_servers_the_nearest_name_is_told(servers: Instance) -> None:
+    for number in range(40):
+        servers.execute(
+            f"INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (30, 'shop-{number}')"
+        )
+    near = proxyctl("nodes", "drain", "shop-7x:3306")
+    assert near.code == 64
+    assert "did you mean shop-7:3306?" in near.text
+    far = proxyctl("nodes", "drain", "elsewhere")
+    assert "and 35 more" in far.text
+
+
+def test_a_socket_and_an_ipv6_address_are_named_as_one_writes_them(servers: Instance) -> None:
+    for host, port in (("/run/mysqld/mysqld.sock", 0), ("fd00::7", 3306)):
+        servers.execute(
+            "INSERT INTO mysql_servers (hostgroup_id, hostname, port)"
+            f" VALUES (30, '{host}', {port})"
+        )
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    said = drained("/run/mysqld/mysqld.sock")
+    assert said.out.startswith("/run/mysqld/mysqld.sock is drained")
+    assert "  /run/mysqld/mysqld.sock  OFFLINE_SOFT" in proxyctl("nodes", "list", "--no-ask").out
+    assert proxyctl("nodes", "restore", "/run/mysqld/mysqld.sock").code == 0
+    assert drained("[fd00::7]").out.startswith("fd00::7:3306 is drained")
 
 
 def test_going_back_to_a_snapshot_of_a_drained_server_does_not_configure_the_drain(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.held_lock import drop_lock, hold_lock
 from tests.journeys.story import FILES, applied, plan, said
-from tests.journeys.test_locking import drop_lock, hold_lock
 from tests.servers import Instance
 
 DB3 = "UPDATE mysql_servers SET {} WHERE hostname='db3'"
@@ -164,3 +164,16 @@ def test_a_server_that_an_operator_took_off_stays_off(in_sync: Project, instance
     in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
     applied()
     assert instance.query(seen) == [("1",)]
+
+
+def test_drift_as_metrics(project: Project) -> None:
+    project.write(FILES)
+    found = proxyctl("drift", "--format", "prometheus")
+    assert found.code == 2
+    assert "} 0\n" in found.out.split("proxyctl_drift_changes")[0]
+    assert 'table="mysql_query_rules",action="add"} 2' in found.out
+    applied()
+    found = proxyctl("drift", "--format", "prometheus")
+    assert found.code == 0
+    assert "proxyctl_drift_in_sync{" in found.out
+    assert "proxyctl_drift_changes" not in found.out

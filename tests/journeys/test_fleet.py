@@ -14,8 +14,8 @@ from proxyctl.cli.printed_instances import printed_instances
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
+from tests.journeys.held_lock import LOCK
 from tests.journeys.story import said
-from tests.journeys.test_locking import LOCK
 from tests.servers import Instance, free_port
 
 SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
@@ -176,6 +176,37 @@ def test_such_a_command_does_not_see_the_password(
     assert found.code == 0, found.text
 
 
+@pytest.mark.parametrize(
+    "form", ["{env: PX_PASS2}", "{'env': \"PX_PASS2\"}", "\n      env: PX_PASS2"]
+)
+def test_nor_does_it_where_the_template_needs_what_it_prints(
+    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    server = "mysql_servers: [{hostgroup_id: 1, hostname: db1, weight: {{ w }}}]\n"
+    named = f"instances:\n  - name: px9\n    host: h\n    password: {form}\n"
+    offline.write("version: 1\n" + server + named, "proxyctl.yaml.j2")
+    printed = {"name": "px1", "host": "127.0.0.1", "port": ports[0], "vars": {"w": 7}}
+    offline.write(
+        "import json, os\n"
+        "assert 'PX_PASS2' not in os.environ and 'OTHER' in os.environ\n"
+        f"print(json.dumps([{printed}]))\n",
+        "list.py",
+    )
+    for name in ("PROXYCTL_PASSWORD", "PX_PASS2", "OTHER"):
+        monkeypatch.setenv(name, "admin")
+    command = ("plan", "--all", "-f", "proxyctl.yaml.j2", "--instances-from")
+    found = proxyctl(*command, f"{sys.executable} list.py")
+    assert found.code == 0, found.text
+    assert "weight" in found.out
+
+    more = "{% include 'more.j2' %}\n"
+    for hides in (named.replace("PX_PASS2", "{{ 'PX_PASS' ~ 2 }}"), named + more):
+        offline.write("version: 1\n" + server + hides, "proxyctl.yaml.j2")
+        offline.write("", "more.j2")
+        said(proxyctl(*command, "touch ran"), 1, "proxyctl.yaml.j2:2:", "'w' is undefined")
+    assert not (offline.folder / "ran").exists()
+
+
 def test_drift_of_all(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
     for name in ("px1", "px2", "px3"):
@@ -266,19 +297,27 @@ def test_one_refusal_stops_all(offline: Project, ports: list[int]) -> None:
     said(found, 3, "no instance was changed", "px1, px2, px3: mysql_servers: nothing would be left")
 
 
-def test_members_of_a_cluster_do_not_change_at_the_same_time(
-    offline: Project, ports: list[int]
-) -> None:
-    for port in ports[:2]:
+def make_members(ports: list[int]) -> None:
+    """Let instances be members of one ProxySQL Cluster."""
+    for port in ports:
         instance = Instance("127.0.0.1", port)
         instance.execute("INSERT INTO proxysql_servers (hostname) VALUES ('px1')")
         instance.execute("LOAD PROXYSQL SERVERS TO RUNTIME")
+
+
+def test_members_of_a_cluster_do_not_change_at_the_same_time(
+    offline: Project, ports: list[int]
+) -> None:
+    make_members(ports[:2])
     offline.write(SERVERS + listed(ports))
     found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "all", "--settle", "0")
     # Sandboxes take nothing over from one another: each is changed, as part of one batch.
     assert found.code == 0, found.text
     assert "Fleet of 3 instances: 3 applied: px1, px2, px3.\n" in found.out
-    assert "One ProxySQL Cluster: px1, px2; one is changed, and the others follow.\n" in found.out
+    assert (
+        "One ProxySQL Cluster: px1, px2; px1 is changed first, and the others follow.\n"
+        in found.out
+    )
     assert "batch 1 of 1: px1 + px2 (one ProxySQL Cluster), px3\n" in found.err
     lines = found.err.splitlines()
     assert lines.index("px1: SAVE MYSQL SERVERS TO DISK") < lines.index(
@@ -289,10 +328,7 @@ def test_members_of_a_cluster_do_not_change_at_the_same_time(
 def test_members_of_a_cluster_with_different_files_are_refused(
     offline: Project, ports: list[int]
 ) -> None:
-    for port in ports[:2]:
-        instance = Instance("127.0.0.1", port)
-        instance.execute("INSERT INTO proxysql_servers (hostname) VALUES ('px1')")
-        instance.execute("LOAD PROXYSQL SERVERS TO RUNTIME")
+    make_members(ports[:2])
     instances = "".join(
         f"  - {{name: px{n}, host: 127.0.0.1, port: {port}, password: admin, vars: {{n: {n}}}}}\n"
         for n, port in enumerate(ports[:2], 1)

@@ -21,8 +21,9 @@ from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from tests.cli import Outcome, Project, proxyctl
-from tests.sentinels import Sentinels, native_hash
+from tests.cli import Project, proxyctl
+from tests.journeys.secret_story import SecretStory
+from tests.sentinels import Sentinels
 from tests.snapshot_files import change_header
 
 NOT_RUN = {"sandbox", "demo", "top"}
@@ -48,108 +49,12 @@ ARGUMENTS = {
 FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
 """Where help does not list them."""
 
-SHOWS_HASHES = ("export", "render", "import")
-SHOWS_REFERENCES = ("export", "rules", "digest")
-"""What these read of an instance does not say that it came by a reference."""
-
-
-class Story:
-    """Files with a secret wherever one can stand, and an instance that holds other ones."""
-
-    def __init__(self, project: Project, sandbox: Sandbox, version: str) -> None:
-        self.project = project
-        self.sandbox = sandbox
-        self.version = version
-        self.sentinels = Sentinels()
-        self.login = self.sentinels.secret("login")
-
-    def connect(self) -> None:
-        """Log in as an administrator whose password is a secret as well."""
-        self.project.monkeypatch.setenv("PROXYCTL_HOST", self.sandbox.host)
-        self.project.monkeypatch.setenv("PROXYCTL_PORT", str(self.sandbox.port))
-        self.project.monkeypatch.setenv("PROXYCTL_USER", "boss")
-        self.project.monkeypatch.setenv("PROXYCTL_PASSWORD", self.login)
-
-    def write(self, side: str, *, users: bool = True) -> None:
-        """Write the files of one side, with secrets of its own."""
-        secret, reference = self.sentinels.secret, self.sentinels.reference
-        self.project.monkeypatch.setenv("ENV_PASSWORD", secret(f"env-password-{side}"))
-        self.project.monkeypatch.setenv("ENV_ARGUMENT", reference(f"argument-{side}"))
-        self.project.monkeypatch.setenv("ENV_COMMENT", reference(f"comment-{side}"))
-        self.project.write(secret(f"file-password-{side}") + "\n", "one.password")
-        self.project.write(reference(f"script-{side}") + "\n", "script.txt")
-        (self.project.folder / "one.password").chmod(0o600)
-        pgsql = f"""\
-pgsql_users:
-  - {{username: pg, password: {secret(f"pgsql-{side}")}}}
-  - {{username: pge, password: {{env: ENV_PASSWORD}}}}
-"""
-        second = f"{{additional_password: {secret(f'second-{side}')}}}"
-        pgsql_monitor = f"  pgsql-monitor_password: {secret(f'pgsql-monitor-{side}')}"
-        rows = f"""\
-mysql_users:
-  - {{username: app, password: {secret(f"clear-{side}")}, default_hostgroup: 10}}
-  - {{username: env, password: {{env: ENV_PASSWORD}}}}
-  - {{username: two, password: {{env: ENV_PASSWORD}}, attributes: {second}}}
-  - {{username: filed, password: {{file: one.password}}}}
-  - {{username: hashed, password: "*{native_hash(secret(f"hashed-{side}"))}"}}
-"""
-        logins = f"admin:admin;boss:{self.login};next:{secret(f'admin-{side}')}"
-        self.project.write(f"""\
-version: 1
-instances:
-  - {{name: px, host: "{self.sandbox.host}", port: {self.sandbox.port}, user: boss,
-      password: {{env: PROXYCTL_PASSWORD}}}}
-{rows if users else "mysql_users: []"}
-{pgsql if users and self.version.startswith("3") else ""}
-mysql_servers:
-  - {{hostgroup_id: 10, hostname: db1, comment: {{env: ENV_COMMENT}}}}
-mysql_query_rules:
-  - {{rule_id: 1, match_digest: '^SELECT', comment: {{env: ENV_COMMENT}}, apply: true}}
-scheduler:
-  - {{id: 1, interval_ms: 1000, filename: /bin/true, arg1: {{env: ENV_ARGUMENT}}, arg5: plain}}
-restapi_routes:
-  - {{id: 1, timeout_ms: 1000, method: GET, uri: /x, script: {{file: script.txt}}}}
-variables:
-  mysql-monitor_password: {secret(f"monitor-{side}")}
-{pgsql_monitor if self.version.startswith("3") else ""}
-  admin-admin_credentials: "{logins}"
-  admin-stats_credentials: "stats:{secret(f"stats-{side}")}"
-  admin-cluster_password: {{env: ENV_PASSWORD}}
-  mysql-default_schema: {{env: ENV_COMMENT}}
-routing_tests:
-  - {{query: SELECT 1, username: app, expect: {{hostgroup: 10}}}}
-""")
-        self.project.write(f"""\
-mysql_users: ( {{ username = "cnf"; password = "{secret(f"cnf-{side}")}"; }} )
-admin_variables: {{ admin_credentials = "admin:{secret(f"cnf-admin-{side}")}"; }}
-mysql_variables: {{ monitor_password = "{secret(f"cnf-monitor-{side}")}"; }}
-""", "proxysql.cnf")  # fmt: skip
-
-    def check(self, found: Outcome, command: str) -> Outcome:
-        """Check what was written, to the terminal or to files that are not asked for in clear."""
-        self.check_text(found.text, command)
-        assert found.code in (0, 1, 2, 3, 4), found.text
-        assert "internal error" not in found.text, found.text
-        return found
-
-    def check_text(self, text: str, command: str) -> None:
-        shown = self.sentinels.shown_in(
-            text,
-            hashes=not command.startswith(SHOWS_HASHES),
-            references=not command.startswith(SHOWS_REFERENCES),
-        )
-        assert not shown, f"proxyctl {command} shows {shown}:\n{text}"
-
-    def run(self, *arguments: str) -> Outcome:
-        return self.check(proxyctl(*arguments), " ".join(arguments))
-
 
 @pytest.fixture(params=["2.7.1", "3.0.0"])
-def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[Story]:
+def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[SecretStory]:
     version: str = request.param
     served = Sandbox(version, variables={"mysql-monitor_enabled": "false"})
-    story = Story(offline, served, version)
+    story = SecretStory(offline, served, version)
     with served:
         logins = f"admin:admin;boss:{story.login}"
         served.run(f"SET admin-admin_credentials='{logins}'")
@@ -173,7 +78,7 @@ def command_lines() -> Iterator[tuple[str, ...]]:
             yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
 
 
-def test_every_secret_column_and_variable_has_one(story: Story) -> None:
+def test_every_secret_column_and_variable_has_one(story: SecretStory) -> None:
     version = known_version(story.version)
     text = (story.project.folder / "proxyctl.yaml").read_text()
     for name, variable in VARIABLES.items():
@@ -184,7 +89,7 @@ def test_every_secret_column_and_variable_has_one(story: Story) -> None:
             assert f"{table.name}:" in text, table.name
 
 
-def test_no_command_shows_a_secret(story: Story) -> None:
+def test_no_command_shows_a_secret(story: SecretStory) -> None:
     """Where the files differ from the instance, and where nothing differs any more."""
     for name in ("first", "second"):
         for arguments in command_lines():
@@ -211,7 +116,7 @@ def writes(sql: str) -> bool:
 
 
 @pytest.mark.parametrize("story", ["2.7.1"], indirect=True)
-def test_a_statement_that_is_refused_shows_none(story: Story) -> None:
+def test_a_statement_that_is_refused_shows_none(story: SecretStory) -> None:
     """Every statement of an apply in turn; the server repeats it in its error, whole and cut."""
     codes = []
     for step in range(100):
@@ -235,7 +140,7 @@ def test_a_statement_that_is_refused_shows_none(story: Story) -> None:
     assert set(codes) == {0, 1, 4}
 
 
-def test_what_is_read_back_wrong_shows_none(story: Story) -> None:
+def test_what_is_read_back_wrong_shows_none(story: SecretStory) -> None:
     """Somebody else writes between our statement and our look at what became of it."""
     other = story.sentinels.secret("by-another-hand")
     edits = {
@@ -257,7 +162,7 @@ def test_what_is_read_back_wrong_shows_none(story: Story) -> None:
         assert found.code in (1, 4), found.text
 
 
-def test_pending_edits_and_refusals_show_none(story: Story) -> None:
+def test_pending_edits_and_refusals_show_none(story: SecretStory) -> None:
     other = story.sentinels.secret("pending")
     story.sandbox.run(f"UPDATE mysql_users SET password='{other}' WHERE username='app'")
     story.sandbox.run(f"INSERT INTO mysql_users (username, password) VALUES ('new', '{other}')")
@@ -319,7 +224,7 @@ def test_a_mistake_in_a_file_shows_none(offline: Project, text: str) -> None:
         assert "internal error" not in found.text
 
 
-def test_a_login_that_fails_shows_none(story: Story) -> None:
+def test_a_login_that_fails_shows_none(story: SecretStory) -> None:
     """Wherever the password comes from, and whatever is wrong with that place."""
     folder, wrong = story.project.folder, story.sentinels.secret("wrong")
     for name, text in {
@@ -366,7 +271,7 @@ def visible(place: Path, name: str) -> bytes:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
-def test_nobody_sees_the_password_from_outside(story: Story) -> None:
+def test_nobody_sees_the_password_from_outside(story: SecretStory) -> None:
     """While an apply runs: its command line, and what it started."""
     (story.project.folder / "pw").touch(mode=0o600)
     story.project.write(story.login, "pw")

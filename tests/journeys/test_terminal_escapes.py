@@ -17,6 +17,7 @@ from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 from proxyctl.sandbox.replies import AdminError
 from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.held_lock import hold_lock
 from tests.servers import Instance
 from tests.snapshot_files import change_header
 
@@ -166,8 +167,36 @@ def test_what_a_file_holds(offline: Project, text: str, form: str) -> None:
     offline.write(text.replace("%s", quoted).replace("!" + quoted, "!x") + "\n")
     for command in ("validate", "lint", "test", "plan"):
         check(proxyctl(command, "--format", form), command)
+    check(proxyctl("lint", "--format", "github"), "lint")
     for arguments in (("render", "--numbered"), ("render",)):
         check(proxyctl(*arguments), *arguments)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+def test_what_a_finding_is_about(offline: Project, form: str) -> None:
+    quoted = HOSTILE.encode("unicode_escape").decode()
+    offline.write(f"""\
+mysql_users: [{{username: app, password: a}}]
+mysql_query_rules: [{{rule_id: 1, username: "a{quoted}", match_pattern: c, apply: true}}]
+""")
+    found = proxyctl("lint", "--format", form)
+    check(found, "lint", form)
+    assert "no active row of mysql_users has the frontend user" in found.out
+
+
+def test_what_a_lock_says(
+    sandbox_project: Project, sandbox_instance: Instance, sandbox: Sandbox
+) -> None:
+    forged = "\nApplied to all: everything is fine"
+    sandbox_project.write("mysql_servers: [{hostgroup_id: 1, hostname: db1}]\n")
+    hold_lock(sandbox_instance, host="elsewhere", pid=1, for_s=600)
+    sandbox.run(
+        f"UPDATE proxyctl_lock SET purpose='apply{SQL}\nApplied to all: everything is fine'"
+    )
+    for arguments in (("apply", "--auto-approve", "--lock-timeout", "0"), ("doctor",), ("unlock",)):
+        found = proxyctl(*arguments)
+        check(found, *arguments)
+        assert forged not in found.text
 
 
 def test_control_characters_in_a_table(offline: Project) -> None:

@@ -1,8 +1,7 @@
-"""Laws of planning, applying and exporting, for whatever an instance and the files may hold."""
+"""Laws of applying, exporting and going back, for whatever an instance and the files hold."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
-from proxyctl.catalog import REFERENCE, Layout, Value
-from proxyctl.compare import fold_users
+from proxyctl.catalog import REFERENCE
+from proxyctl.change import DELETE
 from proxyctl.export import Exported
-from proxyctl.families import Family
 from proxyctl.formats.exported import exported_text
-from proxyctl.images import complete_images
 from proxyctl.passwords import native_hash
-from proxyctl.plan import DELETE, Plan
-from proxyctl.runtime_image import runtime_image
 from proxyctl.sandbox import AdminError, Sandbox
-from proxyctl.state import Rows
-from proxyctl.survey import Surroundings
 from tests import build
 from tests.cli import Project, proxyctl
 from tests.property.states import (
@@ -31,12 +24,10 @@ from tests.property.states import (
     any_text,
     fill,
     move,
-    nodes_of_a_family,
     odd_states,
     plain,
     set_variable,
     states,
-    tables,
 )
 
 few = settings(
@@ -45,131 +36,8 @@ few = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-many = settings(max_examples=100, deadline=None)
 LAYERS = ("runtime", "memory", "disk")
 ALLOW = ("--auto-approve", "--force", "--discard-pending", "--include-pending")
-
-
-# -- the pure core --------------------------------------------------------------------------------
-
-
-def as_dicts(table: str, rows: Rows) -> list[dict[str, Value]]:
-    names = build.layout(table).names
-    return [dict(zip(names, one, strict=True)) for one in rows.values()]
-
-
-def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None) -> Plan:
-    """Plan one table of an instance whose three layers agree."""
-    layout = build.layout(table)
-    if table == "mysql_users":
-        wanted = fold_users(layout, wanted)  # as the files' rows are when they are compiled
-    if runtime is None:
-        runtime = shown_at_runtime(layout, current)
-    found = build.survey(
-        build.desired(table, *as_dicts(table, wanted)), current, runtime=runtime, disk=dict(current)
-    )
-    surveys = {found.layout.name: found}
-    if found.layout.table.admin_module == "MYSQL SERVERS":
-        surveys.setdefault("mysql_servers", build.survey(None, {}, table="mysql_servers"))
-    plan = Plan("px", "here:1", "2.7.1", modules=[build.module_plan(*surveys.values())])
-    complete_images(plan.modules, Surroundings(), frozenset())
-    return plan
-
-
-def shown_at_runtime(layout: Layout, rows: Rows) -> Rows:
-    image: Any = runtime_image(layout, rows)
-    return dict(image)
-
-
-@many
-@given(states, tables)
-def test_the_difference_of_equal_states_is_empty(state: State, table: str) -> None:
-    plan = planned(table, state[table], state[table])
-    assert plan.is_in_sync, plan.modules[0].changes
-
-
-@many
-@given(states, states, tables, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(
-    one: State, other: State, table: str, chance: random.Random
-) -> None:
-    def shuffled(rows: Rows) -> Rows:
-        items = list(rows.items())
-        chance.shuffle(items)
-        return dict(items)
-
-    first = planned(table, one[table], other[table])
-    second = planned(table, shuffled(one[table]), shuffled(other[table]))
-    assert first.fingerprint == second.fingerprint
-
-
-@many
-@given(states, states, states, tables)
-def test_equal_plans_and_only_those_have_one_fingerprint(
-    one: State, other: State, current: State, table: str
-) -> None:
-    first = planned(table, one[table], current[table])
-    second = planned(table, other[table], current[table])
-    same = [_told(first), first.is_in_sync] == [_told(second), second.is_in_sync]
-    assert (first.fingerprint == second.fingerprint) is same
-
-
-def _told(plan: Plan) -> list[object]:
-    return [
-        (change.key, change.action, change.layers, change.fields)
-        + ((change.row,) if change.action == DELETE else ())
-        for module in plan.modules
-        for change in module.changes
-    ]
-
-
-@many
-@given(states, states, tables)
-def test_a_plan_names_every_row_once(one: State, other: State, table: str) -> None:
-    (module,) = planned(table, one[table], other[table]).modules
-    keys = [change.key for change in module.changes]
-    assert len(keys) == len(set(keys))
-    assert set(keys) <= one[table].keys() | other[table].keys()
-
-
-FAMILIES = [
-    Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40),
-    Family("replication", 10, frozenset({10, 30})),
-    Family("group_replication", 10, frozenset({10, 20, 30, 40}), offline=40, discovers=True),
-]
-
-
-@many
-@given(
-    nodes_of_a_family("ONLINE"),
-    nodes_of_a_family("ONLINE", "SHUNNED", "OFFLINE_SOFT"),
-    nodes_of_a_family("ONLINE", "SHUNNED"),
-    st.sampled_from(FAMILIES),
-    st.booleans(),
-)
-def test_one_apply_is_enough_for_a_family(
-    wanted: Rows, memory: Rows, runtime: Rows, family: Family, is_member: bool
-) -> None:
-    layout = build.layout("mysql_servers")
-    around = Surroundings((family,), (family,), is_member)
-    if is_member:
-        # A peer's placed rows cannot be told from a node that is configured in two hostgroups.
-        nodes = {key[1:]: key for key in wanted}
-        wanted = {key: wanted[key] for key in nodes.values()}
-    desired = build.desired("mysql_servers", *as_dicts("mysql_servers", wanted))
-    found = build.survey(desired, memory, runtime=runtime, surroundings=around)
-    module = build.module_plan(found)
-    complete_images([module], around, frozenset())
-    keys = [change.key for change in module.changes]
-    assert len(keys) == len(set(keys))
-    stored = module.final["mysql_servers"]
-    for image in module.images:
-        runtime = shown_at_runtime(layout, image["mysql_servers"])
-    again = build.survey(desired, stored, runtime=runtime, surroundings=around)
-    assert again.is_in_sync, again.changes
-
-
-# -- an instance ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

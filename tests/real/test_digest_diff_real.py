@@ -285,7 +285,14 @@ def test_watch_leaves_the_terminal_as_it_was(shop: Project, proxysql: ProxySQL) 
     command = [sys.executable, "-m", "proxyctl", "digest", "watch", "--interval", "1"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"}
     process = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=shop.folder
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        cwd=shop.folder,
+        # A shell lets what it starts in the background ignore SIGINT, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     seen = b""

@@ -11,6 +11,7 @@ import pymysql
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.doctor.examination import Examination, examine
 from proxyctl.doctor.facts import Facts
 from proxyctl.examining import read_facts_for_doctor
@@ -256,6 +257,15 @@ def load_users(node: ProxySQL, number: int) -> int:
         "SELECT epoch FROM runtime_checksums_values WHERE name='mysql_users'"
     )
     return int(epoch or 0)
+
+
+def test_peers_on_one_machine_have_one_clock(nodes: tuple[ProxySQL, ProxySQL]) -> None:  # noqa: F811
+    first, second = nodes
+    wait_for(lambda: not cluster_codes(first))
+    with AdminClient(login(first)) as client:
+        clocks = read_peer_clocks(client)
+    assert clocks.keys() == {("127.0.0.1", second.port)}
+    assert abs(clocks["127.0.0.1", second.port]) < 1
 
 
 def test_a_peer_that_is_not_there(nodes: tuple[ProxySQL, ProxySQL]) -> None:  # noqa: F811

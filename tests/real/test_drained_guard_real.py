@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,34 +14,20 @@ from proxyctl.plan import Plan
 from proxyctl.state import Desired
 from tests.build import desired
 from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement, settle
+from tests.placement_samples import online, placement
+from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_galera_placement import (
     GROUPS,
     HOSTS,
-    apply,
     files,
     login,
-    monitored_proxysql,
     plan,
 )
-from tests.servers import ProxySQL, free_port
+from tests.servers import ProxySQL
+
+__all__ = ["cluster", "proxysql"]
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster(HOSTS, free_port()) as running:
-        yield running
-
-
-@pytest.fixture
-def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
-    """A ProxySQL in front of the settled cluster."""
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        apply(server, files(cluster, HOSTS))
-        settle(server.instance, HOSTS)
-        yield server
 
 
 def drained_reader(server: ProxySQL, method: DrainMethod) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -10,13 +11,20 @@ from pathlib import Path
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.nodes import read_nodes
+from proxyctl.catalog import REFERENCE
+from proxyctl.doctor.examination import examine
 from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.errors import RefusedError
+from proxyctl.examining import read_facts_for_doctor
+from proxyctl.render.nodes_text import nodes_text
+from proxyctl.state import Desired
+from tests.build import desired
 from tests.galera_nodes import GaleraCluster
 from tests.group_nodes import DOMAIN, AuroraNode, GroupNode
-from tests.placement_samples import placement
+from tests.placement_samples import Sampler, online, placement
 from tests.real.test_draining_real import rows, until
-from tests.real.test_galera_placement import login
+from tests.real.test_galera_placement import login, plan
 from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 pytestmark = pytest.mark.real
@@ -89,11 +97,22 @@ def restored(server: ProxySQL, host: str) -> None:
         assert restore(client, DrainRequest(host)).was_drained
 
 
+def refusal(server: ProxySQL, host: str) -> str:
+    """Try to drain a host, and return why that is refused."""
+    with pytest.raises(RefusedError) as refused:
+        drained(server, host)
+    return "\n".join(refused.value.lines())
+
+
+def servers(server: ProxySQL) -> list[object]:
+    """Return the rows of the servers at RUNTIME and in MEMORY."""
+    return [rows(server.instance, name) for name in ("runtime_mysql_servers", "mysql_servers")]
+
+
 def test_a_secondary_stays_drained_while_it_goes_and_comes(
     behind_group: ProxySQL, group: GaleraCluster
 ) -> None:
-    instance = behind_group.instance
-    before = {table: rows(instance, table) for table in ("runtime_mysql_servers", "mysql_servers")}
+    before = servers(behind_group)
     drained(behind_group, READER)
     assert places(behind_group, READER) == {(30, "OFFLINE_SOFT")}
     node = group.nodes[READER]
@@ -103,7 +122,7 @@ def test_a_secondary_stays_drained_while_it_goes_and_comes(
     node.is_viable = True
     until(lambda: places(behind_group, READER) == {(30, "OFFLINE_SOFT")})
     restored(behind_group, READER)
-    assert {table: rows(instance, table) for table in before} == before
+    assert servers(behind_group) == before
 
 
 def test_a_secondary_that_is_made_primary_writes_only_when_it_is_restored(
@@ -117,17 +136,67 @@ def test_a_secondary_that_is_made_primary_writes_only_when_it_is_restored(
     until(lambda: places(behind_group, WRITER) == {(30, "ONLINE")})
 
 
+def test_a_secondary_that_may_write_too_does_not_write_beside_the_primary(
+    behind_group: ProxySQL, group: GaleraCluster
+) -> None:
+    drained(behind_group, READER)
+    group.nodes[READER].read_only = "OFF"
+    until(lambda: places(behind_group, READER) == {(10, "OFFLINE_SOFT")})
+    with Sampler(behind_group.instance) as sampler:
+        restored(behind_group, READER)
+        time.sleep(1.0)
+    assert {frozenset(online(sample[10])) for sample in sampler.samples} == {frozenset({WRITER})}
+    assert places(behind_group, READER) == {(20, "ONLINE")}
+
+
+def test_nobody_writes_while_the_only_primary_is_drained_and_it_is_said(
+    behind_group: ProxySQL, group: GaleraCluster
+) -> None:
+    drained(behind_group, READER)
+    group.nodes[WRITER].read_only, group.nodes[READER].read_only = "ON", "OFF"
+    until(lambda: places(behind_group, READER) == {(10, "OFFLINE_SOFT")})
+    until(lambda: places(behind_group, WRITER) == {(30, "ONLINE")})
+    nobody = "nobody takes writes in hostgroup 10"
+    with AdminClient(login(behind_group)) as client:
+        assert nobody in nodes_text(read_nodes(client))
+        facts = read_facts_for_doctor(client, asks=False)
+    (found,) = (one for one in examine(facts).findings if one.code == "drained-without-writer")
+    assert (found.where, found.severity) == (f"{READER}:{group.port}", "error")
+    assert nobody in found.message
+    same = [{"hostgroup_id": 10, "hostname": host, "port": group.port} for host in HOSTS]
+    wanted = Desired({"mysql_servers": desired("mysql_servers", *same)}, REFERENCE)
+    (note,) = plan(behind_group, wanted).taken_out
+    assert "drained by anna on ops1 since" in note
+    assert nobody in note
+
+
 def test_who_may_write_in_a_group_is_not_drained(
     behind_group: ProxySQL, group: GaleraCluster
 ) -> None:
-    with pytest.raises(RefusedError) as refused:
-        drained(behind_group, WRITER)
-    assert "make another member the primary" in "\n".join(refused.value.lines())
+    assert "make another member the primary" in refusal(behind_group, WRITER)
     group.nodes[READER].read_only = "OFF"
     until(lambda: {hostgroup for hostgroup, _ in places(behind_group, READER)} <= {10, 20})
+    assert "or set super_read_only on this one" in refusal(behind_group, READER)
+
+
+def test_a_backup_writer_is_drained_while_the_monitor_is_off(
+    behind_group: ProxySQL, group: GaleraCluster
+) -> None:
+    instance = behind_group.instance
+    group.nodes[READER].read_only = "OFF"
+    until(lambda: len(online(placement(instance)[10])) == len(online(placement(instance)[20])) == 1)
+    for sql in ("SET mysql-monitor_enabled='false'", "LOAD MYSQL VARIABLES TO RUNTIME"):
+        instance.execute(sql)
+    before = placement(instance)
+    (writer,), (backup,) = online(before[10]), online(before[20])
     with pytest.raises(RefusedError) as refused:
-        drained(behind_group, READER)
-    assert "or set super_read_only on this one" in "\n".join(refused.value.lines())
+        drained(behind_group, writer)
+    text = "\n".join(refused.value.lines())
+    assert "last usable node of hostgroup 10, and the monitor is off" in text
+    drained(behind_group, backup)
+    assert places(behind_group, backup) == {(20, "OFFLINE_SOFT")}
+    restored(behind_group, backup)
+    assert placement(instance) == before
 
 
 def test_a_member_that_nobody_configured_is_not_drained(
@@ -135,9 +204,7 @@ def test_a_member_that_nobody_configured_is_not_drained(
 ) -> None:
     instance = behind_group.instance
     instance.execute(f"DELETE FROM mysql_servers WHERE hostname='{OTHER}'")
-    with pytest.raises(RefusedError) as refused:
-        drained(behind_group, OTHER)
-    assert "put it into mysql_servers first" in "\n".join(refused.value.lines())
+    assert "put it into mysql_servers first" in refusal(behind_group, OTHER)
 
 
 def test_a_replica_that_is_promoted_writes_only_when_it_is_restored(tmp_path: Path) -> None:
@@ -199,7 +266,7 @@ def test_a_reader_of_aurora_stays_drained_over_a_reboot(
     behind_aurora: ProxySQL, aurora: GaleraCluster
 ) -> None:
     instance = behind_aurora.instance
-    before = {table: rows(instance, table) for table in ("runtime_mysql_servers", "mysql_servers")}
+    before = servers(behind_aurora)
     limits = f"SELECT max_connections FROM runtime_mysql_servers WHERE hostname='{READER}'"
     drained(behind_aurora, READER)
     assert instance.query(limits) == [("0",)]
@@ -207,7 +274,7 @@ def test_a_reader_of_aurora_stays_drained_over_a_reboot(
     assert instance.query(limits) == [("0",)]
     assert places(behind_aurora, READER) == {(30, "ONLINE")}
     restored(behind_aurora, READER)
-    assert {table: rows(instance, table) for table in before} == before
+    assert servers(behind_aurora) == before
 
 
 def test_offline_soft_of_a_reader_of_aurora_does_not_outlive_a_reboot(
@@ -229,6 +296,4 @@ def test_offline_soft_of_a_reader_of_aurora_does_not_outlive_a_reboot(
 def test_the_writer_of_aurora_is_not_drained(
     behind_aurora: ProxySQL, aurora: GaleraCluster
 ) -> None:
-    with pytest.raises(RefusedError) as refused:
-        drained(behind_aurora, WRITER)
-    assert "fail over to another instance first" in "\n".join(refused.value.lines())
+    assert "fail over to another instance first" in refusal(behind_aurora, WRITER)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,33 +26,20 @@ from proxyctl.state import Layer, Rows
 from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement, settle
+from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_galera_placement import (
     CHECK_MS,
     HOSTS,
     apply,
     files,
     login,
-    monitored_proxysql,
     plan,
 )
-from tests.servers import Instance, ProxySQL, free_port, run
+from tests.servers import Instance, ProxySQL, run
+
+__all__ = ["cluster", "proxysql"]
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster(HOSTS, free_port()) as running:
-        yield running
-
-
-@pytest.fixture
-def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
-    """A ProxySQL in front of the settled cluster."""
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        apply(server, files(cluster, HOSTS))
-        settle(server.instance, HOSTS)
-        yield server
 
 
 def drained(server: ProxySQL, host: str, **options: bool) -> Drained:

@@ -10,10 +10,12 @@ import pytest
 from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import online, placement
-from tests.real.test_drained_guard_real import cluster, proxysql, pytestmark
+from tests.real.galera_rig import cluster, proxysql
 from tests.servers import ProxySQL
 
-__all__ = ["cluster", "proxysql", "pytestmark"]
+__all__ = ["cluster", "proxysql"]
+
+pytestmark = pytest.mark.real
 
 
 def test_what_was_loaded_by_hand_is_not_said_to_be_in_memory_only(

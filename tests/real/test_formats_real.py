@@ -166,8 +166,8 @@ def test_a_messy_cnf_is_read_as_proxysql_reads_it(started: Start) -> None:
 
 
 def test_what_is_read_from_a_cnf_is_a_file_of_ours(tmp_path: Path) -> None:
-    from proxyctl.config.files import Sources
     from proxyctl.config.load import load_project
+    from proxyctl.config.sources import Sources
     from proxyctl.state import KEEP
 
     imported = read_cnf(messy(), "p.cnf")

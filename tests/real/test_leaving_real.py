@@ -112,6 +112,21 @@ class Applying(threading.Thread):
         return self.found
 
 
+@contextmanager
+def waiting(rig: Rig) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """An apply in a process of its own that waits for the client, and the line that says so."""
+    rig.without_the_first()
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--drain-timeout", "60"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        waited = next((line for line in process.stderr if "waiting for" in line), "")
+        assert waited, "it ended without waiting"
+        assert rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT"
+        yield process, waited
+
+
 def test_without_it_the_transaction_is_lost(rig: Rig) -> None:
     rig.without_the_first()
     found = proxyctl("apply", "--auto-approve")
@@ -122,17 +137,14 @@ def test_without_it_the_transaction_is_lost(rig: Rig) -> None:
 
 
 def test_the_transaction_ends_before_the_server_leaves(rig: Rig) -> None:
-    rig.without_the_first()
-    applying = Applying("--drain-timeout", "60")
-    applying.start()
-    until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
-    rig.insert()
-    rig.client.commit()
-    found = applying.outcome()
-    assert found.code == 0, found.text
-    assert "in use will be cut unless they end within 60 s" in found.out
-    assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in found.err
-    assert "cut after" not in found.text
+    with waiting(rig) as (process, waited):
+        assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in waited
+        rig.insert()
+        rig.client.commit()
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, out
+    assert "in use will be cut unless they end within 60 s" in out
+    assert "cut after" not in out
     assert rig.statuses() == {"10 127.1": "ONLINE"}
     with rig.client.cursor() as cursor:
         cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
@@ -148,22 +160,8 @@ def test_it_does_not_wait_for_ever(rig: Rig) -> None:
     assert rig.statuses() == {"10 127.1": "ONLINE"}
 
 
-@contextmanager
-def waiting(rig: Rig) -> Iterator[subprocess.Popen[str]]:
-    """An apply in a process of its own that waits for the client."""
-    rig.without_the_first()
-    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--drain-timeout", "60"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
-        assert process.stderr is not None
-        until(lambda: "waiting for" in process.stderr.readline())
-        yield process
-
-
 def test_an_interrupt_puts_the_server_back_and_the_transaction_goes_on(rig: Rig) -> None:
-    with waiting(rig) as process:
+    with waiting(rig) as (process, _):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         assert process.returncode == 130
@@ -173,7 +171,7 @@ def test_an_interrupt_puts_the_server_back_and_the_transaction_goes_on(rig: Rig)
 
 
 def test_signals_behind_the_first_do_not_end_the_report(rig: Rig) -> None:
-    with waiting(rig) as process:
+    with waiting(rig) as (process, _):
         for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process.send_signal(number)
         _, said = process.communicate(timeout=60)
@@ -184,7 +182,7 @@ def test_signals_behind_the_first_do_not_end_the_report(rig: Rig) -> None:
 
 
 def test_a_lock_that_is_removed_during_the_wait_leaves_nothing_claimed(rig: Rig) -> None:
-    with waiting(rig) as process:
+    with waiting(rig) as (process, _):
         assert proxyctl("unlock").code == 0
         _, said = process.communicate(timeout=60)
         assert process.returncode == 4
@@ -198,7 +196,7 @@ def test_a_lock_that_is_removed_during_the_wait_leaves_nothing_claimed(rig: Rig)
 
 
 def test_a_second_run_finishes_after_the_first_was_killed(rig: Rig) -> None:
-    with waiting(rig) as process:
+    with waiting(rig) as (process, _):
         process.kill()
         process.wait()
     found = proxyctl("apply", "--auto-approve")
@@ -208,7 +206,7 @@ def test_a_second_run_finishes_after_the_first_was_killed(rig: Rig) -> None:
 
 
 def test_the_files_of_before_bring_the_server_back_after_a_kill(rig: Rig) -> None:
-    with waiting(rig) as process:
+    with waiting(rig) as (process, _):
         process.kill()
         process.wait()
     rig.project.write(FILES.format(port=rig.port))

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,35 +25,22 @@ from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, Re
 from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement, settle
+from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import rows, until, writer
 from tests.real.test_galera_placement import (
     HOSTS,
     apply,
     files,
     login,
-    monitored_proxysql,
     plan,
 )
-from tests.servers import Instance, ProxySQL, free_port, run
+from tests.servers import Instance, ProxySQL, run
+
+__all__ = ["cluster", "proxysql"]
 
 pytestmark = pytest.mark.real
 
 MAINT = DrainMethod.PXC_MAINT_MODE
-
-
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster(HOSTS, free_port()) as running:
-        yield running
-
-
-@pytest.fixture
-def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
-    """A ProxySQL in front of the settled cluster."""
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        apply(server, files(cluster, HOSTS))
-        settle(server.instance, HOSTS)
-        yield server
 
 
 def taken_out(server: ProxySQL, host: str, **options: bool) -> Drained:
@@ -352,3 +338,56 @@ def answer_of(instance: Instance) -> str | None:
             return run(connection, "SELECT slow()").rows[0][0]
         except pymysql.err.MySQLError as error:
             return f"error {error}"
+
+
+def test_a_node_that_is_removed_in_maintenance_is_off_the_record(
+    proxysql: ProxySQL,
+    cluster: GaleraCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    reader = min(online(placement(proxysql.instance)[30]))
+    taken_out(proxysql, reader)
+    project.write(yaml_of(cluster, [host for host in HOSTS if host != reader]))
+    done = proxyctl("apply", "--auto-approve")
+    assert done.code == 0, done.text
+    assert f"{reader}:{cluster.port} was drained with pxc_maint_mode by anna on ops1" in done.out
+    assert "SET GLOBAL pxc_maint_mode = 'DISABLED'" in done.out
+    assert on_record(proxysql) == []
+
+    cluster.nodes[reader].pxc_maint_mode = "DISABLED"
+    project.write(yaml_of(cluster, HOSTS))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    until(lambda: bool(serving(proxysql, reader)))
+    assert "on record" not in proxyctl("drift").out + proxyctl("doctor").out
+
+
+def test_a_node_that_was_removed_by_hand_is_taken_off_the_record(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    reader = min(online(placement(proxysql.instance)[30]))
+    taken_out(proxysql, reader)
+    for sql in (
+        f"DELETE FROM mysql_servers WHERE hostname='{reader}'",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+    ):
+        proxysql.instance.execute(sql)
+    back = put_back(proxysql, reader)
+    assert (back.is_gone, back.was_drained) == (True, False)
+    assert cluster.nodes[reader].pxc_maint_mode == "DISABLED"
+    assert on_record(proxysql) == []
+
+
+def yaml_of(cluster: GaleraCluster, hosts: list[str]) -> str:
+    """Return files with these nodes."""
+    lines = [
+        "version: 1",
+        "mysql_galera_hostgroups:",
+        "  - {writer_hostgroup: 10, backup_writer_hostgroup: 20, reader_hostgroup: 30,"
+        " offline_hostgroup: 40, writer_is_also_reader: 2}",
+        "mysql_servers:",
+        *(f"  - {{hostgroup_id: 10, hostname: {host}, port: {cluster.port}}}" for host in hosts),
+    ]
+    return "\n".join(lines) + "\n"

@@ -7,8 +7,6 @@ case runs on the sandbox and on a real ProxySQL.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from proxyctl.catalog import ADMIN_MODULES
@@ -37,16 +35,6 @@ PLAIN = (
     "INSERT INTO scheduler (id, active, interval_ms, filename) VALUES (50, 0, 1000, '/bin/true')",
 )
 """A row in each table, so that the file has its section and a plan may delete."""
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: Instance) -> Project:
-    """A folder connected to the sandbox, then to a real ProxySQL."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    found = Project(folder, monkeypatch)
-    found.connect(instance)
-    return found
 
 
 def run(instance: Instance, *statements: str) -> None:

@@ -40,6 +40,10 @@ def seen(version: int, epoch: int, checksum: str = "0xOLD") -> dict[str, Checksu
         (replace(SEEN, checksums={}), Why.NOT_REACHED),
         (replace(ASKED, version_text="2.5.5"), Why.OTHER_VERSION),
         (replace(ASKED, variables={**ACCOUNT, SWITCH: "0"}), Why.SWITCHED_OFF),
+        (
+            replace(ASKED, variables={**VARIABLES, "admin-checksum_mysql_users": "false"}),
+            Why.SWITCHED_OFF,
+        ),
         (replace(ASKED, variables={**VARIABLES, "admin-cluster_username": ""}), Why.NO_ACCOUNT),
         (replace(ASKED, lists=(PEER,)), Why.NOT_LISTED),
         (replace(ASKED, checksums=seen(2, 1000)), Why.SPLIT),

@@ -3,9 +3,11 @@ import os
 import pytest
 
 from proxyctl.cli.main import run
-from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
+from proxyctl.config.fenced import Fence, UnreadableError, read_text
+from proxyctl.config.files import find_files
 from proxyctl.config.load import ParsedFiles, load_project
 from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.sources import Sources
 from proxyctl.errors import ConfigError, InstanceError
 
 
@@ -42,6 +44,16 @@ def test_a_missing_file_says_how_to_go_on(tmp_path, monkeypatch):
 
 def test_an_empty_folder_is_a_mistake(tmp_path):
     assert "no *.yaml, *.yml or *.j2 file" in said(Sources((str(tmp_path),)))[0]
+
+
+def test_a_link_that_leads_nowhere_is_a_mistake(tmp_path):
+    """What it meant is not known: its rows must not be deleted as if the files did without them."""
+    (tmp_path / "a.yaml").write_text("version: 1\n")
+    (tmp_path / "b.yaml").symlink_to(tmp_path / "gone.yaml")
+    with pytest.raises(ConfigError) as caught:
+        load_project(Sources((str(tmp_path),)))
+    assert caught.value.mistakes[0].path == str(tmp_path / "b.yaml")
+    assert caught.value.mistakes[0].message == "no such file or directory"
 
 
 def test_a_file_has_to_be_utf_8(tmp_path):

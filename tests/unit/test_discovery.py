@@ -50,6 +50,11 @@ def test_members_are_read_as_nodes_write_them(text: str, nodes: list[Node]) -> N
     assert list(members_in(text)) == nodes
 
 
+def test_an_ipv6_address_needs_no_brackets_without_a_port() -> None:
+    assert members_in("::1") == members_in("[::1]:3306") == members_in("[::1]") == (("::1", 3306),)
+    assert members_in("[fd00::2]:3307") == (("fd00::2", 3307),)
+
+
 def test_what_either_side_lacks_is_named() -> None:
     one = found(["n1", "n2", "n4"], main=["n1", "n2", "n3"])
     assert (one.missing, one.gone) == ((node("n4"),), (node("n3"),))

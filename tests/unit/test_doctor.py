@@ -395,6 +395,35 @@ def test_a_peer_that_differs(own: Checksum, seen: Checksum, code: str) -> None:
     assert only(clustered(own, seen))[:2] == (code, "MYSQL USERS, peer px2:6032")
 
 
+@pytest.mark.parametrize(
+    ("ahead_s", "text"),
+    [
+        (90.4, "its clock is 1 min ahead: a LOAD at this instance may be taken for older"),
+        (-7200, "its clock is 2 h behind: a LOAD at the peer may be taken for older"),
+    ],
+)
+def test_clocks_that_are_apart(ahead_s: float, text: str) -> None:
+    alike = Checksum(2, NOW - 90, "0xA")
+    facts = replace(clustered(alike, alike), peer_clocks={PX1: 0.0, PX2: ahead_s})
+    code, where, message = only(facts)
+    assert (code, where) == ("peer-clock", "peer px2:6032")
+    assert message.startswith(text)
+    assert found(replace(facts, peer_clocks={PX2: ahead_s / 10_000})) == []
+
+
+def test_a_module_that_was_loaded_in_the_future() -> None:
+    """Here it was taken over; there it is still on its way."""
+    late = Checksum(3, NOW + 600, "0xA")
+    text = "loaded last by a clock that is up to 10 min ahead"
+    code, where, message = only(clustered(late, late))
+    assert (code, where) == ("loaded-in-future", "MYSQL USERS")
+    assert message.startswith(text)
+    both = found(clustered(Checksum(3, NOW - 90, "0xB"), late))
+    assert [one[0] for one in both] == ["loaded-in-future", "peer-catching-up"]
+    for harmless in (Checksum(3, NOW + 9, "0xA"), Checksum(1, NOW + 600, "0xA")):
+        assert found(clustered(harmless, harmless)) == []
+
+
 def test_who_has_to_follow_is_said() -> None:
     newer, older = Checksum(3, NOW - 90, "0xA"), Checksum(2, NOW - 900, "0xB")
     assert "does not take over what was loaded here 1 min ago" in only(clustered(newer, older))[2]

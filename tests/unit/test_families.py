@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from proxyctl.change import changes_of
 from proxyctl.families import Family, compare_servers, families_in
 from proxyctl.guards.deletions import deletions
 from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.images import complete_images
 from proxyctl.placement import placed_rows, with_successors
-from proxyctl.plan import changes_of
 from proxyctl.state import GuardLimits, Layer, Rows
 from proxyctl.survey import Surroundings
 from tests.build import desired, layout, module_plan, rows, survey
@@ -183,6 +183,30 @@ def test_when_the_writer_leaves_the_next_in_line_takes_its_place():
         (10, "n3"): "ONLINE",
     }
     assert with_successors(SERVERS, PLACED, PLACED, [GALERA]) == PLACED
+
+
+def test_a_writer_that_its_status_takes_off_is_followed_like_one_that_is_removed():
+    off = rows("mysql_servers", node(10, "n1", "OFFLINE_HARD"), *CONFIGURED[1:])
+    placed = placed_rows(SERVERS, off, PLACED, [GALERA])
+    loaded = statuses(with_successors(SERVERS, placed, PLACED, [GALERA]))
+    assert loaded.pop((10, "n1")) == "OFFLINE_HARD"
+    removed = placed_rows(SERVERS, rows("mysql_servers", *CONFIGURED[1:]), PLACED, [GALERA])
+    assert loaded == statuses(with_successors(SERVERS, removed, PLACED, [GALERA]))
+
+
+def test_a_node_that_its_status_takes_off_is_not_elected_by_the_guards():
+    heavy = node(10, "n1", "OFFLINE_HARD", weight=9)
+    # Said by the files: the monitor elects one of the two others.
+    found = survey(
+        desired("mysql_servers", heavy, *CONFIGURED[1:]),
+        rows("mysql_servers", *CONFIGURED),
+        runtime=PLACED,
+        surroundings=Surroundings(families=(GALERA,), memory_families=(GALERA,)),
+    )
+    module = module_plan(found)
+    complete_images([module], Surroundings(families=(GALERA,)), frozenset())
+    needs = HostgroupNeeds(frozenset({10}), {}, {})
+    assert [*emptied_hostgroups(module, [GALERA], needs, GuardLimits())] == []
 
 
 def test_a_drained_node_or_one_in_maintenance_is_no_successor():

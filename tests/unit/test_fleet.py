@@ -5,7 +5,8 @@ import pytest
 from proxyctl.errors import ExitCode, InstanceError
 from proxyctl.fleet.health import Look, Span, worsened
 from proxyctl.fleet.outcome import Failed, worst
-from proxyctl.fleet.rollout import Rolled, Rollout, State, Strategy, batches
+from proxyctl.fleet.rollout import Rolled, Rollout, State
+from proxyctl.fleet.strategy import Strategy, batches
 
 
 @pytest.mark.parametrize(

@@ -100,3 +100,22 @@ def test_hostgroups_have_the_names_of_the_files() -> None:
 def test_machines_get_all_of_it() -> None:
     found = report(rows(server(10, "n1")), rows(server(10, "n1")))
     assert '"wsrep_local_state": "4"' in nodes_json(found)
+
+
+def test_what_a_node_says_stands_below_where_the_terminal_is_narrow() -> None:
+    found = report(
+        rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),
+        rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),
+        n1=Said(unreachable="Can't connect to MySQL server on 'n1' (Name or service not known)"),
+    )
+    lines = nodes_text(found, width=70).splitlines()[3:]
+    assert lines == [
+        "  node              RUNTIME    weight  limit  used  free",
+        "  /run/mysqld.sock  ONLINE 10       1   1000     0     0",
+        "  n1:3306           ONLINE 10       1   1000     0     0",
+        "      not reached from here: Can't connect to MySQL server on 'n1'",
+        "      (Name or service not known), monitor: Synced",
+    ]
+    piped = nodes_text(found).splitlines()[3:]
+    assert len(piped) == 3
+    assert nodes_text(found, width=200).splitlines()[3:] == piped

@@ -1,9 +1,10 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
+from proxyctl.change import ADD, CHANGE, DELETE
 from proxyctl.families import Family
 from proxyctl.images import complete_images, leaves_softly, with_soft_leavers
 from proxyctl.pending import not_left_by_us, pending_edits, refusals
-from proxyctl.plan import ADD, CHANGE, DELETE, Plan
+from proxyctl.plan import Plan
 from proxyctl.state import Layer, Scope
 from proxyctl.survey import Surroundings
 from tests.build import desired, module_plan, rows, survey

@@ -5,6 +5,7 @@ from __future__ import annotations
 from proxyctl import remarks
 from proxyctl.families import Family
 from proxyctl.images import complete_images
+from proxyctl.pending import pending_edits
 from proxyctl.state import Scope
 from proxyctl.survey import Surroundings
 from tests.build import desired, module_plan, rows, survey
@@ -62,6 +63,34 @@ def test_connections_are_cut_only_where_a_server_leaves():
     ]
     (said,) = remarks.cut_connections(leaving, used, 30)
     assert said.endswith("in use will be cut unless they end within 30 s")
+
+
+def test_a_server_that_is_loaded_offline_hard_leaves():
+    module = servers([DB1, {**DB2, "status": "OFFLINE_HARD"}], rows(SERVERS, DB1, DB2))
+    assert remarks.leaving_servers(module) == {(20, "db2", 3306)}
+
+
+def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
+    nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
+    standing = rows(
+        SERVERS, nodes[0], *({"hostgroup_id": group, "hostname": "n2"} for group in (20, 30))
+    )
+    memory = rows(SERVERS, nodes[0], {**nodes[1], "status": "OFFLINE_HARD"})
+    around = Surroundings(families=(GALERA,), memory_families=(GALERA,))
+    wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
+    found = survey(wanted, memory, runtime=standing, surroundings=around)
+    assert [*remarks.left_alone(found)] == [
+        "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY, not loaded"
+    ]
+    module = module_plan(found)
+    complete_images([module], around, frozenset())
+    (edit,) = pending_edits(module)
+    assert (edit.key, edit.is_ours, edit.change.action) == ((10, "n2", 3306), False, "delete")
+    assert remarks.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
+    gone = rows(SERVERS, nodes[0])
+    assert [*remarks.left_alone(survey(wanted, memory, runtime=gone, surroundings=around))] == [
+        "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
+    ]
 
 
 def test_a_load_that_ends_a_shunning_is_announced():

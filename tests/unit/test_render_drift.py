@@ -58,6 +58,73 @@ def test_it_says_what_is_and_what_the_files_say():
     ]
 
 
+def weights(memory, runtime, disk):
+    """A server of weight 3 in the file, and of these in the layers; None: it is not there."""
+
+    def of(weight):
+        return rows(SERVERS, {**DB, "weight": weight}) if weight is not None else {}
+
+    wanted = desired(SERVERS, {**DB, "weight": 3})
+    return survey(wanted, of(memory), runtime=of(runtime), disk=of(disk))
+
+
+def test_layers_that_differ_in_different_ways_are_all_told():
+    found = weights(memory=5, runtime=4, disk=3)
+    assert drift(found).splitlines()[2:] == [
+        "  MEMORY and RUNTIME: loaded by an administrator, not saved; a restart takes it back;"
+        " MEMORY was edited since, not loaded",
+        "    differs  server 10 db1:3306",
+        "             RUNTIME: weight is 4, the files say 3",
+        "             MEMORY: weight is 5, the files say 3",
+    ]
+    (change,) = json.loads(drift_json(drift_of(found)))["instances"][0]["modules"][0]["changes"]
+    assert change["fields"] == {"weight": {"current": 4, "desired": 3}}
+    assert change["elsewhere"] == [
+        {
+            "layers": ["memory"],
+            "action": "change",
+            "fields": {"weight": {"current": 5, "desired": 3}},
+        }
+    ]
+
+
+def test_layers_that_hold_the_same_are_told_once():
+    text = drift(weights(memory=4, runtime=5, disk=4))
+    assert "             RUNTIME: weight is 5, the files say 3" in text
+    assert "             MEMORY and DISK: weight is 4, the files say 3" in text
+    assert "RUNTIME:" not in drift(weights(memory=4, runtime=4, disk=4))
+
+
+def test_a_row_that_another_layer_lacks_is_told():
+    text = drift(weights(memory=None, runtime=4, disk=3))
+    assert "             RUNTIME: weight is 4, the files say 3" in text
+    assert "             MEMORY: it is not there" in text
+    text = drift(weights(memory=3, runtime=None, disk=6))
+    assert "             RUNTIME: it is not there" in text
+    assert "             DISK: weight is 6, the files say 3" in text
+
+
+def test_what_a_load_makes_of_a_row_is_nothing_else():
+    """RUNTIME has no rule that is not active, and a status in capitals."""
+    rule = {"rule_id": 1, "match_digest": "^SELECT"}
+    off = rows(RULES, {**rule, "active": 0})
+    wanted = desired(RULES, {**rule, "active": 1})
+    assert "RUNTIME:" not in drift(survey(wanted, off, runtime={}, disk=off))
+    low, high = (rows(SERVERS, {**DB, "status": one}) for one in ("offline_soft", "OFFLINE_SOFT"))
+    online = desired(SERVERS, {**DB, "status": "ONLINE"})
+    assert "RUNTIME:" not in drift(survey(online, low, runtime=high, disk=low))
+
+
+def test_a_secret_that_two_layers_hold_differently_is_not_shown():
+    def app(password):
+        return rows(USERS, {"username": "app", "password": password})
+
+    wanted = desired(USERS, {"username": "app", "password": "right"})
+    text = drift(survey(wanted, app("first"), runtime=app("second"), disk=app("right")))
+    assert "             RUNTIME: password is not what the files say (sensitive)" in text
+    assert "             MEMORY: password is not what the files say (sensitive)" in text
+
+
 def test_extra_and_missing_rows_are_called_so():
     there = rows(USERS, {"username": "eve", "password": "x"})
     lines = drift(survey(desired(USERS, {"username": "app", "password": "y"}), there)).splitlines()
@@ -150,7 +217,7 @@ def test_a_placement_that_was_saved_is_the_monitors():
 
 def test_a_cluster_that_holds_the_same_is_named():
     load = LastLoad(0, is_start=False, alike=("px1:6032", "px2:6032"))
-    evidence = {"is_cluster_member": True, "loads": {"MYSQL SERVERS": load}}
+    evidence = {"pulled": frozenset({"MYSQL SERVERS"}), "loads": {"MYSQL SERVERS": load}}
     assert cause(weight(set(Layer)), **evidence) == (
         "peer",
         "all layers: px1:6032 and px2:6032 of the cluster hold the same; it was loaded at one of"
@@ -158,6 +225,25 @@ def test_a_cluster_that_holds_the_same_is_named():
     )
     alone = {**evidence, "loads": {"MYSQL SERVERS": load._replace(alike=("px1:6032",))}}
     assert "an administrator or a peer" in cause(weight(set(Layer)), **alone).text
+
+
+def test_a_peer_is_no_cause_of_what_does_not_travel():
+    pulled = frozenset({"MYSQL SERVERS", "ADMIN VARIABLES"})
+    load = LastLoad(0, is_start=False, alike=("px1:6032", "px2:6032"))
+
+    def text(table, key, *, wanted, there):
+        found = survey(desired(table, {**key, **wanted}), rows(table, {**key, **there}))
+        return cause(found, pulled=pulled, loads={"ADMIN VARIABLES": load}).text
+
+    job = {"id": 1, "filename": "/bin/true"}
+    assert "or an administrator loaded" in text(
+        "scheduler", job, wanted={"interval_ms": 1000}, there={"interval_ms": 2000}
+    )
+    values = {"wanted": {"variable_value": "6081"}, "there": {"variable_value": "6082"}}
+    own = text("admin_variables", {"variable_name": "admin-web_port"}, **values)
+    assert "or an administrator loaded" in own
+    shared = text("admin_variables", {"variable_name": "admin-refresh_interval"}, **values)
+    assert "px1:6032 and px2:6032 of the cluster hold the same" in shared
 
 
 def test_machines_get_the_cause_and_the_time_too():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.plan import Change
+from proxyctl.change import Change
 from proxyctl.render.rows import (
     LONGEST_MATCHER,
     detail,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.render.style import hostgroup, printable, shown
+from proxyctl.control_characters import printable
+from proxyctl.render.style import hostgroup, shown
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.digest.target import check_place
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say, write_file
+from proxyctl.cli.target import check_place
 from proxyctl.digests.counting import NOT_COUNTING, is_counting
 from proxyctl.digests.units import count_text
 from proxyctl.errors import ExitCode, ProxyctlError

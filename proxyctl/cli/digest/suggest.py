@@ -95,21 +95,20 @@ def _read(
     files: FileOptions, connection: ConnectionOptions, digests: str | None, *, is_approved: bool
 ) -> Subject:
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
-    from proxyctl.cli.connection import connected, opened
+    from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.cli.subject import is_about_instance
     from proxyctl.formats.digest_file import read_digest_file
     from proxyctl.suggesting import desired_at, subject_of_files, subject_of_instance, with_files
 
     table = read_digest_file(Path(digests)) if digests is not None else None
-    has_files = bool(files.file) or Path(files.paths()[0]).exists()
     if table is not None and not is_about_instance(files, connection):
-        if not has_files:
+        if not has_files(files):
             raise UsageError(
                 "digest suggest needs rules", hint="name files with -f, or an instance with --host"
             )
         return subject_of_files(table, files.sources())
-    if not has_files:
+    if not has_files(files):
         with connected(files, connection) as client:
             if table is None:
                 warn_of_size(client, is_approved=is_approved)

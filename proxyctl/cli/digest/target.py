@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import Path
 
-from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.cli.target import check_new
 
 
 def snapshot_path(out: str | None, name: str) -> Path:
@@ -17,20 +17,8 @@ def snapshot_path(out: str | None, name: str) -> Path:
     ProxyctlError where none can be. Both before the instance is asked to copy its statistics.
     """
     path = Path(out) if out else _default(name)
-    check_place(path)
-    if path.exists():
-        raise RefusedError(
-            f"{path}: is there already", hint="name a new file with -o, or remove this one"
-        )
+    check_new(path)
     return path
-
-
-def check_place(path: Path) -> None:
-    """Refuse a path that cannot be a file. Raises: ProxyctlError."""
-    if path.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
-    if not path.parent.is_dir():
-        raise ProxyctlError(f"{path}: cannot be written: no such folder")
 
 
 def _default(name: str) -> Path:

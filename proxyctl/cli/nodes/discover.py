@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +10,9 @@ import typer
 
 from proxyctl.cli.nodes.names import instance_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
-from proxyctl.cli.output import say, style, write
-from proxyctl.errors import ExitCode, InstanceError, RefusedError, UsageError
+from proxyctl.cli.output import say, style, write, write_file
+from proxyctl.cli.target import check_new
+from proxyctl.errors import ExitCode, InstanceError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
@@ -43,16 +45,17 @@ def discover(
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
     from proxyctl.admin.backends import addresses_of
-    from proxyctl.cli.connection import connected, opened
+    from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared
     from proxyctl.render.nodes_discover_text import membership_text
     from proxyctl.render.nodes_machine import membership_json
 
-    has_files = bool(files.file) or Path(files.paths()[0]).exists()
     first = _one_node(seed)
+    if out is not None:
+        check_new(Path(out))
     configured: dict[Family, tuple[Node, ...]] = {}
-    if has_files:
+    if has_files(files):
         with opened(files, connection) as (client, parsed):
             cluster, members = _members(client, first)
             configured = _configured(client, parsed)
@@ -74,7 +77,7 @@ def discover(
     if is_text:
         say(membership_text(found).rstrip() if configured else f"{len(members)} members")
     if out is not None:
-        _write_new(Path(out), section)
+        write_file(Path(out), section, is_new=True)
     if not is_text:
         write(membership_json(instance, found, section))
     elif out is None:
@@ -87,20 +90,21 @@ def _one_node(seed: str) -> Node:
     from proxyctl.nodes.discovery import members_in
 
     nodes = members_in(seed)
-    if "," in seed or len(nodes) != 1 or not 0 < int(nodes[0][1] or 0) < 65536:
+    is_one = len(nodes) == 1 and not {",", "/"} & set(seed)
+    if not (is_one and _may_be_host(str(nodes[0][0])) and 0 < int(nodes[0][1] or 0) < 65536):
         raise UsageError("--seed: one node is meant, HOST or HOST:PORT")
     return nodes[0]
 
 
-def _write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises: RefusedError."""
+def _may_be_host(name: str) -> bool:
+    """Return whether this can name a machine: what has a colon is an address, or a wrong port."""
+    if ":" not in name:
+        return True
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise RefusedError(f"{path}: the file is there", hint="choose another name") from None
-    except OSError as error:
-        raise RefusedError(f"{path}: {error.strerror}") from None
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:

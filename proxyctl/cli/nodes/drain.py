@@ -5,16 +5,19 @@ from __future__ import annotations
 import getpass
 import socket
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proxyctl.cli.backend_login import BackendOptions
 from proxyctl.cli.nodes.names import instance_of
-from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
+from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command, spelled
 from proxyctl.cli.output import say, write
 from proxyctl.drains import DrainMethod
-from proxyctl.errors import ExitCode
+from proxyctl.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.admin.backend import Account
 
 NodeArgument = Annotated[
     str, typer.Argument(metavar="HOST[:PORT]", help="The server, as in mysql_servers.")
@@ -70,13 +73,14 @@ def drain(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Let a node take no new connection, and wait until nothing uses it. A restart ends it."""
-    from proxyctl.cli.connection import connected, login_at_members, named_instances
+    from proxyctl.cli.connection import connected_beside, instances_beside, login_at_members
     from proxyctl.draining import DrainRequest, wait_until_unused
     from proxyctl.draining import drain as drain_node
-    from proxyctl.render.nodes_drain_text import drained_text, unused_text
+    from proxyctl.render.nodes_drain_text import drained_text, not_noted_text, unused_text
     from proxyctl.render.nodes_machine import drained_json
 
-    with connected(files, connection) as client:
+    account = _account(backends, method)
+    with connected_beside(files, connection) as (client, parsed):
         request = DrainRequest(
             node,
             who=_who(),
@@ -86,13 +90,15 @@ def drain(
             lock_timeout_s=lock_timeout,
             progress=say,
             method=method,
-            account=backends.account(),
-            login_at=login_at_members(connection, named_instances(files)),
+            account=account,
+            login_at=login_at_members(connection, instances_beside(parsed)),
         )
         drained = drain_node(client, request)
         is_text = format is TextFormat.TEXT
         if is_text:
             write(drained_text(drained.drain, was_before=drained.was_before))
+        if drained.was_before and reason not in ("", drained.drain.purpose):
+            say(not_noted_text(drained.node, reason))
         if wait:
             wait_until_unused(client, drained.node, timeout_s=timeout, progress=say)
             if is_text:
@@ -117,13 +123,13 @@ def restore(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Put a drained node back as it was."""
-    from proxyctl.cli.connection import connected, login_at_members, named_instances
+    from proxyctl.cli.connection import connected_beside, instances_beside, login_at_members
     from proxyctl.draining import DrainRequest
     from proxyctl.draining import restore as restore_node
     from proxyctl.render.nodes_drain_text import restored_text
     from proxyctl.render.nodes_machine import restored_json
 
-    with connected(files, connection) as client:
+    with connected_beside(files, connection) as (client, parsed):
         request = DrainRequest(
             node,
             include_pending=include_pending,
@@ -131,7 +137,7 @@ def restore(
             progress=say,
             method=method,
             account=backends.account(),
-            login_at=login_at_members(connection, named_instances(files)),
+            login_at=login_at_members(connection, instances_beside(parsed)),
         )
         restored = restore_node(client, request)
         instance = instance_of(client)
@@ -141,9 +147,23 @@ def restore(
             restored.drain,
             was_drained=restored.was_drained,
             is_changed=restored.is_changed,
+            is_gone=restored.is_gone,
         )
     )
     return ExitCode.DONE
+
+
+def _account(backends: BackendOptions, method: DrainMethod) -> Account | None:
+    """Return who logs in to the node; None where nobody has to, or nobody is named.
+
+    Raises: UsageError for an account that nobody would use; ProxyctlError.
+    """
+    if method is DrainMethod.PXC_MAINT_MODE:
+        return backends.account()
+    if backends.typed:
+        option = spelled(min(backends.typed))
+        raise UsageError(f"{option} goes with --method {DrainMethod.PXC_MAINT_MODE}")
+    return None
 
 
 def _who() -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
-from proxyctl.cli.output import style, write
+from proxyctl.cli.output import columns, is_terminal, style, write
 from proxyctl.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -35,15 +36,20 @@ def list_nodes(
 ) -> int:
     """Show each server: configured, at RUNTIME, and what it says of itself."""
     from proxyctl.admin.nodes import read_nodes
-    from proxyctl.cli.nodes.names import connected_with_names
+    from proxyctl.cli.connection import connected_beside
     from proxyctl.render.nodes_machine import nodes_json
     from proxyctl.render.nodes_text import nodes_text
 
-    with connected_with_names(files, connection) as (client, names):
+    with connected_beside(files, connection) as (client, parsed):
+        names = {} if parsed is None else parsed.hostgroup_names()
         report = replace(read_nodes(client), hostgroup_names=names)
         if not no_ask:
             report = _asked(client, report)
-    write(nodes_json(report) if format is TextFormat.JSON else nodes_text(report, style()))
+    if format is TextFormat.JSON:
+        write(nodes_json(report))
+    else:
+        width = columns() if is_terminal(sys.stdout) else None
+        write(nodes_text(report, style(), width))
     return ExitCode.DONE
 
 

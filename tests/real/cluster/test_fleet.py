@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli import Outcome, Project, proxyctl
-from tests.real.cluster_rig import checksums, members, set_admin
+from tests.real.cluster.files import fall_behind, keep_apart
+from tests.real.cluster.rig import checksums, set_admin, wait_until
 from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -20,12 +20,6 @@ mysql_query_rules:
   - {{rule_id: 2, active: false, match_digest: '^SHOW', destination_hostgroup: {0}}}
 scheduler: [{{id: 1, interval_ms: 60000, filename: /bin/job{0}}}]
 """
-
-
-@pytest.fixture
-def three(tmp_path: Path) -> Iterator[list[ProxySQL]]:
-    with members(tmp_path) as found:
-        yield found
 
 
 @pytest.fixture
@@ -61,7 +55,7 @@ def test_one_is_loaded_and_the_others_follow(
 ) -> None:
     write(project, three, TEXT.format(10))
     plan = proxyctl("plan", "--all")
-    assert "One ProxySQL Cluster: px1, px2, px3; one is changed, and" in plan.out, plan.text
+    assert "One ProxySQL Cluster: px1, px2, px3; px1 is changed first, and" in plan.out, plan.text
     before = [loads(one) for one in three]
     done = apply_all("--strategy", strategy)
     assert done.code == 0, done.text
@@ -105,6 +99,37 @@ def test_the_member_with_the_newest_content_is_changed(
     for one in three:
         users = one.instance.query("SELECT username, default_hostgroup FROM runtime_mysql_users")
         assert {*users} == {("app", "20")}
+
+
+def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, three, TEXT.format(10))
+    assert apply_all().code == 0
+    keep_apart(three)
+    set_admin(three[0], cluster_mysql_users_diffs_before_sync=1000)
+    fall_behind(three)
+    three[1].instance.execute("SAVE MYSQL USERS TO DISK")
+    wait_until(lambda: loads(three[1])["mysql_users"] == loads(three[2])["mysql_users"])
+    write(project, three, TEXT.format(20))
+    alone = proxyctl("plan", "--instance", "px1", "--format", "json").json["instances"][0]
+    assert [one["code"] for one in alone["refusals"]] == ["stale_member"]
+    found = proxyctl("plan", "--all")
+    assert found.code == 0
+    assert "refused" not in found.out
+    assert "One ProxySQL Cluster: px1, px2, px3; px2 is changed first, and" in found.out
+    document = proxyctl("plan", "--all", "--format", "json").json
+    warnings = {one["name"]: one["warnings"] for one in document["instances"]}
+    assert not any(one["refusals"] for one in document["instances"])
+    behind = "; so px2 comes first, and this one follows"
+    assert [text.endswith(behind) for text in warnings["px1"]].count(True) == 1
+    assert not any(text.endswith(behind) for text in warnings["px2"] + warnings["px3"])
+    # Without the newest one among them, the one that is behind is refused as if it were alone.
+    write(project, three[:1] + three[2:], TEXT.format(20))
+    assert "px2 is changed first" in proxyctl("plan", "--all").out
+    write(project, three[:1], TEXT.format(20))
+    assert "refused" in proxyctl("plan", "--all").out
+    assert apply_all().code == 3
 
 
 def test_a_member_that_pulls_nothing_is_written_directly(

@@ -1,0 +1,39 @@
+"""Which of the members that are listed is the instance itself, by what it says.
+
+We may have come by another name, a tunnel or a socket. A member that is listed asks itself as it
+asks the others, under its uuid, and notes who asks it, and from where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from proxyctl.admin.backends import addresses_of
+from proxyctl.admin.client import AdminClient
+from proxyctl.families import Node
+
+_SINCE = (2, 4, 0)
+"""The first ProxySQL whose uuid can be read."""
+
+
+def read_itself(client: AdminClient, listed: Collection[Node]) -> Node | None:
+    """Return the listed member that is this instance; None where that is not plain to see.
+
+    Raises: InstanceError.
+    """
+    if client.version < _SINCE:
+        return None
+    seen = client.query(
+        "SELECT hostname, admin_mysql_ifaces FROM stats_proxysql_servers_clients_status"
+        " WHERE uuid IN (SELECT variable_value FROM disk.global_settings"
+        " WHERE variable_name='uuid')",
+        width=2,
+    )
+    found = {node for host, ifaces in seen for node in listed if _is_at(node, host, ifaces)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_at(node: Node, host: str | None, ifaces: str | None) -> bool:
+    """Return whether a listed member is the one that asked from a host, and answers there."""
+    ports = {one.rpartition(":")[2] for one in (ifaces or "").split(";")}
+    return str(node[1]) in ports and host in {node[0], *addresses_of(str(node[0]))}

@@ -1,0 +1,232 @@
+"""One row that differs from the files, in whatever layers: what a plan is made of and shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.variables import MEMBERS_OWN
+from proxyctl.compare import Difference, differing
+from proxyctl.runtime_image import runtime_image
+from proxyctl.sql import is_secret
+from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Where
+from proxyctl.survey import TableSurvey, one_key_a_node
+
+ADD, CHANGE, DELETE = "add", "change", "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a changed row. Secrets carry no values: that they differ is all that is said."""
+
+    column: str
+    current: Value
+    desired: Value
+    is_secret: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Change:
+    """One row that differs from the files in at least one layer.
+
+    Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
+    DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
+    come from. Everything else is made from these when somebody looks, and the class is not frozen:
+    a first apply has many rows, and shows few of them.
+    """
+
+    layout: Layout
+    key: Key
+    layers: tuple[Layer, ...]
+    shown: Difference
+    places: Mapping[Key, Where]
+    beside: tuple[tuple[Layer, Difference], ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The table's name in the catalogue."""
+        return self.layout.name
+
+    @property
+    def action(self) -> str:
+        """Whether the row is added, changed or deleted."""
+        if self.shown.desired is None:
+            return DELETE
+        return ADD if self.shown.current is None else CHANGE
+
+    @property
+    def is_members_own(self) -> bool:
+        """Whether it is of a variable that members of a cluster do not take from one another."""
+        return self.layout.table.prefix is not None and self.key[0] in MEMBERS_OWN
+
+    @property
+    def is_taken_off(self) -> bool:
+        """Whether it is a server that its status in MEMORY takes off RUNTIME."""
+        return self.action == DELETE and bool(self.shown.columns)
+
+    def kept_off_runtime(self) -> Change | None:
+        """Return the change of a row that leaves RUNTIME meanwhile; None where nothing is left."""
+        if Layer.RUNTIME not in self.layers:
+            return self
+        layers = tuple(layer for layer in self.layers if layer is not Layer.RUNTIME)
+        # Where no other difference is kept, the other layers differ in the same way.
+        shown = self.beside[0][1] if self.beside else self.shown
+        rest = self.beside[1:]
+        return Change(self.layout, self.key, layers, shown, self.places, rest) if layers else None
+
+    @property
+    def where(self) -> Where | None:
+        """The place in the files that the row comes from."""
+        return self.places.get(self.key)
+
+    @property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields that differ; of a new row those that files name."""
+        if self.shown.desired is None:
+            return ()
+        if self.shown.current is None:
+            return tuple(_added_fields(self.layout, self.shown.desired))
+        return tuple(_changed_fields(self.layout, self.shown))
+
+    @property
+    def elsewhere(self) -> list[Change]:
+        """What other layers hold that is neither what is shown nor what the files say.
+
+        Shape: a change of one layer each, or of two that hold the same.
+        """
+        found: list[Change] = []
+        for layer, held in self.beside:
+            if not _is_other(
+                self.layout, self.shown, held, is_runtime=Layer.RUNTIME in self.layers
+            ):
+                continue
+            same = next((one for one in found if not _is_other(self.layout, one.shown, held)), None)
+            if same is None:
+                found.append(Change(self.layout, self.key, (layer,), held, self.places))
+            else:
+                same.layers = (*same.layers, layer)
+        return found
+
+    @property
+    def row(self) -> dict[str, Value]:
+        """The desired row, or the current one of a deletion, with secrets left out."""
+        return _public(self.layout, self.shown.desired or self.shown.current or ())
+
+
+def changes_of(survey: TableSurvey) -> list[Change]:
+    """Return the differences of the three layers as one change a row, sorted by key."""
+    places = survey.desired.where if survey.desired else {}
+    lists = [survey.changes.get(layer, []) for layer in _SHOWN_FIRST]
+    if survey.place is not None:
+        lists = one_key_a_node(survey, survey.place, lists)
+    keys = [[difference.key for difference in found] for found in lists]
+    if keys[0] == keys[1] == keys[2]:
+        # Nothing, or a first apply: every layer lacks the same rows.
+        shown = dict(zip(keys[0], lists[0], strict=True))
+        masks = dict.fromkeys(keys[0], len(_LAYERS) - 1)
+        has_rows = any(one.current is not None for found in lists for one in found)
+        beside = _beside(lists, shown) if has_rows else {}
+    else:
+        shown, masks = _merged(lists)
+        beside = _beside(lists, shown)
+    return [
+        Change(survey.layout, key, _LAYERS[masks[key]], shown[key], places, beside.get(key, ()))
+        for key in sorted_keys(shown)
+    ]
+
+
+def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
+    """Return by key the difference to show, and a bit mask of the layers that differ."""
+    shown: dict[Key, Difference] = {}
+    masks: dict[Key, int] = {}
+    for bit, found in enumerate(lists):
+        for difference in found:
+            masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
+            shown.setdefault(difference.key, difference)
+    return shown, masks
+
+
+def _beside(
+    lists: list[list[Difference]], shown: Mapping[Key, Difference]
+) -> dict[Key, tuple[tuple[Layer, Difference], ...]]:
+    """Return by key the differences of the layers that are not shown."""
+    found: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
+    for layer, differences in zip(_SHOWN_FIRST[1:], lists[1:], strict=True):
+        for one in differences:
+            if one is not shown[one.key]:
+                found[one.key] = (*found.get(one.key, ()), (layer, one))
+    return found
+
+
+def _is_other(
+    layout: Layout, one: Difference, other: Difference, *, is_runtime: bool = False
+) -> bool:
+    """Return whether two layers differ from the files in different ways.
+
+    Of rows that the files do not have, only that they are there counts. `is_runtime`: the first
+    stands at RUNTIME, which shows what a LOAD makes of a row.
+    """
+    if one.desired is None or other.desired is None:
+        return False
+    first, second = one.current, other.current
+    if is_runtime and second is not None and layout.table.prefix is None:
+        loaded = runtime_image(layout, {other.key: second}).get(other.key)
+        second = None if loaded is None else tuple(None if c is KEEP else c for c in loaded)
+    if first is None or second is None:
+        return (first is None) != (second is None)
+    return bool({*one.columns, *other.columns} & {*differing(layout, first, second)})
+
+
+_SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+_LAYERS = tuple(
+    tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
+)
+"""The layers that a bit mask stands for."""
+
+
+def sorted_keys(keys: Iterable[Key]) -> list[Key]:
+    """Return keys in order; numbers stand before text where a column holds both."""
+    found = list(keys)
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=_sortable)
+
+
+def _sortable(key: Key) -> tuple[tuple[int, float, str], ...]:
+    return tuple((1, 0.0, cell) if isinstance(cell, str) else (0, cell or 0, "") for cell in key)
+
+
+def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
+    plain: Row = tuple(None if cell is KEEP else cell for cell in row)
+    return {
+        name: plain[position]
+        for position, name in enumerate(layout.names)
+        if not is_secret(layout, position, plain)
+    }
+
+
+def _field(layout: Layout, position: int, current: Row | None, desired: DesiredRow) -> FieldChange:
+    plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
+    name = layout.names[position]
+    secret = is_secret(layout, position, plain) or (
+        current is not None and is_secret(layout, position, current)
+    )
+    if secret:
+        return FieldChange(name, None, None, is_secret=True)
+    return FieldChange(name, current[position] if current else None, plain[position])
+
+
+def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
+    """Yield the fields of a new row that the files have to name to have them so."""
+    for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
+        is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
+        if is_said and position not in layout.key_index:
+            yield _field(layout, position, None, desired)
+
+
+def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:
+    if difference.desired is not None:
+        for position in difference.columns:
+            yield _field(layout, position, difference.current, difference.desired)

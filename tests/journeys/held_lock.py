@@ -1,0 +1,42 @@
+"""A lock that somebody holds: another proxyctl, a dead one, one of another machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from proxyctl.admin.lock import process_space
+from tests.servers import Instance
+
+LOCK = (
+    "CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"
+    " pid INT, purpose, stage, modules, expires INT)"
+)
+
+
+def hold_lock(
+    instance: Instance,
+    *,
+    host: str,
+    pid: int,
+    modules: str = "[]",
+    for_s: int,
+    space: str | None = None,
+) -> None:
+    owner = f"them@{process_space() if space is None else space}"
+    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+    instance.execute(LOCK)
+    instance.execute(
+        f"INSERT INTO proxyctl_lock VALUES (1, '{owner}', '{host}', {pid}, 'apply',"
+        f" 'staging MEMORY', '{modules}', CAST(strftime('%s','now') AS INT)+{for_s})"
+    )
+
+
+def drop_lock(instance: Instance) -> None:
+    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+
+
+def dead_pid() -> int:
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    return process.pid

@@ -1,0 +1,189 @@
+"""The lock of a proxyctl that was killed, and what it left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.login import Login
+from tests.cli import Project, proxyctl
+from tests.journeys.held_lock import dead_pid, drop_lock, hold_lock
+from tests.journeys.layers import everywhere, in_layers
+from tests.journeys.story import FILES, MANY, applied, apply, plan
+from tests.servers import Instance
+
+
+@pytest.fixture
+def unnoticed_death() -> Iterator[int]:
+    """The pid of a process that has ended, for which its parent has not waited yet."""
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    yield process.pid
+    process.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which process has ended")
+def test_a_dead_owner_is_dead_before_its_parent_noticed(
+    instance: Instance, unnoticed_death: int
+) -> None:
+    hold_lock(instance, host=os.uname().nodename, pid=unnoticed_death, for_s=60)
+    with AdminClient(Login(port=instance.port, password="admin")) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=0)
+        lock.release()
+    drop_lock(instance)
+
+
+@pytest.mark.parametrize("death", ["expired", "killed here"])
+def test_a_dead_lock_is_taken_over_and_its_leftovers_are_ours(
+    project: Project, instance: Instance, death: str
+) -> None:
+    project.write(FILES)
+    applied()
+    changed = FILES.replace("'^SELECT', destination_hostgroup: reader", "'^SELECT', cache_ttl: 5")
+    project.write(changed)
+    # The dead one was staging a change of ours that is not the one in the files now.
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
+    assert apply().code == 3
+    host = os.uname().nodename
+    if death == "expired":
+        modules = '["MYSQL QUERY RULES"]'
+        hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=-1)
+    else:
+        hold_lock(instance, host=host, pid=dead_pid(), modules='["MYSQL QUERY RULES"]', for_s=60)
+    applied("--lock-timeout", "0")
+    assert plan().code == 0
+    drop_lock(instance)
+
+
+@pytest.mark.parametrize("way", ["saved plan", "unlocked", "refused before"])
+def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
+    project: Project, instance: Instance, way: str
+) -> None:
+    project.write(FILES)
+    applied()
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
+    modules = '["MYSQL QUERY RULES"]'
+    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    shown = plan("--out", "plan.out")
+    assert "refused" not in shown.out
+    if way == "unlocked":
+        assert "removed the lock" in proxyctl("unlock").err
+        assert proxyctl("unlock").err == "there is no lock\n"
+    if way == "refused before":
+        instance.execute("UPDATE mysql_users SET default_schema='x'")
+        assert apply().code == 3
+        instance.execute("UPDATE mysql_users SET default_schema=NULL")
+    done = apply() if way == "unlocked" else proxyctl("apply", "plan.out")
+    assert done.code == 0, done.text
+    assert plan().code == 0
+    assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+    drop_lock(instance)
+
+
+def test_an_edit_of_somebody_else_is_no_leftover_of_a_dead_apply(
+    project: Project, instance: Instance
+) -> None:
+    scope = "\nmanage:\n  mysql_query_rules: {rule_id: '10-99'}\n"
+    project.write(FILES + scope)
+    instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
+    applied("--include-pending")
+    project.write(FILES.replace("'^SELECT', dest", "'^SELECT', cache_ttl: 5, dest") + scope)
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
+    instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=66 WHERE rule_id=500")
+    modules = '["MYSQL QUERY RULES"]'
+    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    refused = apply()
+    assert refused.code == 3
+    assert "mysql_query_rules 500: destination_hostgroup edited in MEMORY" in refused.text
+    assert "mysql_query_rules 20:" not in refused.text
+    found = instance.query("SELECT destination_hostgroup FROM runtime_mysql_query_rules")
+    assert ("66",) not in found
+    instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=NULL WHERE rule_id=500")
+    applied()
+    drop_lock(instance)
+
+
+PXC = """\
+pxc_clusters:
+  - name: main
+    writer_hostgroup: 10
+    backup_writer_hostgroup: 20
+    reader_hostgroup: 30
+    offline_hostgroup: 40
+    max_writers: 1
+    writer_is_also_reader: 2
+    node_defaults: {weight: WEIGHT}
+    nodes: [{hostname: pxc1}, {hostname: pxc2}]
+"""
+
+
+def test_a_staged_placement_is_not_taken_for_configuration(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    instance, project = sandbox_instance, sandbox_project
+    instance.execute("SET mysql-monitor_enabled='true'")
+    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    project.write(PXC.replace("WEIGHT", "1"))
+    applied()
+    project.write(PXC.replace("WEIGHT", "2"))
+    # What a LOAD of a placed cluster needs in MEMORY, left by an apply that died behind it.
+    instance.execute("DELETE FROM mysql_servers")
+    instance.execute(
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, weight, status) VALUES"
+        " (10, 'pxc1', 2, 'ONLINE'), (10, 'pxc2', 2, 'SHUNNED'), (20, 'pxc2', 2, 'ONLINE'),"
+        " (30, 'pxc2', 2, 'ONLINE')"
+    )
+    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    modules = '["MYSQL SERVERS"]'
+    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    applied()
+    rows = [("10", "pxc1", "2", "ONLINE"), ("10", "pxc2", "2", "ONLINE")]
+    for layer in ("main", "disk"):
+        table = f"{layer}.mysql_servers"
+        found = instance.query(f"SELECT hostgroup_id, hostname, weight, status FROM {table}")
+        assert sorted(found) == rows
+    assert plan().code == 0
+    drop_lock(instance)
+
+
+@pytest.mark.parametrize("stage", ["staging MEMORY", "LOAD", "SAVE"])
+def test_a_second_run_after_a_killed_one_finishes(
+    project: Project, instance: Instance, stage: str
+) -> None:
+    project.write(FILES)
+    applied()
+    project.write(MANY)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "proxyctl", "apply", "--auto-approve"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=project.folder,
+    )
+    # Wait until it says that it is there; however far it gets before the signal, the law holds.
+    while process.poll() is None:
+        rows = instance.query(
+            "SELECT 1 FROM sqlite_temp_master WHERE name='proxyctl_lock'"
+        ) and instance.query("SELECT stage FROM proxyctl_lock")
+        if rows and str(rows[0][0]).startswith(stage):
+            break
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+    found = in_layers(instance, "SELECT count(*) FROM {}mysql_query_rules")
+    whole = {(str(2),), (str(2 + 2900),)}
+    assert set(found["RUNTIME"]) <= whole
+    assert set(found["DISK"]) <= whole
+    applied("--lock-timeout", "0")
+    assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2902",)]
+    assert plan().code == 0
+    drop_lock(instance)

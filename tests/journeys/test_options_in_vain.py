@@ -1,0 +1,51 @@
+"""An option that would do nothing here is a wrong command line: nobody is connected to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.journeys.story import said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--rollback-on-failure",
+        "--strategy rolling",
+        "--max-unavailable 2",
+        "--settle 0",
+        "--skip-unreachable",
+        "--parallel 3",
+    ],
+)
+def test_what_is_for_a_fleet_needs_all(offline: Project, options: str) -> None:
+    offline.write("version: 1\ninstances: [{name: px1, host: 127.0.0.1, port: 1}]\n")
+    command = ["apply", "--auto-approve", "--instance", "px1", *options.split()]
+    said(proxyctl(*command), 64, f"{options.split()[0]} needs --all")
+
+
+@pytest.mark.parametrize("command", ["plan", "drift", "doctor", "apply"])
+def test_so_many_at_the_same_time_needs_all(offline: Project, command: str) -> None:
+    said(proxyctl(command, "--port", "1", "--parallel", "3"), 64, "--parallel needs --all")
+
+
+@pytest.mark.parametrize("strategy", ["canary", "all"])
+def test_so_many_unavailable_goes_with_rolling(offline: Project, strategy: str) -> None:
+    offline.write("version: 1\ninstances: [{name: px1, host: 127.0.0.1, port: 1}]\n")
+    command = ("apply", "--all", "--strategy", strategy, "--max-unavailable", "2")
+    said(proxyctl(*command), 64, "--max-unavailable goes with --strategy rolling")
+
+
+@pytest.mark.parametrize("more", [(), ("--method", "proxysql")])
+def test_an_account_of_the_node_goes_with_its_own_mode(
+    offline: Project, more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the environment it may stand for other commands, and is left alone."""
+    command = ("nodes", "drain", "db2", "--host", "127.0.0.1", "--port", "1", *more)
+    needs = "goes with --method pxc_maint_mode"
+    said(proxyctl(*command, "--backend-user", "ops"), 64, f"--backend-user {needs}")
+    found = proxyctl(*command, "--backend-password-file", "x")
+    said(found, 64, f"--backend-password-file {needs}")
+    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "ops")
+    said(proxyctl(*command), 1, "cannot connect to 127.0.0.1:1")

@@ -1,0 +1,1 @@
+"""Tests with three real ProxySQL in a native cluster."""

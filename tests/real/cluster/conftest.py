@@ -1,0 +1,28 @@
+"""Fixtures: a native cluster of three real ProxySQL, and files for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli import Project
+from tests.real.cluster.rig import members
+from tests.servers import ProxySQL
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[list[ProxySQL]]:
+    """The members of one native cluster, which agree."""
+    with members(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def project(three: list[ProxySQL], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Files that are applied at the first member, if nothing else is said."""
+    (tmp_path / "files").mkdir()
+    found = Project(tmp_path / "files", monkeypatch)
+    found.connect(three[0].instance)
+    return found

@@ -1,0 +1,98 @@
+"""A native cluster of real ProxySQL: an apply is killed at one member, and finished at another."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli import Outcome, Project, proxyctl
+from tests.real.cluster.files import RULE, USER, apply, hostgroups, write
+from tests.real.cluster.rig import wait_until
+from tests.servers import ProxySQL
+
+pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
+
+KILLED = """
+import os, signal, sys
+from proxyctl.admin.client import AdminClient
+from proxyctl.cli.main import run
+whole = AdminClient.execute
+def execute(self, statement):
+    done = whole(self, statement)
+    if statement.sql.startswith(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+AdminClient.execute = execute
+sys.exit(run(["apply", "--auto-approve"]))
+"""
+
+
+def kill_after(statement: str) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, statement], capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+
+
+def at(one: ProxySQL) -> tuple[str, ...]:
+    return ("--host", "127.0.0.1", "--port", str(one.port))
+
+
+def records(three: list[ProxySQL]) -> list[set[str | None]]:
+    return [
+        {row[0] for row in one.instance.query("SELECT modules FROM proxyctl_lock")} for one in three
+    ]
+
+
+def doctor(one: ProxySQL) -> Outcome:
+    return proxyctl("doctor", "--no-ask", *at(one))
+
+
+def test_what_was_staged_at_one_is_no_record_when_it_came_from_another(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, USER.format(10) + RULE.format(10))
+    kill_after("INSERT INTO mysql_users")
+    assert "(dead-apply)" in doctor(three[0]).out
+    done = apply(*at(three[1]))
+    assert done.code == 0, done.text
+    assert records(three) == [set(), set(), set()]
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+    assert proxyctl("drift").code == 0
+    assert "dead-apply" not in doctor(three[0]).out
+
+
+def test_where_nobody_waited_the_record_is_no_warning_and_goes_with_the_next_apply(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, USER.format(10) + RULE.format(10))
+    kill_after("INSERT INTO mysql_users")
+    assert apply(*at(three[1]), "--peer-timeout", "0").code == 0
+    wait_until(lambda: hostgroups(three[0], layer="disk.") == {"10"})
+    wait_until(lambda: hostgroups(three[0], "mysql_query_rules", "disk.") == {"10"})
+    assert "lock  (dead-apply-over)" in doctor(three[0]).out
+    done = apply()
+    assert "No changes" in done.out, done.text
+    assert records(three) == [set(), set(), set()]
+
+
+def test_what_was_loaded_and_not_saved_is_left_to_its_own_member(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, USER.format(10))
+    kill_after("LOAD MYSQL USERS")
+    wait_until(lambda: hostgroups(three[1], layer="disk.") == {"10"})
+    there = apply(*at(three[1]))
+    assert "No changes" in there.out, there.text
+    assert records(three) == [{'["MYSQL USERS"]'}, set(), set()]
+    found = proxyctl("drift")
+    assert found.code == 2
+    assert "an apply did not finish" in found.out
+    assert "(dead-apply)" in doctor(three[0]).out
+    done = apply()
+    assert done.code == 0, done.text
+    assert hostgroups(three[0], layer="disk.") == {"10"}
+    assert records(three) == [set(), set(), set()]

@@ -1,0 +1,67 @@
+"""A server leaves a native cluster of real ProxySQL while a client of a peer uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from tests.cli import Project
+from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.real.cluster.files import apply, keep_apart
+from tests.real.cluster.rig import set_admin
+from tests.real.test_leaving_real import FILES, Applying, Rig, until
+from tests.servers import ProxySQL
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.since("2.6.0", "mysql_servers_v2"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+
+@pytest.fixture
+def rig(three: list[ProxySQL], project: Project, tmp_path: Path) -> Iterator[Rig]:
+    """The client comes by the second member; the files are applied at the first one."""
+    with MariaDB(tmp_path, setup="CREATE TABLE sbtest.seen (n INT)") as mariadb:
+        project.write(FILES.format(port=mariadb.port))
+        done = apply()
+        assert done.code == 0, done.text
+        client = pymysql.connect(
+            host="127.0.0.1", port=three[1].traffic_port, user=USER, password=PASSWORD
+        )
+        found = Rig(three[1], project, client, mariadb.port)
+        found.insert()
+        yield found
+        client.close()
+
+
+def test_a_transaction_at_a_peer_ends_before_the_server_leaves(rig: Rig) -> None:
+    rig.without_the_first()
+    applying = Applying("--drain-timeout", "60")
+    applying.start()
+    until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
+    rig.insert()
+    rig.client.commit()
+    found = applying.outcome()
+    assert found.code == 0, found.text
+    assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in found.err
+    assert "cut after" not in found.text
+    assert rig.statuses() == {"10 127.1": "ONLINE"}
+    with rig.client.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
+        assert cursor.fetchall() == ((2,),)
+
+
+def test_nobody_waits_for_a_peer_that_takes_no_servers_over(
+    rig: Rig, three: list[ProxySQL]
+) -> None:
+    keep_apart(three)
+    set_admin(three[1], cluster_mysql_servers_diffs_before_sync=0)
+    rig.without_the_first()
+    found = apply("--drain-timeout", "600", "--peer-timeout", "1")
+    assert found.code == 4, found.text
+    assert rig.statuses()["10 127.0.0.1"] == "ONLINE"
+    rig.insert()

@@ -1,0 +1,204 @@
+"""Variables that somebody wrote by hand: what an apply of ours makes of them, and leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION
+from tests.cli import Project
+from tests.journeys.story import apply, plan
+from tests.real.variables import at_runtime, write
+from tests.servers import Instance
+
+
+def by_hand(instance: Instance, values: dict[str, str], *steps: str) -> None:
+    """Write variables into MEMORY as an operator does, and LOAD and SAVE them where asked."""
+    for name, value in values.items():
+        text = value.replace("'", "''")
+        instance.execute(
+            f"UPDATE global_variables SET variable_value='{text}' WHERE variable_name='{name}'"
+        )
+        module = name.split("-")[0].upper()
+        for step in steps:
+            instance.execute(step.format(f"{module} VARIABLES"))
+
+
+LOAD = "LOAD {} TO RUNTIME"
+SAVE = "SAVE {} TO DISK"
+
+
+def in_layers(instance: Instance, *names: str) -> dict[str, tuple[str, ...]]:
+    """Return by layer what it holds of these variables."""
+    found = {}
+    for layer, table in (
+        ("memory", "main.global_variables"),
+        ("runtime", "main.runtime_global_variables"),
+        ("disk", "disk.global_variables"),
+    ):
+        sql = f"SELECT variable_name, variable_value FROM {table}"
+        held = {str(name): text for name, text in instance.query(sql)}
+        found[layer] = tuple(str(held.get(name)) for name in names)
+    return found
+
+
+def everywhere(*values: str) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(("memory", "runtime", "disk"), values)
+
+
+UTF8MB4_BIN = {CHARSET: "utf8mb4", COLLATION: "utf8mb4_bin"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "steps", "named", "becomes"),
+    [
+        ({}, (), {CHARSET: "utf8mb4"}, ("utf8mb4", "utf8mb4_general_ci")),
+        (UTF8MB4_BIN, (LOAD, SAVE), {CHARSET: "utf8mb4"}, ("utf8mb4", "utf8mb4_bin")),
+        (UTF8MB4_BIN, (LOAD,), {CHARSET: "utf8mb4"}, ("utf8mb4", "utf8mb4_bin")),
+        (UTF8MB4_BIN, (LOAD, SAVE), {CHARSET: "latin1"}, ("latin1", "latin1_swedish_ci")),
+        (
+            UTF8MB4_BIN,
+            (LOAD, SAVE),
+            {COLLATION: "utf8mb4_unicode_ci"},
+            ("utf8mb4", "utf8mb4_unicode_ci"),
+        ),
+        (UTF8MB4_BIN, (LOAD, SAVE), {COLLATION: "latin1_bin"}, ("latin1", "latin1_bin")),
+        ({CHARSET: "utf8mb3"}, (LOAD, SAVE), {COLLATION: "utf8_bin"}, ("utf8mb3", "utf8_bin")),
+        (
+            UTF8MB4_BIN,
+            (LOAD, SAVE),
+            {CHARSET: "utf8mb4", COLLATION: "utf8mb4_unicode_ci"},
+            ("utf8mb4", "utf8mb4_unicode_ci"),
+        ),
+        (
+            {COLLATION: "latin1_bin"},
+            (LOAD, SAVE),
+            {CHARSET: "utf8mb4"},
+            ("utf8mb4", "utf8mb4_general_ci"),
+        ),
+    ],
+)
+def test_a_collation_that_somebody_chose_stays_where_it_fits(
+    project: Project,
+    instance: Instance,
+    edit: dict[str, str],
+    steps: tuple[str, ...],
+    named: dict[str, str],
+    becomes: tuple[str, str],
+) -> None:
+    by_hand(instance, edit, *steps)
+    write(project, named)
+    is_right = in_layers(instance, CHARSET, COLLATION) == everywhere(*becomes)
+    assert plan().code == (0 if is_right else 2)
+    done = apply()
+    assert done.code == 0, done.text
+    assert in_layers(instance, CHARSET, COLLATION) == everywhere(*becomes)
+    assert plan().code == 0
+
+
+def test_an_edit_of_a_collation_that_nobody_loaded_is_pending(
+    project: Project, instance: Instance
+) -> None:
+    by_hand(instance, {CHARSET: "utf8mb4"}, LOAD, SAVE)
+    by_hand(instance, {COLLATION: "utf8mb4_bin"})
+    write(project, {CHARSET: "utf8mb4", "mysql-max_connections": 77})
+    refused = apply()
+    assert refused.code == 3
+    assert f"{COLLATION}: variable_value edited in MEMORY" in refused.text
+    assert apply("--include-pending").code == 0
+    assert in_layers(instance, COLLATION) == everywhere("utf8mb4_bin")
+
+
+def test_a_collation_that_fits_only_at_runtime_comes_from_there(
+    project: Project, instance: Instance
+) -> None:
+    by_hand(instance, UTF8MB4_BIN, LOAD, SAVE)
+    by_hand(instance, {COLLATION: "latin1_bin"})
+    write(project, {CHARSET: "utf8mb4"})
+    assert apply().code == 3
+    done = apply("--discard-pending")
+    assert done.code == 0, done.text
+    assert in_layers(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_bin")
+
+
+def test_a_collation_that_came_along_without_a_save_is_saved_by_the_next_apply(
+    project: Project, instance: Instance
+) -> None:
+    write(project, {CHARSET: "utf8mb4"})
+    assert apply("--no-save").code == 0
+    done = apply()
+    assert done.code == 0, done.text
+    assert in_layers(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_general_ci")
+
+
+CHECKSUM = "admin-checksum_mysql_users"
+DIFFS = "admin-cluster_mysql_users_diffs_before_sync"
+
+
+@pytest.mark.parametrize("named", [{DIFFS: 7}, {DIFFS: 7, CHECKSUM: True}])
+def test_a_difference_count_brings_its_checksum_back(
+    project: Project, instance: Instance, named: dict[str, object]
+) -> None:
+    by_hand(instance, {CHECKSUM: "false", DIFFS: "9"}, LOAD, SAVE)
+    write(project, named)
+    before = plan()
+    assert before.code == 2
+    assert f"{CHECKSUM} " in before.out
+    assert "2 LOAD" in before.out
+    done = apply()
+    assert done.code == 0, done.text
+    assert in_layers(instance, CHECKSUM, DIFFS) == everywhere("true", "7")
+    assert plan().code == 0
+
+
+def test_a_checksum_comes_back_in_a_restore(
+    project: Project, instance: Instance, tmp_path: Path
+) -> None:
+    missing = f"{tmp_path}/no/such/folder/keys"
+    write(project, {CHECKSUM: False, "admin-ssl_keylog_file": missing})
+    failed = apply()
+    assert failed.code == 4
+    assert "everything was restored" in failed.text
+    assert in_layers(instance, CHECKSUM, DIFFS) == everywhere("true", "3")
+
+
+@pytest.mark.since("2.6.0", "not all of these variables")
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"admin-cluster_password": 'p"w', "admin-cluster_username": 'a""b'},
+        {"admin-ssl_keylog_file": "keys"},
+        {"mysql-proxy_protocol_networks": "everywhere"},
+        {CHECKSUM: "false", DIFFS: "9"},
+        {"mysql-server_capabilities": "33000", "mysql-have_ssl": "true"},
+    ],
+    ids=str,
+)
+def test_what_proxysql_shows_otherwise_stands_in_nobodys_way(
+    project: Project, instance: Instance, edit: dict[str, str]
+) -> None:
+    for name in edit:
+        # A row that is written again comes to the end, and the order of the rows counts.
+        instance.execute(
+            f"REPLACE INTO global_variables SELECT * FROM disk.global_variables"
+            f" WHERE variable_name='{name}'"
+        )
+    by_hand(instance, edit, LOAD, SAVE)
+    write(project, {"mysql-max_connections": 77, "admin-refresh_interval": 777})
+    done = apply()
+    assert done.code == 0, done.text
+    assert plan().code == 0
+    layers = in_layers(instance, *edit)
+    assert layers["memory"] == layers["disk"] == tuple(edit.values())
+
+
+def test_an_empty_user_of_the_cluster_is_not_loaded_and_not_pending(
+    project: Project, instance: Instance
+) -> None:
+    by_hand(instance, {"admin-cluster_username": "u"}, LOAD)
+    by_hand(instance, {"admin-cluster_username": ""})
+    write(project, {"admin-refresh_interval": 777})
+    done = apply()
+    assert done.code == 0, done.text
+    assert at_runtime(instance)["admin-cluster_username"] == "u"
