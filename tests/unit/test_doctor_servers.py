@@ -1,0 +1,227 @@
+"""What the doctor finds in the servers: versions, what the monitor met, who serves, TLS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from proxyctl.doctor.examination import examine
+from proxyctl.doctor.facts import (
+    Rule,
+    Server,
+    Side,
+    User,
+)
+from proxyctl.drains import Drain
+from proxyctl.nodes.model import Said
+from tests.unit.doctor_facts import (
+    DB1,
+    DB2,
+    DENIED,
+    HEALTHY,
+    NOW,
+    failing,
+    found,
+    only,
+    said,
+    with_logs,
+    with_variables,
+)
+
+
+def test_a_version_above_the_lowest_server() -> None:
+    facts = replace(HEALTHY, said=said(db1="8.0.36-28.1", db2="8.0.30"))
+    code, _, message = only(facts)
+    assert code == "server-version-above"
+    assert message.startswith("clients are told 8.0.36, and db2:3306 is 8.0.30: ")
+    assert examine(facts).findings[0].way_out == 'variables: {mysql-server_version: "8.0.30"}'
+
+
+def test_an_old_default_below_the_servers_loses_fractions_of_seconds() -> None:
+    code, _, message = only(with_variables(**{"mysql__server_version": "5.5.30"}))
+    assert code == "server-version-below"
+    assert "fractions of seconds" in message
+    # The present default of another patch release does no harm.
+    assert found(with_variables(**{"mysql__server_version": "8.0.11"})) == []
+
+
+def test_another_product() -> None:
+    facts = replace(HEALTHY, said=said(db1="10.11.6-MariaDB-log", db2="10.11.6-MariaDB-log"))
+    code, _, message = only(facts)
+    assert code == "server-version-product"
+    assert "db1:3306, db2:3306 are 10.11.6-MariaDB-log" in message
+    (finding,) = examine(facts).findings
+    assert finding.way_out == 'variables: {mysql-server_version: "10.11.6-MariaDB"}'
+
+
+def test_several_series_are_explained_by_hostgroup() -> None:
+    facts = replace(HEALTHY, said=said(db1="8.0.36", db2="8.4.3"))
+    code, _, message = only(facts)
+    assert code == "server-versions-differ"
+    assert "(8.0.36 in 10; 8.4.3 in 20)" in message
+
+
+def test_where_the_monitor_has_placed_nodes_changes_no_words() -> None:
+    """Instances in front of the same servers have the same findings, whoever writes now."""
+    other = tuple(one._replace(hostgroup=30 - one.hostgroup) for one in HEALTHY.servers)
+    old = replace(HEALTHY, said=said(db2="8.0.30", db1="8.0.30"))
+    assert found(old) == found(replace(old, said=said(db1="8.0.30", db2="8.0.30"), servers=other))
+
+
+def test_a_version_that_is_none() -> None:
+    facts = with_variables(**{"mysql__server_version": "MariaDB-10.6"})
+    assert "server-version-unreadable" in [code for code, _, _ in found(facts)]
+
+
+def test_open_connections_know_the_version_of_a_server_that_is_out_of_reach() -> None:
+    away = {**said(db1="8.0.36"), DB2: Said(unreachable="timed out")}
+    assert only(replace(HEALTHY, said=away))[:2] == ("server-version-unknown", "db2:3306")
+    known = replace(HEALTHY, said=away, pooled_versions={DB2: "8.0.30"})
+    assert only(known)[0] == "server-version-above"
+    assert found(replace(HEALTHY, said={}, asks=False)) == []
+
+
+def test_a_refused_account_names_all_servers_that_refuse_it() -> None:
+    both = [failing(log, DENIED, node) for node in (DB1, DB2) for log in ("connect", "ping")]
+    code, where, message = only(with_logs(*both))
+    assert (code, where) == ("monitor-denied", "db1:3306, db2:3306")
+    assert message == f"the monitor's account 'mon' is refused for 3 min: {DENIED}"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("Can't connect to server on 'db1' (115)", "no connection for 3 min: Can't connect"),
+        ("Lost connection to server at 'handshake', system error: 110", "no answer in time for"),
+        ("timeout during connect", "no answer in time for 3 min: timeout"),
+    ],
+)
+def test_no_answer_is_told_from_a_refusal(error: str, words: str) -> None:
+    code, _, message = only(with_logs(failing("connect", error), failing("ping", error)))
+    assert code == "backend-unreachable"
+    assert words in message
+
+
+def test_a_connection_that_failed_before_a_later_ping_is_old_news() -> None:
+    lost = "Can't connect to server on 'db1' (115)"
+    assert found(with_logs(failing("connect", lost, ago=50))) == []
+    # A ping may use a connection from the time when the account was still let in.
+    assert only(with_logs(failing("connect", DENIED, ago=50)))[0] == "monitor-denied"
+
+
+def test_a_check_that_fails_on_a_connection_that_works() -> None:
+    code, where, message = only(with_logs(failing("read_only", "SELECT command denied")))
+    assert (code, where) == ("monitor-check-failed", "db1:3306")
+    assert "check of read only fails for 3 min" in message
+    lost = failing("ping", "Can't connect"), failing("connect", "Can't connect")
+    codes = [code for code, *_ in found(with_logs(*lost, failing("read_only", "no connection")))]
+    assert codes == ["backend-unreachable"]
+
+
+def test_a_server_out_of_service_may_be_down() -> None:
+    away = tuple(one._replace(status="OFFLINE_SOFT") for one in HEALTHY.servers)
+    facts = replace(with_logs(failing("ping", "Can't connect")), servers=away, rules=(), users=())
+    assert found(facts) == [
+        (
+            "node-drained",
+            f"{host}:3306",
+            f"it takes no new connections: OFFLINE_SOFT in hostgroup {id_}",
+        )
+        for host, id_ in (("db1", 10), ("db2", 20))
+    ]
+
+
+def test_a_drained_node_says_by_whom_and_since_when() -> None:
+    drain = Drain(DB2, NOW - 60, "anna on ops1", "new disk", True, {})
+    away = (Server(10, "db1", 3306), Server(20, "db2", 3306, max_connections=0))
+    down = failing("ping", "Can't connect", DB2)
+    facts = replace(with_logs(down), servers=away, rules=(), drains={DB2: drain})
+    assert found(facts) == [("node-drained", "db2:3306", drain.text())]
+    assert examine(facts).findings[0].way_out == "`proxyctl nodes restore db2:3306`"
+    # One that somebody began, and that RUNTIME does not show.
+    half = replace(HEALTHY, drains={DB2: replace(drain, is_done=False)})
+    assert "half drained by anna on ops1" in only(half)[2]
+    assert found(replace(HEALTHY, drains={DB2: drain})) == []
+
+
+def test_a_monitor_that_is_off() -> None:
+    facts = replace(
+        with_logs(failing("connect", DENIED)),
+        variables={**HEALTHY.variables, "mysql-monitor_enabled": "false"},
+    )
+    assert only(facts)[0] == "monitor-off"
+
+
+def test_hostgroups_that_nobody_serves() -> None:
+    facts = replace(
+        HEALTHY,
+        rules=(Rule(5, 30), Rule(6, 30), Rule(7, 40, answers=True), Rule(8, mirror=50)),
+        users=(User("app", 60), User("batch", 60)),
+        fast_routing={30: 3},
+        hostgroup_names={30: "shard0"},
+    )
+    assert found(facts) == [
+        (
+            "hostgroup-without-servers",
+            "hostgroup 30 (shard0)",
+            "queries of rules 5, 6 and 3 rows of fast routing fail after 10 s: there is no server"
+            " at RUNTIME",
+        ),
+        (
+            "users-without-servers",
+            "hostgroup 60",
+            "queries of users app, batch that no rule takes fail after 10 s: there is no server at"
+            " RUNTIME",
+        ),
+        (
+            "mirror-without-servers",
+            "hostgroup 50",
+            "the copies of rule 8 go there; there is no server at RUNTIME",
+        ),
+    ]
+
+
+def test_hostgroups_of_postgresql_are_others() -> None:
+    pgsql = Side(
+        "pgsql", (Server(30, "pg1", 5432),), (Rule(5, 30), Rule(6, 20)), (User("app", 10),)
+    )
+    facts = with_variables(**{"pgsql__connect_timeout_server_max": "5000"})
+    assert found(replace(facts, pgsql=pgsql)) == [
+        (
+            "hostgroup-without-servers",
+            "pgsql hostgroup 20",
+            "queries of rule 6 fail after 5 s: there is no server at RUNTIME",
+        ),
+        (
+            "users-without-servers",
+            "pgsql hostgroup 10",
+            "queries of user app that no rule takes fail after 5 s: there is no server at RUNTIME",
+        ),
+    ]
+
+
+def test_servers_that_take_nothing() -> None:
+    servers = (
+        Server(20, "db1", 3306, "SHUNNED"),
+        Server(20, "db2", 3306, weight=0),
+        Server(20, "db3", 3306, max_connections=0),
+        Server(10, "db1", 3306),
+    )
+    (_, _, message), drained = found(replace(HEALTHY, servers=servers))
+    assert drained[:2] == ("node-drained", "db3:3306")
+    assert message.endswith(
+        "db1:3306 SHUNNED, db2:3306 has weight 0, db3:3306 has max_connections 0"
+    )
+
+
+def test_encryption_that_cannot_be_had() -> None:
+    servers = tuple(one._replace(use_ssl=True) for one in HEALTHY.servers)
+    without = {DB1: Said(version="8.0.36", offers_tls=False), DB2: HEALTHY.said[DB2]}
+    assert only(replace(HEALTHY, servers=servers, said=without))[:2] == (
+        "backend-without-tls",
+        "db1:3306",
+    )
+    facts = replace(with_variables(**{"mysql__have_ssl": "false"}), users=(User("app", 10, True),))
+    assert only(facts)[0] == "users-cannot-use-tls"
+    assert found(with_variables(**{"mysql__have_ssl": "false"})) == []
