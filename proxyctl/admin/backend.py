@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from proxyctl.admin.answers import NOT_UNDERSTOOD, code_and_text, decoded
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.transport import why_not_answered
 from proxyctl.errors import ConnectionLostError, InstanceError
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 TIMEOUT_S = 3.0
+MOST_SAID = 1 << 20
+"""Most that a server may send in one connection; what is asked of it takes some kilobytes.
+
+Units: bytes.
+"""
+_HIGHEST_PORT = 65535
+_NO_MYSQL = "it does not speak the MySQL protocol"
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,8 @@ def monitor_account(client: AdminClient) -> Account:
     """Return the account that ProxySQL's monitor uses. Raises: InstanceError."""
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
-        " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')"
+        " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')",
+        width=2,
     )
     values = {str(name): value or "" for name, value in rows}
     return Account(
@@ -63,9 +72,10 @@ class Backend:
         capabilities: int = self._connection.server_capabilities  # type: ignore[attr-defined]
         return bool(capabilities & CLIENT.SSL)
 
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement that holds no value of a user.
+    def query(self, sql: str, *, width: int | None = None) -> list[tuple[str | None, ...]]:
+        """Return the rows of a statement that holds no value of a user, as text.
 
+        Bytes that are not UTF-8 are surrogate escapes. `width`: how many cells a row has to have.
         Raises: BackendRefusedError, and ConnectionLostError when nobody knows whether it ran.
         """
         import pymysql
@@ -73,34 +83,63 @@ class Backend:
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(sql)
-                return list(cursor.fetchall())
-        except (pymysql.err.MySQLError, OSError, ValueError) as error:
-            # ValueError: an answer that no MySQL gives.
+                rows = list(cursor.fetchall())
+        except (pymysql.err.MySQLError, OSError) as error:
             kind = ConnectionLostError if _is_lost(error) else BackendRefusedError
             raise kind(f"{self.name}: {_reason(error)}\n  in: {sql}") from error
+        except NOT_UNDERSTOOD as error:
+            raise ConnectionLostError(f"{self.name}: {_NO_MYSQL}\n  in: {sql}") from error
+        if width is not None and not {*map(len, rows)} <= {width}:
+            raise self.strange(f"rows that are not of {width} columns\n  in: {sql}")
+        return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
+
+    def strange(self, what: str) -> BackendRefusedError:
+        """Return the error for an answer that no MySQL server gives."""
+        return BackendRefusedError(f"{self.name}: it answers as no MySQL server does: {what}")
 
 
 @contextmanager
-def backend(node: Node, account: Account, *, timeout_s: float = TIMEOUT_S) -> Iterator[Backend]:
+def backend(
+    node: Node, account: Account, *, timeout_s: float = TIMEOUT_S, most_said: int = MOST_SAID
+) -> Iterator[Backend]:
     """Connect to a server until the context ends.
 
-    Units: `timeout_s` is how long a statement may take.
+    Units: `timeout_s` is how long a statement may take, `most_said` how many bytes it may send.
     Raises: BackendRefusedError, whose text is the reason without the name of the server.
     """
     host, port = node
     if not port:
         raise BackendRefusedError("a Unix socket of the machine that ProxySQL runs on")
-    with closing(_open(str(host), int(str(port)), account, timeout_s)) as connection:
+    if not 0 < (number := int(str(port))) <= _HIGHEST_PORT:
+        raise BackendRefusedError(f"{port} is no port")
+    if not str(host).isprintable():
+        raise BackendRefusedError("not a host name")
+    with closing(_open(str(host), number, account, timeout_s, most_said)) as connection:
         yield Backend(node, connection)
 
 
-def _open(host: str, port: int, account: Account, timeout_s: float) -> Connection[Any]:
+def _open(
+    host: str, port: int, account: Account, timeout_s: float, most_said: int
+) -> Connection[Any]:
     import pymysql
     from pymysql.connections import Connection
     from pymysql.constants import CR
+    from pymysql.converters import encoders
 
     class BackendConnection(Connection):
-        """A connection that gives no password away to who asks for it in clear text."""
+        """A connection that gives no password away to who asks for it in clear text.
+
+        A server that never ends an answer would fill the memory; it is left instead.
+        """
+
+        _may_say = most_said
+
+        def _read_bytes(self, count: int) -> bytes:
+            self._may_say -= count
+            if self._may_say < 0:
+                raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "its answer does not end")
+            found: bytes = super()._read_bytes(count)  # type: ignore[misc]
+            return found
 
         def _create_ssl_ctx(self, _options: object) -> ssl.SSLContext:
             return _tls_where_offered()
@@ -111,22 +150,30 @@ def _open(host: str, port: int, account: Account, timeout_s: float) -> Connectio
                 raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
             return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
 
+    # Whatever a column is said to be, it is text to us.
+    without_decoders: Any = encoders
     try:
         return BackendConnection(
             host=host,
             port=port,
-            user=account.user,
-            password=account.password.encode(),  # as text, PyMySQL would take it for latin1
+            user=account.user.encode("utf-8", "surrogateescape"),
+            # As text, PyMySQL would take it for latin1.
+            password=account.password.encode("utf-8", "surrogateescape"),
             connect_timeout=int(TIMEOUT_S),
             read_timeout=timeout_s,
+            use_unicode=False,
+            conv=without_decoders,
             autocommit=True,
         )
-    except (pymysql.err.MySQLError, OSError, ValueError) as error:
+    except (pymysql.err.MySQLError, OSError) as error:
         raise BackendRefusedError(_reason(error)) from error
     except RuntimeError as error:
         # PyMySQL, where it would have to encrypt the password by itself.
         reason = "it asks for the whole password without TLS; it was not sent"
         raise BackendRefusedError(reason) from error
+    except NOT_UNDERSTOOD as error:
+        is_host = isinstance(error, UnicodeError) and not isinstance(error, UnicodeDecodeError)
+        raise BackendRefusedError("not a host name" if is_host else _NO_MYSQL) from error
 
 
 @cache
@@ -145,14 +192,13 @@ def _is_lost(error: Exception) -> bool:
     """Return whether there was no answer, rather than an error packet."""
     import pymysql
 
-    code = error.args[0] if error.args else 0
-    if not isinstance(error, pymysql.err.MySQLError) or not isinstance(code, int):
+    code, _ = code_and_text(error)
+    if not isinstance(error, pymysql.err.MySQLError):
         return True
     return code == 0 or 2000 <= code < 3000  # the client's own numbers
 
 
 def _reason(error: Exception) -> str:
-    """Return why a server could not be asked, on one line."""
-    arguments = error.args
-    text = str(arguments[1] if len(arguments) > 1 else error)
-    return text.splitlines()[0] if text else type(error).__name__
+    """Return why a server could not be asked, on one line that is not empty."""
+    _, text = code_and_text(error)
+    return next((line for line in text.splitlines() if line.strip()), type(error).__name__)

@@ -45,8 +45,8 @@ def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
 def _ask(node: Node, account: Account) -> Said:
     try:
         with backend(node, account) as connection:
-            status = _by_name(connection.query(_show("STATUS", _STATUS)))
-            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
+            status = _by_name(connection.query(_show("STATUS", _STATUS), width=2))
+            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES), width=2))
             offers_tls = connection.offers_tls
     except (BackendRefusedError, ConnectionLostError) as error:
         return Said(
@@ -60,8 +60,8 @@ def _ask(node: Node, account: Account) -> Said:
     )
 
 
-def _by_name(rows: Collection[tuple[object, ...]]) -> dict[str, str]:
-    return {str(name).lower(): str(value) for name, value in rows}
+def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
+    return {name.lower(): value for name, value in rows if name is not None and value is not None}
 
 
 def addresses_of(host: str) -> frozenset[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from proxyctl.admin.backend import TIMEOUT_S, Account, BackendRefusedError, backend
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Node
 
+_SECONDS = re.compile(r"[0-9]{1,10}")
 OFF = "DISABLED"
 ON = "MAINTENANCE"
 
@@ -31,21 +33,20 @@ def read_maint_mode(node: Node, account: Account) -> MaintMode:
         with backend(node, account) as connection:
             rows = connection.query(
                 "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
-                " ('pxc_maint_mode','pxc_maint_transition_period','version')"
+                " ('pxc_maint_mode','pxc_maint_transition_period','version')",
+                width=2,
             )
+            values = {str(variable).lower(): value for variable, value in rows if value is not None}
+            period = values.get("pxc_maint_transition_period", "0")
+            if not _SECONDS.fullmatch(period):
+                raise connection.strange(f"a pxc_maint_transition_period of {period[:40]!r}")
     except BackendRefusedError as error:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
             hint=f"it was asked as {account.user!r}, from this machine; --backend-user names"
             " another account",
         ) from error
-    values = {str(variable).lower(): str(value) for variable, value in rows}
-    period = values.get("pxc_maint_transition_period", "0")
-    return MaintMode(
-        values.get("pxc_maint_mode"),
-        values.get("version", ""),
-        float(period) if period.isdecimal() else 0.0,
-    )
+    return MaintMode(values.get("pxc_maint_mode"), values.get("version", ""), float(period))
 
 
 def set_maint_mode(node: Node, account: Account, mode: str, before: MaintMode) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from proxyctl.nodes.model import Said
 from proxyctl.state import DesiredRow, Key
 
 _PORT = 3306
+_PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def members_in(addresses: str) -> tuple[Node, ...]:
     for address in addresses.split(","):
         host, _, port = address.strip().rpartition(":")
         is_bare_ipv6 = ":" in host and not host.endswith("]")
-        if is_bare_ipv6 or not port.isdecimal():
+        if is_bare_ipv6 or not _PORT_NUMBER.fullmatch(port):
             host, port = address.strip(), str(_PORT)
         host = host.strip("[]")
         if host and host not in ("unspecified", "AUTO"):

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
+from proxyctl.admin.backend import monitor_account
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.configuration import read_configuration
@@ -45,11 +46,11 @@ from tests.answering_server import (
     OK,
     Answer,
     AnsweringServer,
-    Cell,
     error,
     packets,
     result,
 )
+from tests.fuzz.lies import lies_in, twisted
 from tests.fuzz.target import Run, Target
 from tests.journeys.held_lock import LOCK
 from tests.recorded_answers import RecordedAnswers
@@ -247,6 +248,7 @@ _ACTIONS: tuple[_Action, ...] = (
     lambda client, _files: _nodes(client),
     lambda client, _files: read_membership(client),
     lambda client, _files: read_health(client),
+    lambda client, _files: monitor_account(client),
 )
 
 
@@ -254,8 +256,7 @@ _ACTIONS: tuple[_Action, ...] = (
 def _answers(folder: Path) -> Iterator[Run]:
     """Return what runs one of the readers against a server that does not tell the truth.
 
-    The first byte of an input chooses the reader; then come lies, each of three bytes and a text
-    up to the next unit separator: to which statement, what is wrong there, and where.
+    The first byte of an input chooses the reader; then come the lies.
     """
     path = folder / "proxyctl.yaml"
     path.write_text(_FILE)
@@ -265,7 +266,7 @@ def _answers(folder: Path) -> Iterator[Run]:
 
         def run(data: bytes) -> None:
             action = _ACTIONS[(data[0] if data else 0) % len(_ACTIONS)]
-            lies = dict(_lies(data[1:]))
+            lies = dict(lies_in(data[1:]))
             count = -1
 
             def answer(sql: bytes) -> Answer:
@@ -273,54 +274,13 @@ def _answers(folder: Path) -> Iterator[Run]:
                 count += 1
                 if count not in lies or isinstance(told := truth.told(sql), bytes):
                     return truth.answer(sql)
-                return _twisted(lies[count], *told)
+                return twisted(lies[count], *told)
 
             server.answer = answer
             with AdminClient(_login(server)) as client:
                 action(client, files)
 
         yield run
-
-
-_Lie = tuple[int, int, bytes]
-
-
-def _lies(data: bytes) -> Iterator[tuple[int, _Lie]]:
-    for part in data.split(b"\x1f")[:4]:
-        if len(part) >= 3:
-            yield part[0] % 96, (part[1], part[2], part[3:])
-
-
-def _twisted(lie: _Lie, columns: list[bytes], rows: list[list[Cell]]) -> Answer:
-    """Return an answer with one thing wrong in it, which is the more likely the less it spoils."""
-    kind, place, said = lie
-    rows = [list(row) for row in rows]
-    row = place % len(rows) if rows else 0
-    match kind % 12:
-        case 0 | 1 | 2 | 3 if rows:
-            cells = rows[row]
-            cells[(kind // 12) % len(cells)] = said
-        case 4 if rows:
-            rows[row][(kind // 12) % len(rows[row])] = None
-        case 5:
-            rows[row : row + 1] = [[said] * len(columns)]
-        case 6 if rows:
-            del rows[row]
-        case 7:
-            rows = []
-        case 8:
-            width = place % 6
-            columns = (columns + [b"more"] * 6)[: width or 1]
-            rows = [(cells + [said] * 6)[: width or 1] for cells in rows]
-        case 9:
-            return error(1045 if place % 2 else 1064, said)
-        case 10:
-            return packets([OK])
-        case 11 if place % 8 == 0:
-            return b""
-        case _:
-            rows = rows + rows
-    return result(columns or [b"a"], rows)
 
 
 def _answer_seeds() -> Sequence[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.fuzz.backends import BACKEND_TARGETS
 from tests.fuzz.configuration_files import FILE_TARGETS
 from tests.fuzz.imported_files import IMPORT_TARGETS
 from tests.fuzz.query_text import QUERY_TARGETS
@@ -21,5 +22,6 @@ TARGETS: dict[str, Target] = {
         *SQL_TARGETS,
         *QUERY_TARGETS,
         *SERVER_TARGETS,
+        *BACKEND_TARGETS,
     )
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.admin.backend import monitor_account
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.drains import read_drains
@@ -98,6 +99,7 @@ PINGS = "ping_error AS error"
         (read_membership, {CHECKSUMS: [[b"mysql_users", b"2", LATE, b"0x1"]]}),
         (read_membership, {"updated_at": [[b"px1", b"6032", b"a", b"2", LATE, b"0x1", b"1"]]}),
         (read_rule_hits, {CHECKSUMS: [[b"2", LATE]]}),
+        (monitor_account, {"'mysql-monitor_password'": [[b"mysql-monitor_password"]]}),
     ],
 )
 def test_it_is_an_error_that_says_so(
