@@ -14,7 +14,7 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
 from proxyctl.cluster.checksums import Checksum
-from proxyctl.cluster.electing import first_of, is_covered, loaded_for_all, together, travels_alike
+from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
 from proxyctl.errors import ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.fleet.outcome import Planned
@@ -22,6 +22,7 @@ from proxyctl.fleet.rollout import Rolled, State
 from proxyctl.fleet_planning import Target
 from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
+from proxyctl.render.fleet_text import changed_first
 from proxyctl.result import PeerResult
 from proxyctl.workflow import plan_files
 
@@ -90,9 +91,11 @@ class UnitApply:
         chosen = first_of(plans, held)
         first = targets[chosen]
         self._refuse_different_files(first)
-        if loaded_for_all([plans[chosen]]):
-            self.say(f"{first.name} is changed first, and the other members follow")
-        return [first, *(target for target in targets if target is not first)]
+        rest = [target for target in targets if target is not first]
+        said = changed_first(self.approved[first], [self.approved[target] for target in rest])
+        if said:
+            self.say(said)
+        return [first, *rest]
 
     def _refuse_different_files(self, first: Target) -> None:
         """Refuse members whose files, by their `vars`, differ in what travels between them."""

@@ -21,7 +21,7 @@ from proxyctl.change import Change
 from proxyctl.cluster.account import cut_off
 from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
-from proxyctl.cluster.travelling import what_stays
+from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -147,6 +147,7 @@ def _surveyed(
         plan.warnings.extend(cut_off(plan.modules, membership))
         plan.warnings.extend(going_on(plan.modules, plan.address))
         plan.leaving_members = leaving(plan.modules)
+        plan.untaken = untaken(plan.modules, membership)
     _tell_decisions(client, plan)
     return plan, survey
 

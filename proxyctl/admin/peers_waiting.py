@@ -51,7 +51,9 @@ class PeersWaiting:
         self.loaded = {name: here.own[name] for name in names}
         if not names or not here.others:
             return []
-        self.say(f"waiting for {counted(len(here.others), 'peer')} to follow")
+        awaited = [one for one in here.others if not self._is_hopeless(one, here)]
+        if awaited:
+            self.say(f"waiting for {counted(len(awaited), 'peer')} to follow")
         end = time.monotonic() + timeout_s
         while True:
             waiting = [one for one in here.others if not self._is_settled(one, here)]
@@ -64,6 +66,11 @@ class PeersWaiting:
 
     def _be_impatient(self, left_s: float) -> None:
         self.members.wait_at_most(min(max(round(left_s), _LEAST_READ_S), PATIENCE_S))
+
+    def _is_hopeless(self, member: Member, here: Membership) -> bool:
+        """Return whether a peer will not follow, whatever the time."""
+        found = [one.code for one in reasons(self.loaded, member, here)]
+        return bool(found) and FINAL.issuperset(found)
 
     def _is_settled(self, member: Member, here: Membership) -> bool:
         """Return whether waiting for a peer is over. Changes: results."""

@@ -45,6 +45,20 @@ def what_stays(
         yield "peers save what they take over, although nothing is saved here"
 
 
+def untaken(modules: Iterable[ModulePlan], membership: Membership) -> dict[str, str]:
+    """Return the admin modules that are loaded and that this member takes from no peer, and why."""
+    empty = lacks_account(membership.variables)
+    found: dict[str, str] = {}
+    for module in modules:
+        name = membership.name_of(module.name)
+        if name is None or not module.images:
+            continue
+        why = off_by(name, membership.variables) or (f"{empty} is empty" if empty else None)
+        if why:
+            found[module.name] = why
+    return found
+
+
 def _inactive(module: ModulePlan, found: TableSurvey) -> Iterator[str]:
     noun = _ACTIVE_ONLY.get(found.layout.name)
     if noun is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proxyctl.cluster.electing import loaded_for_all, together
+from proxyctl.cluster.electing import together
+from proxyctl.cluster.followers import followers
 from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
@@ -28,12 +29,33 @@ def _clusters(fleet: Fleet) -> Iterator[str]:
     for positions in together([one.plan.members for one in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
         if len(members) > 1 and not all(one.is_in_sync for one in members):
-            # The first one may have nothing to change: nobody follows it then.
-            first = [one for one in members if one.is_first and loaded_for_all([one.plan])]
-            does = "".join(
-                f"; {printable(one.name)} is changed first, and the others follow" for one in first
-            )
-            yield f"One ProxySQL Cluster: {names(members)}{does}."
+            first = next((one for one in members if one.is_first), members[0])
+            others = [one for one in members if one is not first]
+            does = changed_first(first, others)
+            yield f"One ProxySQL Cluster: {names(members)}{f'; {does}' if does else ''}."
+            yield from _apart(first, others)
+
+
+def changed_first(first: Planned, others: Sequence[Planned]) -> str:
+    """Return that the first one of a cluster is changed first, and who follows; '' if nobody."""
+    following = followers(first.plan, [one.plan for one in others]).following
+    if not following:
+        return ""
+    said = "the others follow"
+    if len(following) < len(others):
+        who = names([others[position] for position in following])
+        said = f"{who} {'follows' if len(following) == 1 else 'follow'}"
+    return f"{printable(first.name)} is changed first, and {said}"
+
+
+def _apart(first: Planned, others: Sequence[Planned]) -> Iterator[str]:
+    """Yield who takes over nothing of an admin module."""
+    for (module, why), positions in followers(
+        first.plan, [one.plan for one in others]
+    ).apart.items():
+        take, are = ("takes", "it is") if len(positions) == 1 else ("take", "each is")
+        who = names([others[position] for position in positions])
+        yield f"{who} {take} no {module} over ({printable(why)}): {are} changed by itself."
 
 
 def _out_of_service(fleet: Fleet) -> Iterator[str]:

@@ -186,5 +186,8 @@ def cluster_line(plan: Plan) -> str:
     names = ", ".join(map(printable, plan.members[:MOST_MEMBERS]))
     more = len(plan.members) - MOST_MEMBERS
     listed = f"{names} and {more} more" if more > 0 else names
-    does = "; what is loaded here travels to the others" if loaded_for_all([plan]) else ""
+    travelling = loaded_for_all([plan])
+    # Where this member takes nothing of it over, others may be set like it: a warning says so.
+    who = "the others" if travelling - plan.untaken.keys() else "those that take it over"
+    does = f"; what is loaded here travels to {who}" if travelling else ""
     return f"{counted(len(plan.members), 'member')} of a ProxySQL Cluster: {listed}{does}"

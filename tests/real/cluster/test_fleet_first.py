@@ -29,7 +29,7 @@ def test_nobody_is_said_to_be_changed_who_is_not_touched(
     assert done.code == 0, done.text
     plan = proxyctl("plan", "--all")
     assert "Fleet of 3 instances: 1 in sync, 2 would change: px2, px3.\n" in plan.out, plan.text
-    assert plan.out.endswith("One ProxySQL Cluster: px1, px2, px3.\n")
+    assert "One ProxySQL Cluster: px1, px2, px3.\n" in plan.out
 
     done = proxyctl(*APPLY)
     assert done.code == 0, done.text
