@@ -77,7 +77,7 @@ class Backend:
         except (pymysql.err.MySQLError, OSError, ValueError) as error:
             # ValueError: an answer that no MySQL gives.
             kind = ConnectionLostError if _is_lost(error) else BackendRefusedError
-            raise kind(f"{self.name}: {_reason(error)}\n  in: {sql}") from error
+            raise kind(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
 
 
 @contextmanager
