@@ -198,8 +198,12 @@ def applied(result: ApplyResult | None) -> Iterator[None]:
             raise
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         layers = [module.text() for module in result.modules]
-        reason = str(error) or "interrupted"
-        raise kind(f"applied and read back, but then: {reason}", layers=layers) from error
+        reason, then = "interrupted", list[str]()
+        if isinstance(error, ProxyctlError):
+            reason, then = error.message, error.then
+        raise kind(
+            f"applied and read back, but then: {reason}", then=then, layers=layers
+        ) from error
 
 
 def _planned(
@@ -209,5 +213,5 @@ def _planned(
         return planner(client, options, reader)
     except ConnectionLostError as error:
         raise ConnectionLostError(
-            f"{error.message}\nnothing was changed", hint=error.hint
+            error.message, then=[*error.then, "nothing was changed"], hint=error.hint
         ) from error

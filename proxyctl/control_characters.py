@@ -1,4 +1,4 @@
-"""The characters that do something to a terminal, or to a reader's eye, in place of being read."""
+"""What does something to a terminal, to a reader's eye or to a pipeline, in place of being read."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ CONTROL: Final = (
 )
 """Them all, as a regular expression has them between brackets."""
 
-CONTROL_IN_LINES: Final = rf"\x00-\x08\x0b-{CONTROL.removeprefix(chr(92) + 'x00-')}"
-"""Those that no text has which goes over several lines, with tabs."""
+_COMMAND: Final = (
+    r"(?<!\S):(?=:[A-Za-z](?s:.*?)::)"  # ::error file=f::text, where a line begins or is wrapped
+    r"|#(?=#\w*\[)"  # ##[error]text and ##vso[...]text, anywhere
+)
+"""What a runner of GitHub or Azure takes for a command in a log; one character makes it text."""
 
-_UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]")
+_UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]|{_COMMAND}")
 
 
 def printable(text: str) -> str:
     r"""Return the text on one line, with control characters as escapes.
 
-    A comment in a row must not move the cursor of the person who reads the plan. Bytes that are not
-    UTF-8 show as \xNN.
+    A comment in a row must not move the cursor of the person who reads the plan, nor tell a
+    pipeline what to do. Bytes that are not UTF-8 show as \xNN.
     """
 
     def escape(found: re.Match[str]) -> str:

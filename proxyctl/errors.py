@@ -51,18 +51,25 @@ class ExitCode(IntEnum):
 
 
 class ProxyctlError(Exception):
-    """Base of all expected errors: a message, and a hint that says how to get out."""
+    """Base of all expected errors: a message, and a hint that says how to get out.
+
+    `then`: more lines of it. A line break inside of a text is not ours: a host or a comment has it.
+    """
 
     exit_code: ClassVar[ExitCode] = ExitCode.ERROR
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, then: Iterable[str] = (), hint: str | None = None) -> None:
         self.message = message
+        self.then = list(then)
+        super().__init__("\n".join([message, *self.then]))
         self.hint = hint
 
     def lines(self) -> list[str]:
         """Return the text shown to a person, one entry a line."""
-        return [self.message, *([f"hint: {self.hint}"] if self.hint else [])]
+        return [self.message, *self.then, *self._hint_lines()]
+
+    def _hint_lines(self) -> list[str]:
+        return [f"hint: {self.hint}"] if self.hint else []
 
 
 class UsageError(ProxyctlError):
@@ -85,14 +92,16 @@ class Mistake:
     message: str
     hint: str | None = None
 
-    def text(self) -> str:
+    def lines(self) -> list[str]:
         """Return `file:line:col: key: what is wrong`, and the hint on a line of its own."""
-        # A name may hold a line break: what follows would stand there like a message of ours.
-        path, named = (text.replace("\n", "\\n") for text in (self.path, self.key))
-        place = f"{path}:{self.line}:{self.column}: " if self.line else f"{path}: "
-        key = f"{named}: " if named else ""
-        hint = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"{place}{key}{self.message}{hint}"
+        place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
+        key = f"{self.key}: " if self.key else ""
+        hint = [f"  hint: {self.hint}"] if self.hint else []
+        return [f"{place}{key}{self.message}", *hint]
+
+    def text(self) -> str:
+        """Return the same as one text."""
+        return "\n".join(self.lines())
 
 
 class ConfigError(ProxyctlError):
@@ -103,8 +112,8 @@ class ConfigError(ProxyctlError):
         super().__init__(f"{counted(len(self.mistakes), 'mistake')} in the files")
 
     def lines(self) -> list[str]:
-        """Return one entry per mistake; the summary comes last."""
-        return [*(mistake.text() for mistake in self.mistakes), self.message]
+        """Return every mistake; the summary comes last."""
+        return [*(line for mistake in self.mistakes for line in mistake.lines()), self.message]
 
 
 class InstanceError(ProxyctlError):
@@ -118,8 +127,16 @@ class ConnectionLostError(InstanceError):
 class StatementError(InstanceError):
     """ProxySQL answered a statement with an error packet."""
 
-    def __init__(self, message: str, *, code: int, statement: str, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int,
+        statement: str,
+        then: Iterable[str] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, then=then, hint=hint)
         self.code = code
         self.statement = statement
         """The statement with every literal masked."""
@@ -138,8 +155,8 @@ class RefusedError(ProxyctlError):
 
     def lines(self) -> list[str]:
         """Return the message, one line a reason, then the hint."""
-        hint = [f"hint: {self.hint}"] if self.hint else []
-        return [self.message, *(f"  {reason}" for reason in self.reasons), *hint]
+        reasons = [f"  {reason}" for reason in self.reasons]
+        return [self.message, *self.then, *reasons, *self._hint_lines()]
 
 
 class ApplyError(ProxyctlError):
@@ -148,15 +165,20 @@ class ApplyError(ProxyctlError):
     exit_code = ExitCode.INCOMPLETE
 
     def __init__(
-        self, message: str, *, hint: str | None = None, layers: Iterable[str] = ()
+        self,
+        message: str,
+        *,
+        then: Iterable[str] = (),
+        hint: str | None = None,
+        layers: Iterable[str] = (),
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, then=then, hint=hint)
         self.layers = list(layers)
 
     def lines(self) -> list[str]:
         """Return the message, what each layer holds now, then the hint."""
-        hint = [f"hint: {self.hint}"] if self.hint else []
-        return [self.message, *(f"  {layer}" for layer in self.layers), *hint]
+        layers = [f"  {layer}" for layer in self.layers]
+        return [self.message, *self.then, *layers, *self._hint_lines()]
 
 
 class InterruptedApplyError(ApplyError):

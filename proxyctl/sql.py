@@ -17,6 +17,7 @@ from typing import cast
 
 from proxyctl.catalog import Column, Layout, Role, Value
 from proxyctl.catalog.variables import is_secret_variable
+from proxyctl.control_characters import CONTROL
 from proxyctl.state import Key, Layer, Row, Secret
 
 MAX_STATEMENT = 1_000_000
@@ -62,6 +63,23 @@ def literal(value: Value) -> str:
             raise ValueError(NUL)
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
+
+
+_NOT_FOR_CLIENTS = re.compile(rf"[{CONTROL}]+|\\+(?=')")
+"""Control characters, which a terminal must not see; and backslashes before a quote, which the
+`mysql` client takes for the end of a literal that goes on, while ProxySQL does not."""
+
+
+def for_clients(statement: str) -> str:
+    """Return a statement on one line, as it may be shown, and sent by the `mysql` client.
+
+    What that client or a terminal takes otherwise stands in literals only, and becomes `char()`.
+    """
+
+    def spelled(found: re.Match[str]) -> str:
+        return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"
+
+    return _NOT_FOR_CLIENTS.sub(spelled, statement)
 
 
 def table_name(layout: Layout, layer: Layer) -> str:

@@ -86,16 +86,19 @@ class Backend:
                 rows = list(cursor.fetchall())
         except (pymysql.err.MySQLError, OSError) as error:
             kind = ConnectionLostError if _is_lost(error) else BackendRefusedError
-            raise kind(f"{self.name}: {_reason(error)}\n  in: {sql}") from error
+            raise kind(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
         except NOT_UNDERSTOOD as error:
-            raise ConnectionLostError(f"{self.name}: {_NO_MYSQL}\n  in: {sql}") from error
+            raise ConnectionLostError(f"{self.name}: {_NO_MYSQL}", then=[f"  in: {sql}"]) from error
         if width is not None and not {*map(len, rows)} <= {width}:
-            raise self.strange(f"rows that are not of {width} columns\n  in: {sql}")
+            raise self.strange(f"rows that are not of {width} columns", sql)
         return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
 
-    def strange(self, what: str) -> BackendRefusedError:
+    def strange(self, what: str, sql: str | None = None) -> BackendRefusedError:
         """Return the error for an answer that no MySQL server gives."""
-        return BackendRefusedError(f"{self.name}: it answers as no MySQL server does: {what}")
+        return BackendRefusedError(
+            f"{self.name}: it answers as no MySQL server does: {what}",
+            then=[] if sql is None else [f"  in: {sql}"],
+        )
 
 
 @contextmanager

@@ -49,9 +49,7 @@ def _ask(node: Node, account: Account) -> Said:
             variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES), width=2))
             offers_tls = connection.offers_tls
     except (BackendRefusedError, ConnectionLostError) as error:
-        return Said(
-            unreachable=error.message.splitlines()[0].removeprefix(f"{node[0]}:{node[1]}: ")
-        )
+        return Said(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
     return Said(
         version=variables.get("version", ""),
         offers_tls=offers_tls,

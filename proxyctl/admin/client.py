@@ -98,7 +98,7 @@ class AdminClient:
             rows = self.query("SELECT @@version", width=1)
         except StatementError as error:
             # The port for applications asks a server, which may be down.
-            answer = error.message.partition("\n")[0]
+            answer = error.message
             raise InstanceError(f"{answer}; no admin interface says that", hint=PORTS) from error
         self.version_text = str(rows[0][0]) if rows else ""
         self.tell(f"it says that it is version {self.version_text}")
@@ -167,9 +167,10 @@ class AdminClient:
 
     def strange(self, what: str, sql: str | None = None) -> InstanceError:
         """Return the error for an answer that no ProxySQL gives."""
-        statement = "" if sql is None else f"\n  in: {_short(mask_literals(sql))}"
         return InstanceError(
-            f"{self.address}: it answers as no ProxySQL does: {what}{statement}", hint=PORTS
+            f"{self.address}: it answers as no ProxySQL does: {what}",
+            then=[] if sql is None else [_inside(mask_literals(sql))],
+            hint=PORTS,
         )
 
     def execute(self, statement: Statement) -> int:
@@ -267,8 +268,8 @@ class AdminClient:
         except NOT_UNDERSTOOD as error:
             self.close()  # where the next answer begins is not known
             raise ConnectionLostError(
-                f"{self.address}: its answer is not of the MySQL protocol"
-                f"\n  in: {_short(masked())}",
+                f"{self.address}: its answer is not of the MySQL protocol",
+                then=[_inside(masked())],
                 hint=PORTS,
             ) from error
 
@@ -286,7 +287,8 @@ class AdminClient:
             )
         if is_answer:
             return StatementError(
-                f"{self.address}: {_mask_answer(text)}\n  in: {_short(masked)}",
+                f"{self.address}: {_mask_answer(text)}",
+                then=[_inside(masked)],
                 code=code,
                 statement=masked,
                 hint=_hint(text),
@@ -302,7 +304,7 @@ class AdminClient:
             why = text or type(error).__name__
             self._why_closed = f"{self.address}: the connection was lost ({why})"
             hint = "did ProxySQL stop? Its log says so; when it is there again, run this again"
-        return ConnectionLostError(f"{self._why_closed}\n  in: {_short(masked)}", hint=hint)
+        return ConnectionLostError(self._why_closed, then=[_inside(masked)], hint=hint)
 
 
 def _is_version(text: str) -> bool:
@@ -315,6 +317,10 @@ def _is_version(text: str) -> bool:
 
 def _short(sql: str, limit: int = 300) -> str:
     return sql if len(sql) <= limit else f"{sql[:limit]} ... ({len(sql)} characters)"
+
+
+def _inside(masked: str) -> str:
+    return f"  in: {_short(masked)}"
 
 
 def _mask_answer(text: str) -> str:

@@ -39,7 +39,7 @@ def wait_for_leavers(
                 theirs, takes_new = _pools(one, leaving)
             except InstanceError as error:
                 asked.remove(one)
-                reason = error.message.partition("\n")[0]
+                reason = error.message
                 progress(f"{one.address}: its connections are not waited for ({reason})")
                 continue
             used.update(theirs)

@@ -173,7 +173,7 @@ class Members:
 
     def _lose(self, node: Node, error: ProxyctlError) -> None:
         self._forget(node)
-        self.problems[node] = error.message.partition("\n")[0]
+        self.problems[node] = error.message
 
     def wait_at_most(self, read_timeout_s: float) -> None:
         """Let no answer of a member take longer than this from now on. Units: seconds."""

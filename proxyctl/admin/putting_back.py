@@ -46,16 +46,14 @@ class PuttingBack:
         if self.steps.lock.is_lost:
             return self._left(error, second)
         if second is not None:
-            return self._failure(error, f"MEMORY could not be put back: {_message(second)}")
+            return self._failure(error, _after("MEMORY could not be put back", second))
         what = "nothing was loaded; MEMORY was put back"
         if self.steps.way_back.was_restarted:
             what = f"{RESTARTED}; we loaded nothing, and MEMORY was put back"
         if isinstance(error, KeyboardInterrupt):
-            return self._failure(error, what)
-        return InstanceError(
-            f"{_message(error)}\n{what}",
-            hint=getattr(error, "hint", None),
-        )
+            return self._failure(error, [what])
+        first, *then = _said(error)
+        return InstanceError(first, then=[*then, what], hint=getattr(error, "hint", None))
 
     def _is_memory_old(self) -> bool:
         return all(result.memory == OLD for result in self.steps.results.values())
@@ -96,7 +94,7 @@ class PuttingBack:
         if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
             return
         try:
-            self.steps.reconnect(ConnectionLostError(_message(error)))
+            self.steps.reconnect(ConnectionLostError(_said(error)[0]))
         except ConnectionLostError:
             raise InstanceError(
                 "ProxySQL does not answer any more. When it is started again, MEMORY and RUNTIME"
@@ -116,8 +114,8 @@ class PuttingBack:
         if self.steps.lock.is_lost:
             return self._left(error, second)
         if second is not None:
-            return self._failure(error, f"restoring failed: {_message(second)}")
-        return self._failure(error, "everything was restored")
+            return self._failure(error, _after("restoring failed", second))
+        return self._failure(error, ["everything was restored"])
 
     def _restore_all(self) -> None:
         for module in self._backwards():
@@ -189,12 +187,14 @@ class PuttingBack:
         for result in self.steps.results.values():
             result.disown()
         what = "nothing was put back: another apply may have gone on there since"
-        if second is None or _message(second) == _message(error):
-            return self._failure(error, what)
+        if second is None or _said(second) == _said(error):
+            return self._failure(error, [what])
         hint = getattr(second, "hint", None)
-        return self._failure(error, f"{_message(second)}\n{what}", hint)
+        return self._failure(error, [*_said(second), what], hint)
 
-    def _failure(self, error: BaseException, what: str, hint: str | None = None) -> ApplyError:
+    def _failure(
+        self, error: BaseException, what: list[str], hint: str | None = None
+    ) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.steps.results
@@ -202,11 +202,14 @@ class PuttingBack:
         if self.steps.way_back.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN
-        lost = f"{self.steps.lost.message}\nafter reconnecting: " if self.steps.lost else ""
-        if self.steps.way_back.was_restarted and _message(error) != RESTARTED:
-            what = f"{RESTARTED}\n{what}"
+        said = _said(error)
+        if self.steps.way_back.was_restarted and said != [RESTARTED]:
+            what = [RESTARTED, *what]
+        if self.steps.lost is not None:
+            said = [*_said(self.steps.lost), *_after("after reconnecting", error)]
         return kind(
-            f"{lost}{_message(error)}\n{what}",
+            said[0],
+            then=[*said[1:], *what],
             hint=hint
             or getattr(error, "hint", None)
             or "a plain second run of apply finishes or says what stands in the way",
@@ -225,9 +228,15 @@ def _disk_before(module: ModulePlan) -> dict[str, Rows]:
     }
 
 
-def _message(error: BaseException) -> str:
+def _said(error: BaseException) -> list[str]:
+    """Return what is said of an error, a line each."""
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
+        return ["interrupted"]
     if isinstance(error, ProxyctlError):
-        return error.message
-    return f"internal error, a bug in proxyctl: {bug_text(error)}"
+        return [error.message, *error.then]
+    return [f"internal error, a bug in proxyctl: {bug_text(error)}"]
+
+
+def _after(what: str, error: BaseException) -> list[str]:
+    first, *then = _said(error)
+    return [f"{what}: {first}", *then]

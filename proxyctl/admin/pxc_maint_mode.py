@@ -71,7 +71,8 @@ def set_maint_mode(node: Node, account: Account, mode: str, before: MaintMode) -
         found = read_maint_mode(node, account).mode
     except InstanceError as error:
         raise ConnectionLostError(
-            f"{error.message}\nwhether pxc_maint_mode was set to {mode} is not known",
+            error.message,
+            then=[*error.then, f"whether pxc_maint_mode was set to {mode} is not known"],
             hint=error.hint,
         ) from error
     if found != mode:

@@ -109,5 +109,5 @@ def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
         more = len(found) - MOST_SHOWN
         shown = found[:MOST_SHOWN] + ([f"... and {more} more"] if more > 0 else [])
         raise ReadBackError(
-            f"{layer.name} does not hold what was written:\n  " + "\n  ".join(shown)
+            f"{layer.name} does not hold what was written:", then=[f"  {one}" for one in shown]
         )

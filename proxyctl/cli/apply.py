@@ -21,7 +21,7 @@ from proxyctl.cli.options import (
     TextFormat,
     command,
 )
-from proxyctl.cli.output import is_terminal, say, style, write
+from proxyctl.cli.output import is_terminal, say, says_yes, style, write
 from proxyctl.errors import (
     ExitCode,
     ProxyctlError,
@@ -161,9 +161,7 @@ def _ask(found: Plan, verb: str) -> None:
         raise UsageError(
             f"{verb} asks before it acts, and there is no terminal to ask on", hint=hint
         )
-    sys.stderr.write(f"Apply this to {found.name}? Only 'yes' is accepted: ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip() != "yes":
+    if not says_yes(f"Apply this to {found.name}?"):
         raise RefusedError("not applied: the answer was not 'yes'")
 
 

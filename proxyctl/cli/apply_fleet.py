@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.fleet import FleetOptions, RolloutOptions, planned_fleet
 from proxyctl.cli.options import TextFormat
-from proxyctl.cli.output import is_terminal, say, style, write
+from proxyctl.cli.output import is_terminal, say, says_yes, style, write
 from proxyctl.errors import InstanceError, ProxyctlError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def _ask(different: Sequence[Sequence[Planned]]) -> None:
             hint="--auto-approve applies without asking",
         )
     for alike in different:
-        sys.stderr.write(f"Apply this to {_names(alike)}? Only 'yes' is accepted: ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip() != "yes":
+        if not says_yes(f"Apply this to {_names(alike)}?"):
             raise RefusedError("not applied: the answer was not 'yes'")
 
 

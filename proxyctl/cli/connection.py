@@ -60,7 +60,8 @@ def connected_beside(
             parsed.raise_if_misread()
             parsed.instances()
         except ConfigError as error:
-            say(f"warning: the files are left out where they are wrong: {error.mistakes[0].text()}")
+            first, *hint = error.mistakes[0].lines()
+            say(f"warning: the files are left out where they are wrong: {first}", *hint)
     with connect(connection, chosen) as client:
         yield client, parsed
 

@@ -69,19 +69,27 @@ def _to_nowhere(stream: TextIO) -> None:
     os.close(nowhere)
 
 
-def say(text: str) -> None:
-    """Write progress or a remark to stderr; what came from a server cannot move the cursor.
+def say(*lines: str) -> None:
+    """Write progress or a remark to stderr, each text on a line of its own.
+
+    What came from a server or a file neither moves the cursor nor begins a line.
 
     Never raises: nobody may be reading, and an apply must not end half way for that.
     """
-    _to_stderr("\n".join(map(printable, text.split("\n"))))
+    _to_stderr("".join(f"{printable(line)}\n" for line in lines))
+
+
+def says_yes(question: str) -> bool:
+    """Ask on the terminal, and return whether the answer is `yes`."""
+    _to_stderr(f"{printable(question)} Only 'yes' is accepted: ")
+    return sys.stdin.readline().strip() == "yes"
 
 
 def _to_stderr(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:
         _to_nowhere(sys.stderr)
@@ -118,14 +126,10 @@ def already_there(path: Path) -> RefusedError:
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     """Show an error: on stderr for people; with a machine format also as JSON on stdout."""
     colour = Style(wants_colour(is_terminal(sys.stderr)))
-    first = True
-    for entry in error.lines():
-        for line in entry.split("\n"):
-            text = printable(line)
-            if first and not isinstance(error, ConfigError):
-                text = f"{colour('refuse', 'error:')} {text}"
-            first = False
-            _to_stderr(text)
+    begin = "" if isinstance(error, ConfigError) else f"{colour('refuse', 'error:')} "
+    for line in error.lines():
+        _to_stderr(f"{begin}{printable(line)}\n")
+        begin = ""
     if as_json:
         write_error(error)
 
@@ -140,7 +144,7 @@ def error_object(error: ProxyctlError) -> dict[str, object]:
     """Return an error as plain data."""
     result: dict[str, object] = {
         "type": type(error).__name__,
-        "message": error.message,
+        "message": str(error),
         "hint": error.hint,
         "exit_code": int(error.exit_code),
     }

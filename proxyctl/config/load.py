@@ -274,7 +274,9 @@ class _Compiler:
         for tables in (desired.tables, self._rest):
             found = check_patterns(replace(desired, tables=tables), engine)
             self._mistakes.add_all(found.active)
-            self._context.warnings += [f"{one.text()}, were it active" for one in found.idle]
+            for one in found.idle:
+                first, *hint = map(str.strip, one.lines())
+                self._context.warnings.append("; ".join([f"{first}, were it active", *hint]))
 
     def _tables(self) -> dict[str, DesiredTable]:
         """Return all managed tables, checked."""

@@ -98,7 +98,8 @@ def _acting(servers: HeldServers, node: Node) -> Iterator[None]:
             said = _state(servers, node, error)
         if isinstance(error, KeyboardInterrupt):
             raise InterruptedApplyError(f"interrupted: {said}") from error
-        raise ApplyError(f"{error.message}\nafter reconnecting: {said}", hint=error.hint) from error
+        then = [*error.then, f"after reconnecting: {said}"]
+        raise ApplyError(error.message, then=then, hint=error.hint) from error
 
 
 def _state(servers: HeldServers, node: Node, error: BaseException) -> str:

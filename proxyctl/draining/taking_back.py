@@ -24,8 +24,11 @@ def take_back(
             undo()
             forget_drain(servers.client, node)
     except ProxyctlError as second:
-        said = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        said, then = "interrupted", list[str]()
+        if isinstance(error, ProxyctlError):
+            said, then = error.message, error.then
         raise ApplyError(
-            f"{said}\n{node_text(node)} could not be put back: {second.message}",
+            said,
+            then=[*then, f"{node_text(node)} could not be put back: {second.message}"],
             hint=f"proxyctl nodes restore {node_text(node)} tries again",
         ) from error

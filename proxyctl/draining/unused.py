@@ -32,7 +32,8 @@ def wait_until_unused(
     except InstanceError as error:
         # Nothing is taken back: the node is drained, unless ProxySQL itself went down.
         raise ApplyError(
-            f"{error.message}\n{node_text(node)} was drained; whether it is in use is not known",
+            error.message,
+            then=[*error.then, f"{node_text(node)} was drained; whether it is in use is not known"],
             hint=_hint(node),
         ) from error
 

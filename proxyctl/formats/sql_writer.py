@@ -8,16 +8,14 @@ ProxySQL.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl import sql
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.control_characters import CONTROL_IN_LINES
 from proxyctl.formats.sql_scope import condition
-from proxyctl.sql import literal, quoted_name
+from proxyctl.sql import for_clients, literal, quoted_name
 from proxyctl.state import KEEP, DesiredRow, DesiredTable
 
 _ROWS = 500
@@ -49,24 +47,8 @@ def write_script(
             *writer.withheld,
         ]
     lines = [f"-- {line}" for line in comments]
-    lines += [f"{_on_one_line(statement)};" for statement in statements]
+    lines += [f"{for_clients(statement)};" for statement in statements]
     return "\n".join(lines) + "\n"
-
-
-def _on_one_line(statement: str) -> str:
-    """Return the statement without control characters other than line breaks and tabs.
-
-    A terminal must not see them, and the command line client would drop a carriage return. They
-    stand only inside text literals.
-    """
-    return _CONTROL.sub(_spelled, statement)
-
-
-_CONTROL = re.compile(f"[{CONTROL_IN_LINES}]+")
-
-
-def _spelled(found: re.Match[str]) -> str:
-    return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"
 
 
 @dataclass
@@ -139,8 +121,7 @@ class _Writer:
             cells = [sql.MASK if n in secret else cell for n, cell in enumerate(row)]
             columns = tuple(n for n, cell in enumerate(cells) if cell is not KEEP)
             for statement in _insert_missing(layout, [tuple(cells)], columns):
-                # Every kind of line break: what follows one would no longer be a comment.
-                self.withheld += f"{_on_one_line(statement)};".splitlines()
+                self.withheld.append(f"{for_clients(statement)};")
 
 
 def _by_columns(rows: Sequence[DesiredRow]) -> dict[tuple[int, ...], list[DesiredRow]]:

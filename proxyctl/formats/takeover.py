@@ -200,7 +200,9 @@ def leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None:
         places = places_in(text)
         found = [(places.get(one.line), one) for one in mistakes]
         if not any(place for place, _ in found):
-            exported.warnings += [f"the file will be refused: {one.text()}" for one in mistakes]
+            for one in mistakes:
+                said = "; ".join(map(str.strip, one.lines()))
+                exported.warnings.append(f"the file will be refused: {said}")
             return
         for place, mistake in found:
             section, item = place or ("", 0)

@@ -107,7 +107,7 @@ def _plans(fleet: Fleet, style: Style) -> Iterator[str]:
 def failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
     """Yield the lines about instances that could not be read."""
     for failed in listed:
-        first, *rest = (line for entry in failed.error.lines() for line in entry.split("\n"))
+        first, *rest = failed.error.lines()
         place = f"{failed.name}  " if failed.name != failed.address else ""
         yield printable(f"{place}{failed.address}")
         yield f"{style('refuse', 'error:')} {printable(first)}"

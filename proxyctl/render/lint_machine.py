@@ -62,8 +62,7 @@ def _mistake(one: Mistake) -> str:
     if one.line:
         given |= {"line": str(one.line), "col": str(one.column)}
     key = f"{one.key}: " if one.key else ""
-    hint = f"\nhint: {one.hint}" if one.hint else ""
-    return f"::error {_properties(given)}::{_escaped(key + one.message + hint)}"
+    return f"::error {_properties(given)}::{_text(key + one.message, one.hint)}"
 
 
 def lint_github(report: Report) -> str:
@@ -78,9 +77,8 @@ def _command(one: Placed) -> str:
         given = {"file": where.path, **given}
         if where.line:
             given |= {"line": str(where.line), "col": str(where.column)}
-    hint = f"\nhint: {finding.hint}" if finding.hint else ""
     about = "" if where is not None else f"{row_text(finding)}: "
-    text = _escaped(about + finding.message + hint)
+    text = _text(about + finding.message, finding.hint)
     return f"::{_LEVELS[one.severity]} {_properties(given)}::{text}"
 
 
@@ -88,9 +86,13 @@ def _properties(given: Mapping[str, str]) -> str:
     return ",".join(f"{name}={_property(value)}" for name, value in given.items())
 
 
+def _text(message: str, hint: str | None) -> str:
+    """Return the text of an annotation: one line, and the hint on another."""
+    return "%0A".join([_escaped(message), *([_escaped(f"hint: {hint}")] if hint else [])])
+
+
 def _escaped(text: str) -> str:
-    safe = "\n".join(map(printable, text.split("\n")))
-    return safe.replace("%", "%25").replace("\n", "%0A")
+    return printable(text).replace("%", "%25")
 
 
 def _property(text: str) -> str:

@@ -7,12 +7,11 @@ would leave MEMORY half written, for the next LOAD of anybody to publish.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from proxyctl.control_characters import CONTROL, printable
+from proxyctl.control_characters import printable
 from proxyctl.plan import ModulePlan, Plan
-from proxyctl.sql import MASK, Statement
+from proxyctl.sql import MASK, Statement, for_clients
 
 
 def plan_sql(plans: Iterable[Plan]) -> str:
@@ -86,7 +85,7 @@ class _Script:
 
     def written(self, statements: Iterable[Statement]) -> Iterator[str]:
         """Yield statements."""
-        return (self._line(_one_line(statement.masked)) for statement in statements)
+        return (self._line(for_clients(statement.masked)) for statement in statements)
 
     def step(self, command: str) -> str:
         """Return a LOAD or SAVE."""
@@ -98,16 +97,3 @@ class _Script:
 
 def _is_masked(statement: Statement) -> bool:
     return statement.masked != statement.sql
-
-
-_CONTROL = re.compile(rf"[{CONTROL}]+|\\+(?=')")
-"""Control characters, which a terminal must not see; and backslashes before a quote, which the
-`mysql` client takes for the end of a literal that goes on, while ProxySQL does not. Both stand in
-literals only."""
-
-
-def _one_line(text: str) -> str:
-    def spelled(found: re.Match[str]) -> str:
-        return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"
-
-    return _CONTROL.sub(spelled, text)

@@ -25,12 +25,11 @@ def _lines(one: Rolled, style: Style) -> Iterator[str]:
     if one.state in WELL or one.state is State.NOT_TOUCHED:
         return
     name = f"{one.name}  " if one.name != one.address else ""
-    yield f"{printable(name)}{one.address}: {style('refuse', one.state)}"
+    yield f"{printable(name + one.address)}: {style('refuse', one.state)}"
     for reason in one.reasons:
         yield f"  {printable(reason)}"
     if one.error is not None:
-        for entry in one.error.lines():
-            yield from (f"  {printable(line)}" for line in entry.split("\n"))
+        yield from (f"  {printable(line)}" for line in one.error.lines())
     if one.snapshot and one.state is not State.ROLLED_BACK:
         yield f"  the state before is kept in {printable(one.snapshot)}"
 

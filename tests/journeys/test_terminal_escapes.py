@@ -1,7 +1,8 @@
 """Nothing that others wrote moves the cursor, hides a line or turns text round on a terminal.
 
 Rows of an instance, queries it has seen, what a server answers, files of a pull request and their
-names: all of it may hold control characters.
+names: all of it may hold control characters, and line breaks behind which one would read what we
+never said. Runners of pipelines take some lines of a log for commands.
 """
 
 from __future__ import annotations
@@ -26,20 +27,29 @@ HOSTILE = (
     "\x08\r\x7f\x9b31m\x9d0;t\x9c"  # backspace, a line that starts again, DEL, C1
     "\u202eabc\u2066x\u2069\u200f\u061c\u2028\u2029"  # right to left, separators
     "\u200b\ufeff\u2060\U000e0041"  # nothing to see
+    "\n::error::forged\n  ::error::forged"  # a line of its own: GitHub takes it for a command
+    "##[error]forged ##vso[task.complete]forged"  # also in the middle of a line
 )
 CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\U000e0000-\U000e007f]"
 )
 """A line break and a tab are what text is made of."""
+FORGED = re.compile(r"^\s*::error::forged", re.MULTILINE)
+INSIDE = re.compile(r"##\w*\[")
 
-SQL = HOSTILE.replace("'", "''")
+SQL = HOSTILE.replace("'", "''").replace("\n", "'||char(10)||'")
+"""A statement with line breaks is sent as one line."""
 
 
 def check(found: Outcome, *arguments: str) -> None:
     shown = CONTROL.search(found.text)
     around = found.text[max(0, shown.start() - 60) : shown.end() + 10] if shown else ""
     assert not shown, f"proxyctl {' '.join(arguments)} writes {shown[0]!r} in {around!r}"
+    shows_data = {"--format", "export", "render"} & {*arguments} or found.out.startswith("{")
+    forged = FORGED.search(found.text) or INSIDE.search(found.err if shows_data else found.text)
+    around = found.text[max(0, forged.start() - 60) : forged.end() + 40] if forged else ""
+    assert not forged, f"proxyctl {' '.join(arguments)} writes {around!r}"
     assert "internal error" not in found.text
 
 
@@ -93,6 +103,8 @@ ARGUMENTS = {
     "digest diff": ("seen.gz",),
     "digest report": ("-o", "report.html"),
     "digest reset": ("--auto-approve",),
+    "nodes drain": ("nowhere",),
+    "nodes restore": ("nowhere",),
     "plan": ("--include-pending", "--force"),
 }
 SKIPPED = {"sandbox", "demo", "init", "import"}
@@ -113,6 +125,23 @@ def test_what_an_instance_holds(hostile: Project, arguments: tuple[str, ...]) ->
         proxyctl("digest", "snapshot", "-o", "seen.gz")
         change_header(hostile.folder / "seen.gz", taken_at=1_700_000_001)
     check(proxyctl(*arguments, "--debug"), *arguments)
+
+
+def test_a_node_that_is_drained(hostile: Project) -> None:
+    name = f"h{HOSTILE}"
+    said = (
+        (3, ("nodes", "drain", name)),
+        (0, ("nodes", "drain", name, "--force", "--reason", HOSTILE)),
+        (0, ("nodes", "drain", name, "--reason", "another")),
+        (2, ("drift",)),
+        (0, ("nodes", "list")),
+        (1, ("doctor",)),
+        (0, ("nodes", "restore", name)),
+    )
+    for code, arguments in said:
+        found = proxyctl(*arguments)
+        check(found, *arguments)
+        assert found.code == code, found.text
 
 
 def test_a_report_holds_none(hostile: Project) -> None:
@@ -228,4 +257,18 @@ def test_names_of_files(offline: Project) -> None:
             assert found.code == 1
             assert not re.search("^error: forged", found.err, re.MULTILINE), found.err
     check(proxyctl("render", "--numbered", "-f", name), "render")
+    (offline.folder / name).write_text("mysql_users: [{username: a, password: secret}]\n")
+    (offline.folder / name).chmod(0o644)
+    for form in ("text", "json", "github", "sarif"):
+        found = proxyctl("lint", "--format", form, "-f", name)
+        check(found, "lint", "--format", form)
+        assert found.err.startswith("warning: ")
+        assert "\nerror: forged" not in found.err
+
+
+def test_a_name_that_is_a_command(offline: Project) -> None:
+    """Without a line break: a path and a hostname may stand where a line begins."""
+    offline.write("mysql_servers: [{hostgroup_id: x}]\n", "::error::forged.yaml")
+    for path in (".", "::error::forged.yaml", "::error::forged"):
+        check(proxyctl("validate", "-f", path), "validate")
     assert os.listdir(offline.folder)

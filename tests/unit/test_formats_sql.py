@@ -19,6 +19,13 @@ RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"
 
 
+def test_every_statement_is_one_line_that_the_mysql_client_takes_as_proxysql_does() -> None:
+    rules = [row(RULES, rule_id=1, match_digest="a\\", comment="a\nb")]
+    script = write_script({RULES: (layout(RULES), rules)}, {})
+    assert "'a'||char(92)||''" in script
+    assert "'a'||char(10)||'b'" in script
+
+
 def test_a_whole_script() -> None:
     script = write_script(
         {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
-from proxyctl.cli.output import is_terminal, say
+from proxyctl.cli.output import is_terminal, say, says_yes
 from proxyctl.digests.units import count_text
 from proxyctl.errors import (
     ApplyError,
@@ -70,9 +70,11 @@ def reset(
             clear_digests(client)
         except ConnectionLostError as error:
             raise ApplyError(
-                f"{error.message}\nit is not known whether the statistics were cleared; they are"
-                f" in {path}",
-                layers=[],
+                error.message,
+                then=[
+                    *error.then,
+                    f"it is not known whether the statistics were cleared; they are in {path}",
+                ],
             ) from error
     say(
         f"{count_text(count, 'digest')} saved to {path}; all were cleared"
@@ -105,7 +107,5 @@ def _ask(address: str) -> None:
             "digest reset asks before it acts, and there is no terminal to ask on",
             hint="--auto-approve clears without asking",
         )
-    sys.stderr.write(f"Clear the statistics of {address}? Only 'yes' is accepted: ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip() != "yes":
+    if not says_yes(f"Clear the statistics of {address}?"):
         raise RefusedError("not cleared: the answer was not 'yes'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from proxyctl.cli.output import is_terminal, say
+from proxyctl.cli.output import is_terminal, say, says_yes
 from proxyctl.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -32,11 +32,9 @@ def warn_of_size(client: AdminClient, *, is_approved: bool) -> None:
         f"{client.address}: digests take {size_text(size.memory)} of memory; ProxySQL copies all of"
         f" it for one look, about {size.expected_s:.0f} s, and its admin interface waits meanwhile"
     )
-    if not is_approved and is_terminal(sys.stdin) and is_terminal(sys.stderr):
-        sys.stderr.write("Read it? Only 'yes' is accepted: ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip() != "yes":
-            raise RefusedError("not read: the answer was not 'yes'")
+    can_ask = is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    if can_ask and not is_approved and not says_yes("Read it?"):
+        raise RefusedError("not read: the answer was not 'yes'")
     patience_s = round(size.expected_s * _PATIENCE)
     if patience_s > client.login.read_timeout_s:
         client.login = replace(client.login, read_timeout_s=patience_s)

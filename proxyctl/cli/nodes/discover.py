@@ -75,7 +75,8 @@ def discover(
         return code
     section = pxc_section(cluster, members)
     if is_text:
-        say(membership_text(found).rstrip() if configured else f"{len(members)} members")
+        told = membership_text(found).rstrip() if configured else f"{len(members)} members"
+        say(*told.split("\n"))
     if out is not None:
         write_file(Path(out), section, is_new=True)
     if not is_text:

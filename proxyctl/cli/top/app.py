@@ -119,7 +119,7 @@ class TopApp(App[signal.Signals]):
     def on_lost(self, message: Lost) -> None:
         """Say that there was no look; what was seen before stays."""
         self._heard_at = time.monotonic()
-        self._lost = message.error.message.partition("\n")[0]
+        self._lost = message.error.message
         self._draw_header()
 
     def on_failed(self, message: Failed) -> None:
