@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variables import MEMBERS_OWN
 from proxyctl.compare import Difference, differing
 from proxyctl.runtime_image import runtime_image
@@ -97,9 +97,8 @@ class Change:
         """
         found: list[Change] = []
         for layer, held in self.beside:
-            if not _is_other(
-                self.layout, self.shown, held, is_runtime=Layer.RUNTIME in self.layers
-            ):
+            beside = self._as_shown(held) if Layer.RUNTIME in self.layers else held
+            if not _is_other(self.layout, self.shown, beside):
                 continue
             same = next((one for one in found if not _is_other(self.layout, one.shown, held)), None)
             if same is None:
@@ -107,6 +106,26 @@ class Change:
             else:
                 same.layers = (*same.layers, layer)
         return found
+
+    def _as_shown(self, held: Difference) -> Difference:
+        """Return the difference of another layer as RUNTIME, which is shown, would have it.
+
+        A row that no LOAD takes is absent there. But the files may have no word on a server that
+        is OFFLINE_HARD: then its other columns are all that differs.
+        """
+        loaded = _as_loaded(self.layout, held)
+        if loaded is None and self.layout.table.role is not Role.SERVERS:
+            return replace(held, current=None)
+        return loaded or held
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether RUNTIME shows what a LOAD makes of MEMORY, where both differ from the files."""
+        held = dict(self.beside).get(Layer.MEMORY)
+        if Layer.RUNTIME not in self.layers or held is None:
+            return {Layer.RUNTIME, Layer.MEMORY} <= {*self.layers}
+        loaded = _as_loaded(self.layout, held) or replace(held, current=None)
+        return not _is_other(self.layout, self.shown, loaded)
 
     @property
     def row(self) -> dict[str, Value]:
@@ -159,20 +178,25 @@ def _beside(
     return found
 
 
-def _is_other(
-    layout: Layout, one: Difference, other: Difference, *, is_runtime: bool = False
-) -> bool:
+def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
+    """Return the difference with the row that a LOAD makes of it; None where it makes no row."""
+    row = held.current
+    if row is None or layout.table.prefix is not None:
+        return held
+    loaded = runtime_image(layout, {held.key: row}).get(held.key)
+    if loaded is None:
+        return None
+    return replace(held, current=tuple(None if cell is KEEP else cell for cell in loaded))
+
+
+def _is_other(layout: Layout, one: Difference, other: Difference) -> bool:
     """Return whether two layers differ from the files in different ways.
 
-    Of rows that the files do not have, only that they are there counts. `is_runtime`: the first
-    stands at RUNTIME, which shows what a LOAD makes of a row.
+    Of rows that the files do not have, only that they are there counts.
     """
     if one.desired is None or other.desired is None:
         return False
     first, second = one.current, other.current
-    if is_runtime and second is not None and layout.table.prefix is None:
-        loaded = runtime_image(layout, {other.key: second}).get(other.key)
-        second = None if loaded is None else tuple(None if c is KEEP else c for c in loaded)
     if first is None or second is None:
         return (first is None) != (second is None)
     return bool({*one.columns, *other.columns} & {*differing(layout, first, second)})

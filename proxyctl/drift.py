@@ -17,6 +17,7 @@ from proxyctl.drains import goes_on_with, not_finished
 from proxyctl.families import ServerColumns
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.state import Layer
+from proxyctl.survey import is_offline_hard, taken_off
 
 
 class LastLoad(NamedTuple):
@@ -72,6 +73,7 @@ class Drift:
             _restart_only(change)
             or _of_an_apply(module, self.evidence)
             or _offline_soft(change)
+            or _taken_off(module, change)
             or _placed_by_monitor(module, change)
             or _from_a_peer(module, change, self.evidence)
             or _by_layers(module, change, self.evidence)
@@ -108,6 +110,30 @@ def _offline_soft(change: Change) -> Cause | None:
     if shown.desired is not None and str(shown.desired[status]).upper() == "OFFLINE_SOFT":
         return Cause("back_online", f"{where}: an operator put it back into service")
     return None
+
+
+_NO_LOAD = {
+    frozenset({Layer.MEMORY}): Cause("pending_edit", "edited there, not saved"),
+    frozenset({Layer.DISK}): Cause("unsaved", "not saved since"),
+    frozenset({Layer.MEMORY, Layer.DISK}): Cause(
+        "files_or_saved", "the files are newer, or an administrator saved this"
+    ),
+}
+
+
+def _taken_off(module: ModulePlan, change: Change) -> Cause | None:
+    """Return the cause of a server that RUNTIME lacks: nothing that is wanted of it is loaded."""
+    survey, wanted = module.surveys[change.table], change.shown.desired
+    held = survey.memory.get(change.key)
+    if TABLES[change.table].role is not Role.SERVERS or held is None or wanted is None:
+        return None
+    if Layer.RUNTIME in change.layers or not is_offline_hard(change.layout, held):
+        return None
+    if not (is_offline_hard(change.layout, wanted) or change.key in taken_off(survey)):
+        return None
+    code, text = _NO_LOAD[frozenset(change.layers)]
+    without = "RUNTIME is without the server, OFFLINE_HARD in MEMORY"
+    return Cause(code, f"{_listed(change)}: {text}; {without}")
 
 
 def _placed_by_monitor(module: ModulePlan, change: Change) -> Cause | None:
@@ -188,12 +214,12 @@ def _by_layers(module: ModulePlan, change: Change, evidence: Evidence) -> Cause:
 
 def _edited_since(change: Change) -> str:
     """Return that layers do not hold the same: somebody went on after the LOAD, or the SAVE."""
-    others = {layer for other in change.elsewhere for layer in other.layers}
+    others = [set(other.layers) for other in change.elsewhere]
     if Layer.RUNTIME not in change.layers:
         return "; MEMORY was edited since, not saved" if others else ""
-    if Layer.MEMORY in others:
+    if not change.is_loaded and any(Layer.MEMORY in layers for layers in others):
         return "; MEMORY was edited since, not loaded"
-    return "; DISK holds what was saved before" if others else ""
+    return "; DISK holds what was saved before" if {Layer.DISK} in others else ""
 
 
 def _is_loaded_drain(module: ModulePlan, change: Change) -> bool:

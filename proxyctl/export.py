@@ -26,6 +26,7 @@ from proxyctl.change import sorted_keys
 from proxyctl.compare import canonical_variable, differing, fold_users
 from proxyctl.families import Family, ServerColumns
 from proxyctl.passwords import hashed_password
+from proxyctl.placement import without_shunning
 from proxyctl.runtime_image import as_configured, ignored_rows, runtime_image
 from proxyctl.sql import is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret
@@ -136,7 +137,7 @@ def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]
             continue
         family = family_of.get(row[columns.hostgroup])
         if family is None:
-            result[key] = _configured(columns, row, memory.get(key))
+            result[key] = without_shunning(columns, row, memory.get(key))
         else:
             standing.setdefault((id(family), *columns.node(row)), row)
     explained = set()
@@ -154,24 +155,13 @@ def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]
             result[key] = tuple(cells)
     for place, row in standing.items():
         if place not in explained:
-            result[layout.key_of(row)] = _configured(columns, row, None)
+            result[layout.key_of(row)] = without_shunning(columns, row)
     switched_off = {
         key: row
         for key, row in memory.items()
         if key not in result and str(row[columns.status]).upper() == "OFFLINE_HARD"
     }
     return result | switched_off
-
-
-def _configured(columns: ServerColumns, row: Row, memory: Row | None) -> Row:
-    """A SHUNNED server is a configured one that is unwell just now."""
-    status = str(row[columns.status]).upper()
-    if not status.startswith("SHUNNED"):
-        return row
-    configured = "ONLINE"
-    if memory is not None and str(memory[columns.status]).upper() == "SHUNNED":
-        configured = str(memory[columns.status])
-    return (*row[: columns.status], configured, *row[columns.status + 1 :])
 
 
 def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:

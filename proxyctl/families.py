@@ -66,6 +66,14 @@ class Family:
         return self.kind == "galera"
 
     @property
+    def ends_shunning(self) -> bool:
+        """Whether the monitor makes a node that is well ONLINE though it was loaded SHUNNED.
+
+        Source: ProxySQL 2.7.1, run with simulated nodes.
+        """
+        return self.kind in ("galera", "group_replication")
+
+    @property
     def is_drained_by_limit(self) -> bool:
         """Whether the monitor would undo OFFLINE_SOFT, or makes a server ONLINE that comes back."""
         return self.kind in ("galera", "aurora")
@@ -166,10 +174,14 @@ class ServerColumns:
 
 
 def same_status(current: object, desired: object) -> bool:
-    """Return whether a RUNTIME status agrees with a configured one: SHUNNED is a healthy node's."""
-    healthy = ("ONLINE", "SHUNNED", "SHUNNED_REPLICATION_LAG")
+    """Return whether a RUNTIME status agrees with a configured one.
+
+    ProxySQL itself gives an ONLINE server SHUNNED, and takes it back. It does not take back one
+    that was loaded, so a configured SHUNNED is no ONLINE.
+    Source: ProxySQL 2.7.1, watched in front of healthy servers.
+    """
     one, other = str(current).upper(), str(desired).upper()
-    return one == other or (one in healthy and other in healthy)
+    return one == other or (one.startswith("SHUNNED") and other in ("ONLINE", "SHUNNED"))
 
 
 @dataclass
@@ -234,22 +246,31 @@ def _divided(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What both ways of comparing have to know. `is_owned` answers for rows of no file."""
+    """What both ways of comparing have to know. `is_owned` answers for rows of no file.
+
+    `shunned_by_hand`: the configured rows whose SHUNNED at RUNTIME is not ProxySQL's own.
+    """
 
     layout: Layout
     columns: ServerColumns
     is_owned: Callable[[Key], bool]
     ignored: frozenset[int]
     drains: Collection[Node]
+    shunned_by_hand: Collection[Key]
 
-    def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
+    def changed(
+        self, key: Key, current: Row, desired: DesiredRow, *, ends_shunning: bool = False
+    ) -> tuple[int, ...]:
         """Return the attributes that differ between a RUNTIME row and a configured one."""
         status = self.columns.status
+        one, other = current[status], desired[status]
+        by_hand = key in self.shunned_by_hand and not ends_shunning
+        is_same = not by_hand and same_status(one, other)
+        is_same = is_same or (ends_shunning and same_status(other, one))
         return tuple(
             position
             for position in differing(self.layout, current, desired)
-            if position not in self.ignored
-            and not (position == status and same_status(current[position], desired[position]))
+            if position not in self.ignored and not (position == status and is_same)
         )
 
 
@@ -262,11 +283,13 @@ def compare_servers(
     owned: Mapping[Key, bool] | None = None,
     ignored: frozenset[int] = frozenset(),
     drains: Collection[Node] = (),
+    shunned_by_hand: Collection[Key] = (),
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
     `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
     only at RUNTIME whether they would be deleted (default: all). `drains`: nodes on record.
+    `shunned_by_hand`: keys of desired rows for which RUNTIME was loaded SHUNNED.
 
     Shape: a difference for every row of a node that is not as configured. Its key is the configured
     row's, so that one key may come several times, with another `current` each time.
@@ -276,7 +299,7 @@ def compare_servers(
         return owned is None or owned.get(key, True)
 
     columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored, drains)
+    comparison = _Comparison(layout, columns, is_owned, ignored, drains, shunned_by_hand)
     in_family = _by_hostgroup(families)
     current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
     verdict = ServersVerdict([], [], [])
@@ -308,7 +331,7 @@ def _outside_families(
             continue
         held = drained_columns(None, comparison.columns, found, comparison.drains)
         _note_drained(verdict, comparison.columns.node(found), held)
-        if changed := tuple(p for p in comparison.changed(found, configured) if p not in held):
+        if changed := tuple(p for p in comparison.changed(key, found, configured) if p not in held):
             yield Difference(key, found, configured, changed)
 
 
@@ -335,7 +358,8 @@ def _compare_node(
         held = drained_columns(family, columns, row, comparison.drains)
         held = held or drained_by_hand(family, columns, row, configured)
         _note_drained(verdict, columns.node(row), held)
-        changed = [p for p in comparison.changed(row, configured) if p not in skip | held]
+        found = comparison.changed(key, row, configured, ends_shunning=family.ends_shunning)
+        changed = [position for position in found if position not in skip | held]
         if changed:
             verdict.differences.append(Difference(key, row, configured, tuple(changed)))
 

@@ -22,6 +22,7 @@ from proxyctl.guards.hostgroups import (
     HostgroupNeeds,
     emptied_hostgroups,
     loaded_servers,
+    running_servers,
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
 from proxyctl.guards.serving import serving_now, with_families
@@ -81,7 +82,7 @@ def _hostgroups(
         return
     layout = survey.layouts[SERVERS]
     if servers and managed:
-        before, after = servers.surveys[SERVERS].runtime or {}, loaded_servers(servers)
+        before, after = running_servers(servers), loaded_servers(servers)
     else:
         before = after = survey.reader.read(layout, Layer.RUNTIME)
         families = tuple(_families_at_runtime(survey))

@@ -48,6 +48,10 @@ def placed_rows(
     for family in families:
         known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
         mine = [row for row in known if not _is_off(columns, row)]
+        if family.ends_shunning:
+            # Whoever wrote SHUNNED into MEMORY would have it until the next check, to no end.
+            mine = [without_shunning(columns, row) for row in mine]
+            result.update((layout.key_of(row), row) for row in mine)
         standing: dict[Node, list[Row]] = {}
         for row in runtime.values():
             if row[columns.hostgroup] in family.hostgroups:
@@ -58,7 +62,8 @@ def placed_rows(
         if family.discovers:
             for node, rows in standing.items():
                 if node not in nodes:
-                    result.update((layout.key_of(row), _online(columns, row)) for row in rows)
+                    loaded = (without_shunning(columns, row) for row in rows)
+                    result.update((layout.key_of(row), row) for row in loaded)
     return result
 
 
@@ -193,9 +198,15 @@ def _is_off(columns: ServerColumns, row: Row) -> bool:
     return str(row[columns.status]).upper() == "OFFLINE_HARD"
 
 
-def _online(columns: ServerColumns, row: Row) -> Row:
-    status = str(row[columns.status]).upper()
-    return _with(row, {columns.status: "ONLINE"}) if status.startswith("SHUNNED") else row
+def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None) -> Row:
+    """Return a row of RUNTIME with the status that it is configured with.
+
+    A SHUNNED server is one that is unwell just now, unless `memory`, its row there, says so too.
+    """
+    if not str(row[columns.status]).upper().startswith("SHUNNED"):
+        return row
+    status = memory[columns.status] if memory else None
+    return _with(row, {columns.status: status if str(status).upper() == "SHUNNED" else "ONLINE"})
 
 
 def _with(row: Row, changes: dict[int, Value]) -> Row:

@@ -20,7 +20,7 @@ from proxyctl.errors import RefusedError
 from proxyctl.families import Family, Node
 from proxyctl.sql import Statement, transition
 from proxyctl.staged import value_of
-from proxyctl.state import FILES, Layer, Rows, Source
+from proxyctl.state import FILES, KEEP, Key, Layer, Rows, Source
 from proxyctl.survey import TableSurvey
 
 
@@ -89,6 +89,23 @@ class ModulePlan:
     def is_in_sync(self) -> bool:
         """Whether its tables agree with the files in all three layers."""
         return not (self.changes or self.does_something)
+
+    @cached_property
+    def arriving(self) -> dict[Key, str]:
+        """The status with which servers come to RUNTIME, where it is not ONLINE and in no file."""
+        survey = self.surveys.get("mysql_servers")
+        if survey is None or survey.desired is None or not self.images:
+            return {}
+        status, loaded = survey.layout.index["status"], self.images[-1]["mysql_servers"]
+        statuses = {
+            change.key: str(loaded[change.key][status]).upper()
+            for change in self.changes
+            if change.table == "mysql_servers"
+            and change.action == ADD
+            and change.key in loaded
+            and survey.desired.rows[change.key][status] is KEEP
+        }
+        return {key: value for key, value in statuses.items() if value != "ONLINE"}
 
     @property
     def changes_regex_engine(self) -> bool:
@@ -223,6 +240,8 @@ class Plan:
             yield [module.name, module.load, module.save, len(module.images)]
             yield from map(_change_content, module.changes)
             yield ["included", *map(_change_content, module.included)]
+            if module.arriving:
+                yield ["arriving", *([*key, status] for key, status in module.arriving.items())]
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
         if self.shard_moves:
             yield ["shard_moves", *map(list, self.shard_moves)]

@@ -7,13 +7,20 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from proxyctl.catalog import Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.change import ADD
+from proxyctl.compare import Difference
 from proxyctl.drains import ended_text, no_writer_text
 from proxyctl.errors import counted
 from proxyctl.families import Family, node_text
 from proxyctl.plan import ModulePlan
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, DesiredTable, Key, Row
-from proxyctl.survey import TableSurvey, taken_off, to_be_taken_off
+from proxyctl.survey import (
+    TableSurvey,
+    is_shunned,
+    stays_shunned,
+    taken_off,
+    to_be_taken_off,
+)
 
 
 def left_alone(found: TableSurvey, moved: Container[Key] = ()) -> Iterator[str]:
@@ -55,9 +62,15 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
         wanted = found.desired.rows.get(key)
         if (row[1], row[2]) in found.drained or key in without:
             continue
-        if row[status] == "OFFLINE_SOFT" and wanted is not None and wanted[status] is KEEP:
+        if wanted is None or wanted[status] is not KEEP:
+            continue
+        held = found.memory.get(key)
+        if row[status] == "OFFLINE_SOFT":
             yield f"{_named(row)} OFFLINE_SOFT, set by an operator"
+        elif is_shunned(found.layout, row) and held and stays_shunned(found, key, held):
+            yield f"{_named(row)} SHUNNED, set by an operator"
     yield from _status_in_one_layer(found, found.desired, without)
+    yield from _without_effect(found, found.desired, without)
     for key in sorted(taken_off(found), key=repr):
         if key not in without:
             yield f"{_named(key)} OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
@@ -78,13 +91,48 @@ def _status_in_one_layer(
     for one in found.unpublished:
         row = one.desired
         is_kept = one.key in kept and one.key[1:3] not in found.drained
-        if is_kept and status in one.columns and row is not None:
+        if is_kept and row is not None and _is_status_to_load(found, one):
             yield f"{_named(one.key)} {row[status]} in MEMORY, not loaded"
     for one in found.unsaved:
         row = one.current
         is_out = row is not None and str(row[status]).upper() != "ONLINE"
         if one.key in kept and status in one.columns and row is not None and is_out:
             yield f"{_named(one.key)} {row[status]} on DISK, unlike in MEMORY: a restart brings it"
+
+
+def _is_status_to_load(found: TableSurvey, unpublished: Difference) -> bool:
+    """Whether a LOAD gives a server another status, or brings one that is not ONLINE."""
+    status, row = found.layout.index["status"], unpublished.desired
+    if unpublished.current is None and row is not None:
+        is_galera = any(unpublished.key[0] in f.hostgroups for f in found.families if f.is_galera)
+        is_soft = row[status] == "OFFLINE_SOFT" and not is_galera
+        return is_soft or stays_shunned(found, unpublished.key, row)
+    return status in unpublished.columns
+
+
+def _without_effect(
+    found: TableSurvey, desired: DesiredTable, without: Container[Key]
+) -> Iterator[str]:
+    """Yield the nodes of families with a status in MEMORY, set by no file, that RUNTIME never gets.
+
+    Galera's monitor gives every node its status, that of group replication ends SHUNNED. Any may
+    have moved a node out of the hostgroup of its row in MEMORY.
+    """
+    place, status, runtime = found.place, found.layout.index["status"], found.runtime or {}
+    if place is None:
+        return
+    told = {one.key for one in found.unpublished if _is_status_to_load(found, one)}
+    unsaved = {one.key for one in found.unsaved if one.current is None or status in one.columns}
+    for key, row in found.memory.items():
+        wanted, value = desired.rows.get(key), str(row[status]).upper()
+        is_kept = wanted is not None and wanted[status] is KEEP and key not in without
+        if not is_kept or value not in ("OFFLINE_SOFT", "SHUNNED") or place(key) == key:
+            continue
+        is_held = key in runtime and runtime[key][status] == value
+        is_ended = value == "SHUNNED" and not stays_shunned(found, key, row)
+        if key not in told and (is_ended or not is_held):
+            layers = "in MEMORY, not on DISK" if key in unsaved else "in MEMORY"
+            yield f"{_named(key)} {value} {layers}; RUNTIME is as the monitor places it"
 
 
 def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
@@ -161,6 +209,17 @@ def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:
             yield f"{row[1]}:{row[2]} becomes the writer in hostgroup {row[0]}: another one leaves"
         else:
             yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
+
+
+def shunned_by_load(module: ModulePlan) -> Iterator[str]:
+    """Yield the servers that the LOAD sets SHUNNED, as MEMORY or the files have them."""
+    found = module.surveys["mysql_servers"]
+    image = module.images[-1].get("mysql_servers", {}) if module.images else {}
+    runtime = found.runtime or {}
+    for key, row in image.items():
+        was = runtime.get(key)
+        if stays_shunned(found, key, row) and not (was and is_shunned(found.layout, was)):
+            yield f"{_named(key)} is loaded SHUNNED: it gets no query until another LOAD ends that"
 
 
 def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:

@@ -6,7 +6,7 @@ than are being compared. The callable is the only thing here that may reach a se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -42,7 +42,8 @@ class TableSurvey:
     MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` and `disk` are
     kept only where a restore, a placement or several LOADs need them. `memory_count` and
     `runtime_count` count a user and a node of a family once, however many rows they have; `place`
-    tells by a row's key what it counts as. `drained` are nodes taken out at RUNTIME, `drains` what
+    tells by a row's key what it counts as, `families` are those of servers. `drained` are nodes
+    taken out at RUNTIME, `drains` what
     is on record about them, `ended_drains` those on record that RUNTIME does not show;
     `without_writer` are drained nodes in whose family nobody writes, with the writer hostgroup.
     """
@@ -59,6 +60,7 @@ class TableSurvey:
     memory_count: int = 0
     runtime_count: int = 0
     place: Callable[[Key], Key] | None = None
+    families: tuple[Family, ...] = ()
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
     drained: list[Node] = field(default_factory=list)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
@@ -105,6 +107,7 @@ def survey_table(
     families = (*surroundings.memory_families, *surroundings.families)
     if _is_servers(layout) and families:
         survey.place = place_of(families)
+        survey.families = families
     survey.memory_count = _count(survey, folded)
     _against_memory(survey, folded, surroundings)
     _against_disk(survey, folded, read(Layer.DISK), surroundings)
@@ -179,12 +182,14 @@ def _compare(
     wanted = _wanted(desired, layer)
     layout = survey.layout
     if _is_servers(layout) and surroundings.is_cluster_member and surroundings.families:
-        return _by_family(desired, current, wanted, surroundings).differences
+        # No SHUNNED is ProxySQL's own here: what a peer sends has none.
+        found = _by_family(desired, current, wanted, surroundings, shunned_by_hand=wanted.keys())
+        return found.differences
     if current == wanted:
         return []
-    found = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
-    found.extend(_removals(desired, current, wanted))
-    return found
+    exact = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
+    exact.extend(_removals(desired, current, wanted))
+    return exact
 
 
 def _against_memory(survey: TableSurvey, folded: Rows, surroundings: Surroundings) -> None:
@@ -288,7 +293,9 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         image = runtime_image(layout, dict(survey.desired.rows))
         for key in taken_off(survey):
             del image[key]
-        verdict = _by_family(survey.desired, live, image, surroundings)
+        verdict = _by_family(
+            survey.desired, live, image, surroundings, shunned_by_hand=_shunned_by_hand(survey)
+        )
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.discovered = verdict.discovered
         at_runtime = ServerColumns.of(layout), list(live.values()), surroundings.families
@@ -304,6 +311,30 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         surroundings.memory_families,
         drains=surroundings.drains,
     ).differences
+
+
+def _shunned_by_hand(survey: TableSurvey) -> set[Key]:
+    """Return the servers whose SHUNNED at RUNTIME was loaded.
+
+    Nobody but an operator writes it into MEMORY, or on DISK.
+    """
+    rows = (*survey.memory.items(), *(survey.disk or {}).items())
+    return {key for key, row in rows if is_shunned(survey.layout, row)}
+
+
+def is_shunned(layout: Layout, row: DesiredRow) -> bool:
+    """Return whether the status of a row of servers is SHUNNED."""
+    return str(row[layout.index["status"]]).upper() == "SHUNNED"
+
+
+def stays_shunned(survey: TableSurvey, key: Key, row: DesiredRow) -> bool:
+    """Return whether a server that is loaded with this row serves nobody until another LOAD.
+
+    The connection pool and most monitors bring back only what they have shunned themselves.
+    """
+    return is_shunned(survey.layout, row) and not any(
+        key[0] in family.hostgroups for family in survey.families if family.ends_shunning
+    )
 
 
 def taken_off(survey: TableSurvey) -> set[Key]:
@@ -364,6 +395,8 @@ def _by_family(
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
     surroundings: Surroundings,
+    *,
+    shunned_by_hand: Collection[Key] = (),
 ) -> ServersVerdict:
     index = desired.layout.index
     return compare_servers(
@@ -374,4 +407,5 @@ def _by_family(
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drains=surroundings.drains,
+        shunned_by_hand=shunned_by_hand,
     )

@@ -331,6 +331,7 @@ def _add_pending(
             _include(module, [edit.change for edit in edits if not edit.is_ours])
         if module.name == "MYSQL SERVERS":
             moved.update(edit.key for edit in edits if edit.is_status)
+            moved.update(module.arriving)
     return frozenset(moved)
 
 
@@ -361,6 +362,7 @@ def _add_remarks(
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
+            plan.warnings.extend(remarks.shunned_by_load(module))
             leaving = remarks.leaving_servers(module)
             timeout_s = options.drain_timeout_s
             softly = leaves_softly(module, plan.families_before) if timeout_s else frozenset()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from proxyctl.admin.readback import ReadBackError
 from proxyctl.admin.reconnect import RESTARTED
 from proxyctl.admin.steps import Steps, memory_before
+from proxyctl.catalog import Role
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -19,7 +20,8 @@ from proxyctl.errors import (
     RefusedError,
     bug_text,
 )
-from proxyctl.placement import placed_rows
+from proxyctl.families import ServerColumns
+from proxyctl.placement import placed_rows, without_shunning
 from proxyctl.plan import ModulePlan
 from proxyctl.result import OLD, UNKNOWN
 from proxyctl.staged import in_loads
@@ -162,6 +164,13 @@ class PuttingBack:
             rows = survey.memory
             if survey.unpublished and survey.runtime is not None:
                 rows = survey.runtime
+            if survey.layout.table.role is Role.SERVERS and rows is survey.runtime:
+                # Loaded SHUNNED, a server that is unwell now would stay so.
+                columns = ServerColumns.of(survey.layout)
+                rows = {
+                    key: without_shunning(columns, row, survey.memory.get(key))
+                    for key, row in rows.items()
+                }
             if name == "mysql_servers":
                 now = self.steps.read(module, name, Layer.RUNTIME)
                 plan = self.steps.plan

@@ -11,7 +11,7 @@ from proxyctl.guards.danger import Danger
 from proxyctl.guards.serving import serving, serving_now, with_families
 from proxyctl.plan import ModulePlan
 from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
-from proxyctl.survey import is_offline_hard
+from proxyctl.survey import is_offline_hard, is_shunned, stays_shunned
 
 LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
 EMPTY_HOSTGROUP = "empty_hostgroup"
@@ -44,9 +44,9 @@ def emptied_hostgroups(
     """Yield each needed hostgroup that has an ONLINE server now and would have none.
 
     A hostgroup that several guards are about is said once, by the strictest of them, of those by
-    the first. Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE: ProxySQL
-    tries it again, but for one that somebody wrote into MEMORY. `module`: MYSQL SERVERS; `families`
-    as they would be.
+    the first. Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE, since
+    ProxySQL tries it again; one that is loaded SHUNNED does not. `module`: MYSQL SERVERS;
+    `families` as they would be.
     """
     survey = module.surveys[SERVERS]
     layout = survey.layout
@@ -54,7 +54,7 @@ def emptied_hostgroups(
     goes_along = any(edit.table == SERVERS for edit in module.included)
     if not (goes_along or any(found.changes[Layer.RUNTIME] for found in moving)):
         return
-    loaded, runtime = loaded_servers(module), survey.runtime or {}
+    loaded, runtime = loaded_servers(module), running_servers(module)
     families = list(families)
     new = {key: row for key, row in loaded.items() if key not in runtime}
     waiting = _families_of_waiting_nodes(layout, new, families)
@@ -91,10 +91,30 @@ def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value) -> str:
 
 
 def loaded_servers(module: ModulePlan) -> Rows:
-    """Return the servers that RUNTIME gets from the last LOAD of MYSQL SERVERS."""
+    """Return the servers that RUNTIME has after the last LOAD of MYSQL SERVERS, if there is one.
+
+    Without those that it gets SHUNNED: they serve nobody.
+    """
     survey = module.surveys[SERVERS]
+    if not module.load:
+        return running_servers(module)
     rows = module.images[-1][SERVERS] if module.images else survey.target
-    return {key: row for key, row in rows.items() if not is_offline_hard(survey.layout, row)}
+    return {
+        key: row
+        for key, row in rows.items()
+        if not (is_offline_hard(survey.layout, row) or stays_shunned(survey, key, row))
+    }
+
+
+def running_servers(module: ModulePlan) -> Rows:
+    """Return the servers that RUNTIME has now, without those that somebody loaded SHUNNED."""
+    survey = module.surveys[SERVERS]
+    by_hand = {key for key, row in survey.memory.items() if stays_shunned(survey, key, row)}
+    return {
+        key: row
+        for key, row in (survey.runtime or {}).items()
+        if not (key in by_hand and is_shunned(survey.layout, row))
+    }
 
 
 def _needs_of(hostgroup: Value, needs: HostgroupNeeds) -> dict[str, str]:

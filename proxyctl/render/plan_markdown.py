@@ -140,7 +140,7 @@ def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     """Yield the lines of each row as one text."""
     entering = entering_servers(module, plan.families)
     for change in module.changes:
-        aside = remark(change, entering, plan.hostgroup_names)
+        aside = remark(change, entering, module.arriving, plan.hostgroup_names)
         yield "\n".join(_diff_lines(plan, change, aside))
     for title, changes in included_parts(module):
         first = [f"# {title}:"]

@@ -108,7 +108,7 @@ def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
         width = min(longest, WIDEST_SUBJECT)
         for change in changes:
             yield from _change_lines(plan, change, style, width)
-            aside = remark(change, entering, plan.hostgroup_names)
+            aside = remark(change, entering, module.arriving, plan.hostgroup_names)
             if aside:
                 yield f"        {aside}"
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))

@@ -145,9 +145,21 @@ def listed_fields(change: Change) -> list[FieldChange]:
     ]
 
 
-def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, str]) -> str:
-    """Return how a new row comes in, or ''. `entering`: from `remarks.entering_servers`."""
-    if change.table != "mysql_servers" or change.key not in entering:
+def remark(
+    change: Change,
+    entering: Mapping[Key, Value],
+    arriving: Mapping[Key, str],
+    names: Mapping[int, str],
+) -> str:
+    """Return how a new row comes in, or ''.
+
+    `entering`: from `remarks.entering_servers`; `arriving`: that of its module.
+    """
+    if change.table != "mysql_servers" or change.action != ADD:
+        return ""
+    if change.key in arriving:
+        return f"arrives {arriving[change.key]}, as MEMORY has it"
+    if change.key not in entering:
         return ""
     offline = entering[change.key]
     named = {offline: "offline", **names} if isinstance(offline, int) else names

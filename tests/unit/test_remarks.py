@@ -122,3 +122,22 @@ def test_variables_that_need_a_restart():
     wanted = ({"variable_name": n, "variable_value": "2"} for n in names)
     module = module_plan(survey(desired(VARIABLES, *wanted), there))
     assert [*remarks.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]
+
+
+def test_a_status_in_a_hostgroup_that_the_monitor_took_the_node_out_of_is_told():
+    rows_of_db1 = [DB1, {**DB1, "hostgroup_id": 20}]
+    soft = rows(SERVERS, DB1, {**rows_of_db1[1], "status": "OFFLINE_SOFT"})
+    replication = Family("replication", 10, frozenset({10, 20}))
+    around = Surroundings(families=(replication,), memory_families=(replication,))
+    found = survey(
+        desired(SERVERS, *rows_of_db1),
+        soft,
+        runtime=rows(SERVERS, DB1),
+        disk=rows(SERVERS, *rows_of_db1),
+        surroundings=around,
+    )
+    (told,) = remarks.taken_out(found)
+    assert told == (
+        "db1:3306 in hostgroup 20 OFFLINE_SOFT in MEMORY, not on DISK; RUNTIME is as the monitor"
+        " places it"
+    )
