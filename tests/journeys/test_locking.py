@@ -140,7 +140,7 @@ def test_an_apply_that_loses_its_lock_stops(
         with pytest.raises(ApplyError, match=f"the lock was {LOST[way]}") as caught:
             apply_plan(client, found, lock, ApplyOptions(progress=lose))
         lock.release()
-    assert "nothing was put back" in caught.value.message
+    assert "nothing was put back" in str(caught.value)
     assert of_layer(dump(instance), "DISK") == of_layer(before, "DISK")
     if way == "taken over":
         assert instance.query("SELECT owner FROM proxyctl_lock") == [("them",)]
