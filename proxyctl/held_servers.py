@@ -150,8 +150,10 @@ class HeldServers:
         return any(standing.family_of(row[standing.columns.hostgroup]) for row in rows)
 
     def is_gone(self, node: Node) -> bool:
-        """Return whether neither MEMORY nor RUNTIME has the node any more."""
-        return not (self.rows_of(node, self.truth) or self.rows_of(node, self.standing.runtime))
+        """Return whether neither MEMORY nor RUNTIME has the node any more but as OFFLINE_HARD."""
+        is_off = self.how_configured_out(node) == "OFFLINE_HARD"
+        is_here = bool(self.rows_of(node, self.truth)) and not is_off
+        return not (is_here or self.rows_of(node, self.standing.runtime))
 
     def how_configured_out(self, node: Node) -> str | None:
         """Return by what the configuration itself lets no connection to any row of the node.
@@ -160,8 +162,9 @@ class HeldServers:
         """
         columns = self.standing.columns
         rows = self.rows_of(node, self.truth).values()
-        if rows and all(str(row[columns.status]).upper() == "OFFLINE_SOFT" for row in rows):
-            return "OFFLINE_SOFT"
+        for status in ("OFFLINE_SOFT", "OFFLINE_HARD"):
+            if rows and all(str(row[columns.status]).upper() == status for row in rows):
+                return status
         if rows and all(row[columns.max_connections] == 0 for row in rows):
             return "max_connections 0"
         return None

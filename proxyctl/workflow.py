@@ -7,7 +7,7 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -94,7 +94,7 @@ def _surveyed(
 ) -> tuple[Plan, InstanceSurvey]:
     """Return the plan, and the survey that it was made from."""
     layouts, facts = instance.layouts, instance.facts
-    tables = select(desired.tables, options.only)
+    tables = select(desired, options.only)
     mistakes = [
         *fitting.misfits(tables, layouts, client.version),
         *fitting.mistakes_at_instance(tables, facts.admin_names),
@@ -219,11 +219,12 @@ def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake
     return check_patterns(desired, engine).active
 
 
-def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[str, DesiredTable]:
+def select(desired: Desired, only: tuple[str, ...]) -> dict[str, DesiredTable]:
     """Return the managed tables that `--only` names, by admin module or by table.
 
-    Raises: UsageError for a name that is neither, or that the files do not manage.
+    Raises: UsageError for a name that is neither, or of which nothing is managed.
     """
+    tables = desired.tables
     if not only:
         return dict(tables)
     result: dict[str, DesiredTable] = {}
@@ -240,9 +241,25 @@ def select(tables: Mapping[str, DesiredTable], only: tuple[str, ...]) -> dict[st
             raise UsageError(f"--only {name}: no such admin module or table", hint=hint)
         found = {n: tables[n] for n in names if n in tables}
         if not found:
-            raise UsageError(f"--only {name}: the files do not manage it")
+            raise _not_managed(name, desired)
         result |= found
     return result
+
+
+def _not_managed(name: str, desired: Desired) -> UsageError:
+    """Return the error for a part that is not among what is desired."""
+    if desired.source is not SNAPSHOT:
+        return UsageError(f"--only {name}: the files do not manage it")
+    goes_back = [
+        module.name
+        for module in ADMIN_MODULES.values()
+        if any(table.name in desired.tables for table in module.tables)
+    ]
+    return UsageError(
+        f"--only {name}: nothing of it goes back: the applies since left it alone, or the snapshot"
+        " or this ProxySQL does not have it",
+        hint=f"what goes back: {', '.join(goes_back) or 'nothing'}",
+    )
 
 
 def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:

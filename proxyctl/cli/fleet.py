@@ -177,8 +177,9 @@ def targets_of(
 def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]:
     """Return the variables that hold the passwords of the files' instances, or may hold them.
 
-    A template may need `vars` of the instances that a command prints first: of one that does not
-    render, each variable that it names counts. Raises: ConfigError where not all can be known.
+    A template may need `vars` of the instances that a command prints first: where one does not
+    render, each name in the text of the files counts. Raises: ConfigError where a name may not
+    stand there.
     """
     from proxyctl.config.named_variables import named_variables
 

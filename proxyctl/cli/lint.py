@@ -136,7 +136,9 @@ class _Found:
 def _subject(
     files: FileOptions, connection: ConnectionOptions, *, layer: Layer, version: Version
 ) -> _Found:
-    from proxyctl.cli.subject import is_about_instance, subject_of
+    from proxyctl.admin.configuration import read_configuration
+    from proxyctl.cli.connection import connected_beside
+    from proxyctl.cli.subject import is_about_instance
     from proxyctl.config.configuration import configuration_of
     from proxyctl.config.load import ParsedFiles
 
@@ -149,10 +151,10 @@ def _subject(
             project.ignores,
             plain_passwords={one.name: one.where for one in project.instances if _is_plain(one)},
         )
-    found = subject_of(files, connection, version=version, layer=layer)
-    has_files = bool(files.file) or Path(files.paths()[0]).exists()
-    ignores = ParsedFiles(files.sources()).ignores() if has_files else ()
-    return _Found(found.configuration, ignores, found.name)
+    with connected_beside(files, connection) as (client, parsed):
+        found = read_configuration(client, layer)
+        ignores = () if parsed is None else parsed.ignores()
+        return _Found(found, ignores, client.login.name or client.address)
 
 
 def _is_plain(instance: Instance) -> bool:

@@ -29,6 +29,7 @@ from proxyctl.errors import (
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
+    UsageError,
 )
 from proxyctl.families import Node, node_text
 from proxyctl.held_servers import HeldServers
@@ -39,11 +40,18 @@ __all__ = ["DrainRequest", "Drained", "Restored", "drain", "restore", "wait_unti
 def drain(client: AdminClient, request: DrainRequest) -> Drained:
     """Drain a node, or find it drained.
 
-    Raises: RefusedError before anything was changed; ApplyError when it did not succeed.
+    Raises: RefusedError, UsageError before anything was changed; ApplyError when it did not
+    succeed.
     """
     with _held(client, request, "drain") as (servers, node):
         method = request.method or DrainMethod.PROXYSQL
         before = servers.drains.get(node)
+        if before is not None and servers.is_gone(node):
+            raise UsageError(
+                f"{request.node}: no such node: it is no server any more, though on record as"
+                f" {before.text()}",
+                hint=f"proxyctl nodes restore {node_text(node)} takes it off the record",
+            )
         if before is not None and before.is_done and servers.shows(node, before.method):
             return Drained(node, before, was_before=True)
         if before is not None and not before.is_done and before.method is not method:

@@ -99,7 +99,9 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         check_not_configured_out(servers, node)
     if found is None and wanted == servers.placed():
         return Restored(node, None, was_drained=False)
-    edited = _edited_since(servers, node, found) if found is not None else ()
+    edited: Iterable[str] = ()
+    if found is not None and not request.include_pending:
+        edited = _edited_since(servers, node, found)
     servers.check(edited, include_pending=request.include_pending)
     servers.load(node, _released(servers, node))
     if servers.again().shows(node) and servers.how_configured_out(node) is None:
@@ -108,7 +110,13 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         forget_drain(servers.client, node)
     rows = servers.rows_of(node, servers.truth)
     changed = found is not None and servers.rows_of(node, found.memory) != rows
-    return Restored(node, found, was_drained=shows or found is None, is_changed=changed)
+    return Restored(
+        node,
+        found,
+        was_drained=shows or found is None,
+        is_changed=changed,
+        is_gone=found is not None and servers.again().is_gone(node),
+    )
 
 
 def _edited_since(servers: HeldServers, node: Node, found: Drain) -> Iterable[str]:

@@ -49,7 +49,7 @@ class Restored:
 
     `was_drained` False: RUNTIME did not show it drained. `is_changed`: it came back with other
     values than it had, since its configuration was changed in the meantime. `is_gone`: neither
-    MEMORY nor RUNTIME has it any more, and it was only taken off the record.
+    MEMORY nor RUNTIME has it any more, and it is off the record.
     """
 
     node: Node

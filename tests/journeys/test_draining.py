@@ -166,6 +166,12 @@ def test_edits_of_the_drained_server_itself_are_not_published_either(servers: In
     assert refused.code == 3
     assert "were edited in MEMORY since it was drained" in refused.text
     assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    servers.execute("UPDATE mysql_servers SET status='ONLINE', weight=7 WHERE hostname='db2'")
+    restored = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert restored.code == 0, restored.text
+    assert "its configuration was changed in the meantime" in restored.out
+    weights = "SELECT DISTINCT weight, status FROM runtime_mysql_servers WHERE hostname='db2'"
+    assert servers.query(weights) == [("7", "ONLINE")]
 
 
 def test_a_drain_that_somebody_undid_is_no_drain(servers: Instance) -> None:
@@ -213,6 +219,43 @@ def test_a_drained_server_that_somebody_removed_is_said_until_it_is_off_the_reco
     assert "db3:3307 is no server any more, and is off the record (drained by" in restored.out
     assert "db3" not in proxyctl("nodes", "list", "--no-ask").out
     assert undone_drains() == []
+
+
+@pytest.mark.parametrize(
+    "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
+)
+def test_a_drained_server_that_somebody_removed_is_not_drained_again(
+    servers: Instance, removes: str
+) -> None:
+    drained("db3", "--force", "--reason", "old")
+    for sql in (f"{removes} WHERE hostname='db3'", "LOAD MYSQL SERVERS TO RUNTIME"):
+        servers.execute(sql)
+    before = layer(servers, "runtime_mysql_servers")
+    again = proxyctl("nodes", "drain", "db3", "--force")
+    assert again.code == 64, again.text
+    assert "db3: no such node" in again.err
+    assert "proxyctl nodes restore db3:3307 takes it off the record" in again.err
+    assert layer(servers, "runtime_mysql_servers") == before
+    assert "drained by" in proxyctl("nodes", "list", "--no-ask").out
+    assert "db3:3307 is no server any more" in proxyctl("nodes", "restore", "db3").out
+    again = proxyctl("nodes", "drain", "db3", "--force")
+    assert "no such node" in again.err or "db3:3307 has OFFLINE_HARD in MEMORY" in again.err
+    assert layer(servers, "runtime_mysql_servers") == before
+
+
+def test_a_drained_server_that_leaves_memory_leaves_with_its_restore(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("DELETE FROM mysql_servers WHERE hostname='db2'")
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3
+    assert "--include-pending" in refused.err
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    restored = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert restored.code == 0, restored.text
+    assert "db2:3306 is no server any more, and is off the record (drained by" in restored.out
+    assert statuses(servers, "db2") == set()
+    assert statuses(servers, "db1") == {"ONLINE"}
+    assert "db2" not in proxyctl("nodes", "list", "--no-ask").out
 
 
 def test_a_drain_that_somebody_undid_is_said_until_it_is_off_the_record(servers: Instance) -> None:

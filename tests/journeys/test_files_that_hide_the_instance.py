@@ -20,8 +20,8 @@ CONNECTING = {
     if name not in NOT_RUN and any("--host" in one.opts for one in command.params)
 }
 
-ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "snapshot"}
-"""What the files only add to: names of hostgroups, logins of members, references of secrets."""
+ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "snapshot", "lint"}
+"""What the files only add to: names of hostgroups, logins of members, what lint ignores."""
 
 BROKEN = {
     "yaml": "version: 1\ninstances:\n  - {name: px1, host: 127.0.0.1, port: 1}\n  - {a\n",

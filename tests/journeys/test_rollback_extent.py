@@ -89,6 +89,20 @@ def test_a_part_of_it(project: Project, instance: Instance) -> None:
     assert everywhere(instance, version) == [("8.4.0",)]
 
 
+def test_a_part_of_which_nothing_goes_back(project: Project, instance: Instance) -> None:
+    """The apply changed something else; there are no files that could manage it."""
+    project.write("version: 1\nscheduler: []\n")
+    instance.execute("INSERT INTO scheduler (id, interval_ms, filename) VALUES (1, 1000, '/a')")
+    instance.execute("LOAD SCHEDULER TO RUNTIME")
+    applied("--force", "--discard-pending")
+    before = everything(instance)
+    for name in ("MYSQL SERVERS", "mysql_users"):
+        found = proxyctl("rollback", "--auto-approve", "--only", name)
+        said(found, 64, f"--only {name}: nothing of it goes back", "what goes back: SCHEDULER")
+        assert "files" not in found.text
+    assert everything(instance) == before
+
+
 SHARDS = """\
 version: 1
 hostgroups: {shard0: {id: 10}, shard1: {id: 11}}

@@ -246,7 +246,7 @@ def test_a_node_that_cannot_be_put_back_stays_on_record(
     with pytest.raises(ApplyError) as failed:
         taken_out(proxysql, reader)
     thread.join()
-    assert "could not be put back" in failed.value.message
+    assert "could not be put back" in str(failed.value)
     assert f"nodes restore {reader}" in (failed.value.hint or "")
     assert on_record(proxysql) == [False]
     node.refuses_to_set = node.hides_maint_mode = False
