@@ -156,6 +156,8 @@ KEY = {
     " another one was loaded with later.",
     "guards.fresh_member": "A member of a ProxySQL Cluster that has just started is loaded before"
     " it has taken over what the others hold.",
+    "guards.members_differ": "By the `vars` of instances the files say something else for other"
+    " members of a ProxySQL Cluster, which take over what is loaded.",
     "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
     " `--allow-shard-moves`.",
     "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"

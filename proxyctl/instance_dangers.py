@@ -5,7 +5,7 @@ What a guard needs to know of the instance beyond that is read here, and only th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.admin.login import Login
 from proxyctl.catalog import Layout
@@ -46,6 +46,7 @@ def add_dangers(
     limits: GuardLimits,
     used: HostgroupsInUse,
     membership: Membership | None,
+    different_members: Mapping[str, Sequence[str]],
     *,
     force: bool,
 ) -> None:
@@ -57,6 +58,7 @@ def add_dangers(
         *_monitor(plan, survey),
         *_catch_all(plan, survey),
         *_cluster(plan, membership),
+        *refusing.different_members(different_members),
     ]
     plan.refusals.extend(danger.refusals(found, limits, force=force))
     plan.warnings.extend(danger.warnings(found, limits, force=force))

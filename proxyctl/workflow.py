@@ -7,7 +7,7 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -23,7 +23,7 @@ from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.config.drops import admin_names
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
 from proxyctl.drift import Drift
 from proxyctl.errors import ConfigError, Mistake, UsageError, counted
@@ -40,6 +40,7 @@ from proxyctl.instance_survey import (
     survey_managed,
 )
 from proxyctl.leftovers import with_status_again
+from proxyctl.members_files import different_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
 from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Key, Layer, Source
@@ -68,6 +69,9 @@ class PlanOptions:
 
 DEFAULT_OPTIONS = PlanOptions()
 
+Different = Callable[[Sequence[str], Membership], Mapping[str, Sequence[str]]]
+"""Returns other members for which the files say something else, by the admin modules loaded."""
+
 
 def make_plan(
     client: AdminClient,
@@ -91,6 +95,7 @@ def _surveyed(
     options: PlanOptions,
     reader: TableReader | None,
     instance: InstanceLook,
+    different: Different = lambda _modules, _membership: {},
 ) -> tuple[Plan, InstanceSurvey]:
     """Return the plan, and the survey that it was made from."""
     layouts, facts = instance.layouts, instance.facts
@@ -137,7 +142,9 @@ def _surveyed(
     membership = options.membership
     if membership is None and facts.is_cluster_member:
         membership = read_membership(client)
-    add_dangers(plan, survey, desired.guards, used, membership, force=options.force)
+    loaded = [module.name for module in plan.modules if module.images]
+    others = different(loaded, membership) if membership is not None else {}
+    add_dangers(plan, survey, desired.guards, used, membership, others, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     _add_remarks(plan, survey, options, moved)
     if membership is not None and membership.listed:
@@ -202,8 +209,17 @@ def _files_surveyed(
     layouts = instance.layouts
     likely = [name for name in LARGE if name in files.sections and name in layouts]
     with reader.reading_ahead(all_layers([layouts[name] for name in likely])):
-        desired = files.project(client.version, additions=instance.additions).desired
-        return _surveyed(client, desired, options, reader, instance)
+
+        def compiled(those: ParsedFiles) -> Project:
+            return those.project(client.version, additions=instance.additions)
+
+        def different(
+            modules: Sequence[str], membership: Membership
+        ) -> Mapping[str, Sequence[str]]:
+            return different_members(files, compiled, modules, membership)
+
+        desired = compiled(files).desired
+        return _surveyed(client, desired, options, reader, instance, different)
 
 
 def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
@@ -60,14 +59,6 @@ def _ask(node: Node, account: Account) -> Said:
 
 def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
     return {name.lower(): value for name, value in rows if name is not None and value is not None}
-
-
-def addresses_of(host: str) -> frozenset[str]:
-    """Return the addresses of a host, none where its name is not known here."""
-    try:
-        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
-    except (OSError, UnicodeError):
-        return frozenset()
 
 
 def _show(what: str, names: Collection[str]) -> str:

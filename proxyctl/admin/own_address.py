@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from proxyctl.admin.backends import addresses_of
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.host_names import addresses_of
+from proxyctl.at_once import at_once
 from proxyctl.families import Node
 
+_AT_ONCE = 100
 _SINCE = (2, 4, 0)
 """The first ProxySQL whose uuid can be read."""
 
@@ -29,11 +31,17 @@ def read_itself(client: AdminClient, listed: Collection[Node]) -> Node | None:
         " WHERE variable_name='uuid')",
         width=2,
     )
-    found = {node for host, ifaces in seen for node in listed if _is_at(node, host, ifaces)}
+    found: set[Node] = set()
+    for host, ifaces in seen:
+        ports = {one.rpartition(":")[2] for one in (ifaces or "").split(";")}
+        answering = [node for node in listed if str(node[1]) in ports]
+        # All at the same time: a name may take seconds, and need not be found.
+        for node, addresses in at_once(answering, _addresses, workers=_AT_ONCE):
+            if not isinstance(addresses, BaseException) and host in addresses:
+                found.add(node)
     return found.pop() if len(found) == 1 else None
 
 
-def _is_at(node: Node, host: str | None, ifaces: str | None) -> bool:
-    """Return whether a listed member is the one that asked from a host, and answers there."""
-    ports = {one.rpartition(":")[2] for one in (ifaces or "").split(";")}
-    return str(node[1]) in ports and host in {node[0], *addresses_of(str(node[0]))}
+def _addresses(node: Node) -> frozenset[str]:
+    """Return the name of a host, and its addresses."""
+    return addresses_of(str(node[0])) | {str(node[0])}

@@ -1,7 +1,8 @@
 """Waits until the peers of a cluster hold what was applied, and says which do not, and why.
 
 A peer follows when its checksums agree with those of this instance, and, where it lets us in, its
-rows do. Nothing is sent but SELECTs and what keeps the locks alive.
+rows do. Nothing is sent but SELECTs, what keeps the locks alive, and DELETEs of servers that have
+left and that the peer keeps in MEMORY and on DISK.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.kept_offline import take_out
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import PATIENCE_S, Members
 from proxyctl.cluster.checksums import MODULES, Checksum
 from proxyctl.cluster.following import FINAL, Why, reasons, rows_differ, saves_nothing
+from proxyctl.cluster.kept_offline import keeps, kept_offline, taken_out
 from proxyctl.cluster.membership import Member, Membership
 from proxyctl.cluster.travelling import rows_left
 from proxyctl.errors import ProxyctlError, counted
@@ -89,9 +92,8 @@ class PeersWaiting:
         contact = self.members.contacts.get(member.node)
         if contact is None or any(one.code != Why.OTHER_VERSION for one in missing):
             return PeerResult(member.name, missing, notes=notes)
-        travelling = {MODULES[name] for name in self.loaded}
         try:
-            found = [one for one in self.modules_at(contact) if one.name in travelling]
+            found = self._travelling_at(contact)
         except ProxyctlError as error:
             text = f"its checksums agree, and its rows could not be read: {error.lines()[0]}"
             return PeerResult(member.name, (NotFollowing("", Why.OTHER, text),), notes=notes)
@@ -102,11 +104,36 @@ class PeersWaiting:
         else:
             missing = tuple(rows_differ(left, member))
         if not missing:
-            self._finish_at(contact, found)
+            missing, more = self._finish_at(member, contact, found)
+            notes = (*notes, *more)
         return PeerResult(member.name, missing, rows_read=not missing, notes=notes)
 
-    def _finish_at(self, contact: AdminClient, found: Iterable[ModulePlan]) -> None:
-        """Note at a peer that what an apply of ours had left half done there came from here."""
-        for one in self.lock.beside:
-            if one.client is contact:
-                one.finished(module.name for module in found if module.is_in_sync)
+    def _travelling_at(self, contact: AdminClient) -> list[ModulePlan]:
+        """Compare what was loaded, and travels, with a peer."""
+        travelling = {MODULES[name] for name in self.loaded}
+        return [one for one in self.modules_at(contact) if one.name in travelling]
+
+    def _finish_at(
+        self, member: Member, contact: AdminClient, found: Sequence[ModulePlan]
+    ) -> tuple[tuple[NotFollowing, ...], tuple[str, ...]]:
+        """Take out what a peer whose RUNTIME agrees keeps in the other layers all the same.
+
+        What an apply of ours had left half done there came from here, and that is noted there.
+        Returns why the peer does not follow, and what is to be known of it.
+        """
+        lock = next((one for one in self.lock.beside if one.client is contact), None)
+        kept = kept_offline(found)
+        if kept:
+            try:
+                if lock is None:
+                    return (keeps(kept, member),), ()
+                take_out(lock, kept)
+                found = self._travelling_at(contact)
+            except ProxyctlError as error:
+                return (keeps(kept, member, error.lines()[0]),), ()
+            left = kept_offline(found)
+            if left:
+                return (keeps(left, member),), ()
+        if lock is not None:
+            lock.finished(module.name for module in found if module.is_in_sync)
+        return (), tuple(taken_out(kept))

@@ -20,7 +20,7 @@ from proxyctl.errors import ConfigError, ProxyctlError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.applying import PeerRules
-    from proxyctl.config.load import Instance, ParsedFiles, Sources
+    from proxyctl.config.load import Instance, ParsedFiles
     from proxyctl.families import Node
 
 
@@ -131,18 +131,18 @@ def _read(files: FileOptions, connection: ConnectionOptions) -> tuple[ParsedFile
     except UsageError:
         # The one that is meant may stand where the files cannot be read.
         with_vars = next((one for one in instances if one.vars), None)
-        _for_instance(parsed, given, with_vars).raise_if_misread()
+        _for_instance(parsed, with_vars).raise_if_misread()
         raise
-    parsed = _for_instance(parsed, given, chosen)
+    parsed = _for_instance(parsed, chosen)
     parsed.raise_if_misread()
     return parsed, chosen
 
 
-def _for_instance(parsed: ParsedFiles, given: Sources, chosen: Instance | None) -> ParsedFiles:
+def _for_instance(parsed: ParsedFiles, chosen: Instance | None) -> ParsedFiles:
     """Return the files with the variables that an instance brings along."""
     if chosen is None or not chosen.vars:
         return parsed
-    return type(parsed)(replace(given, instance_vars=chosen.vars))
+    return parsed.with_vars(chosen.vars)
 
 
 def peer_rules(

@@ -164,7 +164,7 @@ def targets_of(
     targets = [
         Target(
             logins.of(instance),
-            ParsedFiles(replace(sources, instance_vars=instance.vars)) if instance.vars else parsed,
+            parsed.with_vars(instance.vars) if instance.vars else parsed,
             connection.debug,
         )
         for instance in instances

@@ -23,6 +23,7 @@ class Why(StrEnum):
     NEWER = "newer"
     SPLIT = "split"
     ROWS = "rows"
+    KEPT = "kept"
     OTHER = "other"
 
 
@@ -51,7 +52,7 @@ def reasons(
         if theirs is not None and theirs.is_known and theirs.checksum == ours.checksum:
             continue
         why, text = _why(name, ours, theirs, member, here)
-        yield NotFollowing(MODULES[name], why, text, _holds(theirs), _way_out(why, member, theirs))
+        yield NotFollowing(MODULES[name], why, text, _holds(theirs), way_out(why, member, theirs))
 
 
 def _why(
@@ -94,7 +95,8 @@ def _holds(theirs: Checksum | None) -> str:
     return f"it holds what {verb} {when:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _way_out(why: Why, member: Member, theirs: Checksum | None) -> str:
+def way_out(why: Why, member: Member, theirs: Checksum | None = None) -> str:
+    """Return how to finish at a peer. `theirs`: the checksum that it has, where that matters."""
     match why:
         case Why.NOT_REACHED if theirs is None or not theirs.is_known:
             return "look at its address in proxysql_servers, and whether this instance gets there"
@@ -106,6 +108,8 @@ def _way_out(why: Why, member: Member, theirs: Checksum | None) -> str:
             return "run plan again: what was loaded there counts now"
         case Why.SPLIT | Why.NEVER_LOADED | Why.ROWS:
             return f"apply at {member.name}: what is loaded there becomes the newest"
+        case Why.KEPT:
+            return f"apply at {member.name}: only that row is left to do there"
         case Why.OTHER:
             # It still sees newer content here: without --force its guards refuse.
             return (
@@ -119,7 +123,7 @@ def rows_differ(left: Mapping[str, int], member: Member) -> Iterator[NotFollowin
     for module, count in left.items():
         rows = "1 row differs" if count == 1 else f"{count} rows differ"
         text = f"its checksum agrees, and {rows} at RUNTIME"
-        yield NotFollowing(module, Why.ROWS, text, "", _way_out(Why.ROWS, member, None))
+        yield NotFollowing(module, Why.ROWS, text, "", way_out(Why.ROWS, member))
 
 
 def saves_nothing(loaded: Iterable[str], member: Member) -> Iterator[str]:

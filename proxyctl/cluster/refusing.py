@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.cluster.membership import Membership, named
 from proxyctl.guards.danger import Danger
@@ -11,6 +11,7 @@ STALE_MEMBER = "stale_member"
 FRESH_MEMBER = "fresh_member"
 BEHIND = frozenset({STALE_MEMBER, FRESH_MEMBER})
 PEER_CLOCK = "peer_clock"
+MEMBERS_DIFFER = "members_differ"
 MOST_AHEAD_S = 30
 """A LOAD waits so long for a second that comes after the last LOAD of a peer."""
 
@@ -45,3 +46,18 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
                 " no LOAD here would be taken for newer; set the clocks, then LOAD there again",
                 is_certain=True,
             )
+
+
+def different_members(wanted: Mapping[str, Sequence[str]]) -> Iterator[Danger]:
+    """Yield that members for which the files say something else take over what is loaded here.
+
+    `wanted`: names of such members by admin module.
+    """
+    for module, names in wanted.items():
+        take = "takes" if len(names) == 1 else "take"
+        yield Danger(
+            MEMBERS_DIFFER,
+            f"{module}: by `vars` the files say something else for {', '.join(names)} of this"
+            f" ProxySQL Cluster, and {'it' if len(names) == 1 else 'they'} {take} over what is"
+            " loaded here",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -79,6 +80,8 @@ class ParsedFiles:
     """
 
     def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._by_vars = {_key(sources.instance_vars): self}
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
         with collector_paused():
@@ -86,6 +89,16 @@ class ParsedFiles:
             self._parts = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
         self._guard = threading.Lock()
+
+    def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
+        """Return the files as an instance with these `vars` has them; read once for each."""
+        with _READING:
+            key = _key(variables)
+            if key not in self._by_vars:
+                found = ParsedFiles(replace(self._sources, instance_vars=variables))
+                found._by_vars = self._by_vars
+                self._by_vars[key] = found
+            return self._by_vars[key]
 
     @property
     def sections(self) -> frozenset[str]:
@@ -175,6 +188,13 @@ class ParsedFiles:
             project = compiler.project()
         context.mistakes.raise_if_any()
         return project
+
+
+_READING = threading.Lock()
+
+
+def _key(variables: Mapping[str, object]) -> str:
+    return json.dumps(variables, sort_keys=True, default=repr)
 
 
 def load_project(

@@ -179,6 +179,7 @@ class Guards(Model):
     shard_moves: GuardWord = "refuse"
     stale_member: GuardWord = "refuse"
     fresh_member: GuardWord = "refuse"
+    members_differ: GuardWord = "refuse"
 
 
 RowKey = Annotated[

@@ -9,8 +9,10 @@ import pytest
 from proxyctl.cluster.checksums import Checksum, configured
 from proxyctl.cluster.electing import elected, together
 from proxyctl.cluster.following import FINAL, Why, reasons, rows_differ, saves_nothing
+from proxyctl.cluster.kept_offline import keeps
 from proxyctl.cluster.membership import Member, Membership
 from proxyctl.cluster.refusing import dangers
+from proxyctl.state import Layer
 
 USERS, RULES = "mysql_users", "mysql_query_rules"
 HERE, PEER = ("px1", 6032), ("px2", 6032)
@@ -71,7 +73,8 @@ def test_where_nobody_knows_which_one_is_listed_that_is_no_reason() -> None:
 
 
 def test_what_goes_by_is_waited_for() -> None:
-    assert {Why.NOT_REACHED, Why.NOT_LISTED, Why.ROWS, Why.OTHER} == {*Why} - FINAL
+    goes_by = {Why.NOT_REACHED, Why.NOT_LISTED, Why.ROWS, Why.KEPT, Why.OTHER}
+    assert goes_by == {*Why} - FINAL
 
 
 def test_what_a_peer_holds_and_the_way_out_are_said() -> None:
@@ -185,3 +188,15 @@ def test_who_is_changed_first(candidates: list[dict[str, Checksum]], first: int)
 def test_members_that_list_the_same_one_are_together() -> None:
     listed = [("a:1", "b:1"), (), ("c:1",), ("b:1", "d:1"), (), ("d:1",)]
     assert together(listed) == [[0, 3, 5], [1], [2], [4]]
+
+
+def test_a_peer_that_keeps_a_server_that_has_left_does_not_follow() -> None:
+    kept = {Layer.MEMORY: [(10, "db1", 3306)], Layer.DISK: [(10, "db1", 3306)]}
+    found = keeps(kept, ASKED, "access denied")
+    assert found.text == (
+        "its RUNTIME agrees, and MEMORY and DISK there keep db1:3306 in hostgroup 10, OFFLINE_HARD"
+        " (access denied)"
+    )
+    assert found.code == "kept"
+    assert found.way_out == f"apply at {ASKED.name}: only that row is left to do there"
+    assert found.code not in FINAL

@@ -44,7 +44,7 @@ def discover(
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
-    from proxyctl.admin.backends import addresses_of
+    from proxyctl.admin.host_names import addresses_of
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared

@@ -8,9 +8,9 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.cli import Project
+from tests.cli import Project, proxyctl
 from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.real.cluster.files import apply, keep_apart
+from tests.real.cluster.files import apply, fleet_of, keep_apart, name
 from tests.real.cluster.rig import set_admin
 from tests.real.test_leaving_real import FILES, Applying, Rig, until
 from tests.servers import ProxySQL
@@ -53,6 +53,27 @@ def test_a_transaction_at_a_peer_ends_before_the_server_leaves(rig: Rig) -> None
     with rig.client.cursor() as cursor:
         cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
         assert cursor.fetchall() == ((2,),)
+
+
+@pytest.mark.parametrize("arguments", [("--drain-timeout", "1"), ()])
+def test_a_peer_keeps_no_row_of_a_server_whose_connection_it_cuts(
+    rig: Rig, three: list[ProxySQL], arguments: tuple[str, ...]
+) -> None:
+    """It saves its RUNTIME when it follows, and there the server is OFFLINE_HARD for a while."""
+    rig.without_the_first()
+    found = apply(*arguments)
+    assert found.code == 0, found.text
+    assert (
+        f"note: peer {name(three[1])}: MYSQL SERVERS: taken out of MEMORY and DISK there:"
+        f" 127.0.0.1:{rig.port} in hostgroup 10, OFFLINE_HARD\n"
+    ) in found.out
+    for layer in ("", "disk."):
+        sql = f"SELECT hostname FROM {layer}mysql_servers"
+        assert three[1].instance.query(sql) == [("127.1",)]
+    with (rig.project.folder / "proxyctl.yaml").open("a") as file:
+        file.write(fleet_of(*three))
+    drift = proxyctl("drift", "--all")
+    assert drift.code == 0, drift.text
 
 
 def test_nobody_waits_for_a_peer_that_takes_no_servers_over(

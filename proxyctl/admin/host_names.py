@@ -1,0 +1,66 @@
+"""Finds a host by its name, for no longer than an answer may take.
+
+The system's own look-up knows no time limit of ours: with a name server that does not answer it may
+take minutes.
+"""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+import time
+from typing import Any
+
+_PATIENCE_S = 5.0
+_LEAST_S = 0.1
+
+
+def connect_to(host: str, port: int, timeout_s: float) -> socket.socket:
+    """Return a connection to the first address of a host that takes one. Units: seconds, for all.
+
+    Raises: OSError, also where the name is not found in time; UnicodeError where it is none.
+    """
+    end = time.monotonic() + timeout_s
+    problem: OSError | None = None
+    for family, kind, protocol, _, address in _looked_up(host, port, timeout_s):
+        opened = socket.socket(family, kind, protocol)
+        try:
+            opened.settimeout(max(end - time.monotonic(), _LEAST_S))
+            opened.connect(address)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        except OSError as error:
+            opened.close()
+            problem = problem or error
+        else:
+            return opened
+    raise problem or OSError(f"{host} has no address")
+
+
+def addresses_of(host: str) -> frozenset[str]:
+    """Return the addresses of a host, none where its name is not known here, or not in time."""
+    try:
+        return frozenset(str(found[4][0]) for found in _looked_up(host, None, _PATIENCE_S))
+    except (OSError, UnicodeError):
+        return frozenset()
+
+
+def _looked_up(host: str, port: int | None, timeout_s: float) -> list[tuple[Any, ...]]:
+    """Return what the system knows of a host. A look-up that hangs is left behind in its thread."""
+    answers: queue.SimpleQueue[list[tuple[Any, ...]] | Exception] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    threading.Thread(target=look_up, daemon=True).start()
+    try:
+        found = answers.get(timeout=timeout_s)
+    except queue.Empty:
+        raise TimeoutError(f"its name is not found within {timeout_s:g} s") from None
+    if isinstance(found, Exception):
+        raise found
+    return found
