@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.answering_server import OK, AnsweringServer, packets, result
 from tests.cli import Project, proxyctl
 from tests.journeys.story import said
 
@@ -48,3 +49,20 @@ def test_a_file_that_cannot_be_is_told_before_anybody_is_asked(
     there.write_text("version: 1\n")
     said(proxyctl(*command, str(there)), 3, f"{there}: is there already")
     assert there.read_text() == "version: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "reason"),
+    [
+        (b"", "names no member of a cluster"),
+        (b",".join(b"db%d" % number for number in range(20_000)), "names 20,000 members"),
+    ],
+)
+def test_what_no_cluster_says_of_its_members(
+    sandbox_project: Project, addresses: bytes, reason: str
+) -> None:
+    """Nobody is asked then: it would take hours, and anybody could be among them."""
+    told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", addresses]])
+    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+        found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
+    said(found, 1, f"127.0.0.1:{node.port}: wsrep_incoming_addresses {reason}")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from proxyctl.families import Family, Node
     from proxyctl.nodes.model import Said
 
+_MOST_MEMBERS = 1000
+"""A Galera cluster has some dozens of members; each that does not answer is waited for."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the group."""
@@ -128,6 +131,11 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
     nodes = members_in(said.status.get("wsrep_incoming_addresses", ""))
     if not nodes:
         raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
+    if len(nodes) > _MOST_MEMBERS:
+        raise InstanceError(
+            f"{seed}: wsrep_incoming_addresses names {len(nodes):,} members, more than any cluster"
+            " has"
+        )
     asked = ask_nodes(nodes, account)
     return said.variables.get("wsrep_cluster_name", ""), asked
 
