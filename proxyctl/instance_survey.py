@@ -126,6 +126,20 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
     return tuple(coming)
 
 
+def galera_hostgroups(reader: TableReader, layouts: Mapping[str, Layout]) -> frozenset[Value]:
+    """Return the hostgroups of the Galera clusters in MEMORY and at RUNTIME."""
+    layout = layouts.get("mysql_galera_hostgroups")
+    if layout is None:
+        return frozenset()
+    rows = [
+        row
+        for layer in (Layer.MEMORY, Layer.RUNTIME)
+        for row in reader.read(layout, layer).values()
+    ]
+    found = families_in(layouts, {layout.name: rows}, rds_discovery=False)
+    return frozenset().union(*(family.hostgroups for family in found))
+
+
 def survey_managed(survey: InstanceSurvey) -> None:
     """Survey every managed table, large ones first and reading ahead."""
     waiting = [name for name in survey.tables if name not in survey.done]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 from dataclasses import replace
 
+from proxyctl.catalog import Value
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Rows
 
 
@@ -18,21 +19,21 @@ def soft_leaver(key: Key) -> str:
 
 
 def with_status_again(
-    servers: DesiredTable, memory: Rows, leftovers: Collection[str]
+    servers: DesiredTable, memory: Rows, leftovers: Collection[str], galera: Collection[Value]
 ) -> DesiredTable:
     """Return the desired servers with a status where MEMORY only has the one of an apply.
 
     A status that the files do not set is MEMORY's own. But a LOAD that keeps the placement stages
-    SHUNNED where the monitor has put it, one that lets connections end OFFLINE_SOFT for servers
-    that leave, and what was staged is not a decision of anybody. `leftovers`: what the lock of the
-    dead apply says.
+    SHUNNED where the monitor of a Galera cluster has put it, one that lets connections end
+    OFFLINE_SOFT for servers that leave, and what was staged is not a decision of anybody.
+    `leftovers`: what the lock of the dead apply says; `galera`: the hostgroups of such clusters.
     """
     position = servers.layout.index["status"]
     rows: dict[Key, DesiredRow] = {}
     for key, row in servers.rows.items():
         found = memory.get(key)
         status = str(found[position]).upper() if found else ""
-        is_staged = status == "SHUNNED" or (
+        is_staged = (status == "SHUNNED" and key[0] in galera) or (
             status == "OFFLINE_SOFT" and soft_leaver(key) in leftovers
         )
         if row[position] is KEEP and is_staged:

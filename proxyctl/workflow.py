@@ -34,6 +34,7 @@ from proxyctl.instance_survey import (
     InstanceLook,
     InstanceSurvey,
     all_layers,
+    galera_hostgroups,
     hostgroups_in_use,
     look_at,
     survey_families,
@@ -113,7 +114,8 @@ def _surveyed(
     servers = fitted.get("mysql_servers")
     if servers is not None and "MYSQL SERVERS" in options.leftovers:
         memory = reader.read(servers.layout, Layer.MEMORY)
-        fitted["mysql_servers"] = with_status_again(servers, memory, options.leftovers)
+        galera = galera_hostgroups(reader, layouts)
+        fitted["mysql_servers"] = with_status_again(servers, memory, options.leftovers, galera)
     survey = InstanceSurvey(client, reader, layouts, facts, fitted)
     plan = Plan(
         name=client.login.name or client.address,
