@@ -30,7 +30,7 @@ def state_folder() -> Path:
     own = os.environ.get("PROXYCTL_STATE_DIR")
     if own:
         return Path(own)
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Path(base) / "proxyctl"
 
 
@@ -63,9 +63,10 @@ def new_file(folder: Path, *, is_ours: bool) -> tuple[int, Path]:
 
 def no_place(folder: Path, error: OSError) -> ProxyctlError:
     """Return what to say where a snapshot cannot be written."""
+    is_ours = folder.is_relative_to(state_folder())
     return ProxyctlError(
         f"no snapshot can be taken in {folder}: {error.strerror}; nothing was changed",
-        hint="PROXYCTL_STATE_DIR names another folder",
+        hint="PROXYCTL_STATE_DIR names another folder" if is_ours else None,
     )
 
 
@@ -81,8 +82,16 @@ def prune(newest: Path, keep: int) -> None:
 
 
 def _paths(folder: Path) -> list[Path]:
-    """Return the snapshots in a folder, newest first."""
-    return sorted((p for p in folder.glob("*.json") if p.name[0] != "."), reverse=True)
+    """Return the snapshots in a folder, newest first. Raises: ProxyctlError."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ProxyctlError(
+            f"{folder}: {error.strerror}", hint="PROXYCTL_STATE_DIR names another folder"
+        ) from error
+    return sorted((folder / n for n in names if n.endswith(".json") and n[0] != "."), reverse=True)
 
 
 @contextmanager

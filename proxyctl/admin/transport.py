@@ -31,9 +31,9 @@ def tls_context(login: Login) -> ssl.SSLContext | None:
         else:
             # Without any text it would trust every CA of the system; a blank is an error.
             context = ssl.create_default_context(cadata=login.read_ca() or " ")
-    except (OSError, ssl.SSLError) as error:
+    except OSError as error:  # an SSLError, too, is one
         name = "--tls-ca" if login.read_ca is None else "tls_ca"
-        raise InstanceError(f"{name} {login.tls_ca}: {error}") from error
+        raise InstanceError(f"{name} {login.tls_ca}: {error.strerror or error}") from error
     # ProxySQL's own certificates carry no host name: the CA is what is verified.
     context.check_hostname = False
     if login.tls_ca is None:

@@ -87,8 +87,10 @@ def address_meant(files: FileOptions, connection: ConnectionOptions) -> str:
 
 
 def has_files(files: FileOptions) -> bool:
-    """Return whether files were named, or the default one is there, be it a link to nowhere."""
-    return bool(files.file) or os.path.lexists(files.paths()[0])
+    """Return whether files were named, or the default one is there, or may be."""
+    from proxyctl.config.files import is_there
+
+    return bool(files.file) or is_there(files.paths()[0])
 
 
 def instances_beside(parsed: ParsedFiles | None) -> tuple[Instance, ...]:
@@ -322,8 +324,8 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
     """
     from pymysql.optionfile import Parser
 
-    path = Path(options.defaults_file) if options.defaults_file else Path.home() / ".my.cnf"
-    if not path.is_file():
+    path = options.defaults_file or os.path.expanduser("~/.my.cnf")
+    if not os.path.isfile(path):
         if options.defaults_file:
             raise ProxyctlError(f"--defaults-file {path}: no such file")
         return {}
@@ -332,15 +334,21 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
         wanted += ["host", "port", "socket"]
     parser = Parser()
     try:
-        parser.read(path)
+        with open(path, encoding="utf-8") as file:
+            parser.read_file(file)
         if not parser.has_section("client"):
             return {}
         found = {n: parser.get("client", n) for n in wanted if parser.has_option("client", n)}
+    except OSError as error:
+        if options.defaults_file:
+            raise ProxyctlError(f"--defaults-file {path}: {error.strerror}") from None
+        say(f"warning: {path} is left out: {error.strerror}")
+        return {}
     except Exception as error:
         # The parser's own message repeats the line, which may hold the password.
         raise ProxyctlError(f"{path}: not an option file: {type(error).__name__}") from None
     if found.get("password"):
-        _warn_of(str(path))
+        _warn_of(path)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -50,14 +51,22 @@ def run(arguments: Sequence[str]) -> int:
         is_debug = asks_for_debug(arguments)
         if is_debug:
             say_traceback(error)
-        bug = InternalError(
-            f"internal error, a bug in proxyctl: {bug_text(error)}",
-            hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
-            " no password",
-        )
-        report_error(bug, as_json=as_json)
-        return bug.exit_code
+        said = _unexpected(error, is_debug=is_debug)
+        report_error(said, as_json=as_json)
+        return said.exit_code
     return int(code or 0)
+
+
+def _unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
+    """Return what to say of an exception that nobody below caught."""
+    if isinstance(error, PermissionError) and error.filename:
+        # Somewhere it was only asked whether a file is there.
+        return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
+    return InternalError(
+        f"internal error, a bug in proxyctl: {bug_text(error)}",
+        hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
+        " no password",
+    )
 
 
 def _asks_for_json(arguments: Sequence[str]) -> bool:

@@ -25,6 +25,17 @@ class Text:
     is_rendered: bool = False
 
 
+def is_there(path: str) -> bool:
+    """Return whether a file is there, be it a link to nowhere; also where nobody may look."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
 def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
     """Return the files that `-f` names, a folder's in order of their names.
 
@@ -92,7 +103,7 @@ def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
 
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
     hint = error.hint
-    if not os.path.exists(path):
+    if not is_there(path):
         names: list[str] = []
         with suppress(OSError):
             names = os.listdir(os.path.dirname(path) or ".")

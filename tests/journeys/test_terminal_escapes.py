@@ -7,6 +7,7 @@ never said. Runners of pipelines take some lines of a log for commands.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 from proxyctl.sandbox.replies import AdminError
 from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.held_lock import hold_lock
-from tests.servers import Instance
+from tests.servers import Instance, free_port
 from tests.snapshot_files import change_header
 
 HOSTILE = (
@@ -272,3 +273,55 @@ def test_a_name_that_is_a_command(offline: Project) -> None:
     for path in (".", "::error::forged.yaml", "::error::forged"):
         check(proxyctl("validate", "-f", path), "validate")
     assert os.listdir(offline.folder)
+
+
+def test_what_many_instances_are_called(offline: Project) -> None:
+    with Sandbox() as first, Sandbox() as second:
+        ports = (first.port, second.port, free_port())
+        instances = [
+            {"name": f"px{n}{HOSTILE}", "host": "127.0.0.1", "port": port, "password": "admin"}
+            for n, port in enumerate(ports)
+        ]
+        servers = [{"hostgroup_id": 1, "hostname": f"db{HOSTILE}"}]
+        offline.write(json.dumps({"mysql_servers": servers, "instances": instances}))
+        skipping = ("--auto-approve", "--skip-unreachable", "--settle", "0")
+        for arguments in (
+            ("plan", "--all"),
+            ("drift", "--all"),
+            ("doctor", "--all"),
+            ("apply", "--all", "--auto-approve"),
+            ("apply", "--all", *skipping),
+            ("drift", "--all"),
+            ("plan", "--instance", "nobody"),
+            ("history", "--instance", f"px0{HOSTILE}"),
+        ):
+            check(proxyctl(*arguments), *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (HOSTILE,),
+        ("plan", f"--{HOSTILE}"),
+        ("plan", "--host", HOSTILE),
+        ("plan", "--socket", HOSTILE),
+        ("plan", "--only", HOSTILE),
+        ("plan", "--var", f"{HOSTILE}=1"),
+        ("plan", "--var-file", HOSTILE),
+        ("plan", "--password-file", HOSTILE),
+        ("plan", "--all", "--instances-from", HOSTILE),
+        ("apply", HOSTILE),
+        ("rollback", HOSTILE),
+        ("explain", HOSTILE, "--username", HOSTILE),
+        ("lint", "--select", HOSTILE),
+        ("import", HOSTILE),
+        ("init", "--template", HOSTILE, "made"),
+        ("digest", "diff", HOSTILE),
+        ("nodes", "discover", "--seed", HOSTILE),
+    ],
+    ids=lambda arguments: " ".join(arguments).partition(HOSTILE)[0] or "nothing",
+)
+def test_what_is_typed(offline: Project, arguments: tuple[str, ...]) -> None:
+    """A pipeline may hand a title or the name of a branch on."""
+    offline.write("mysql_servers: [{hostgroup_id: 1, hostname: db1}]\n")
+    check(proxyctl(*arguments, "--debug"), *arguments)
