@@ -15,6 +15,7 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
+from tests.cli import signals_restored
 from tests.reset import Baseline
 from tests.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
 
@@ -53,6 +54,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         if reason.endswith(NO_BINARY):
             report.longrepr = ("tests/servers.py", 0, reason)
     return report
+
+
+@pytest.fixture(autouse=True)
+def _signals_restored() -> Iterator[None]:
+    """Let no test that was interrupted leave its successors deaf: the first signal is the last."""
+    with signals_restored():
+        yield
 
 
 def _binary() -> str:

@@ -95,6 +95,7 @@ def test_what_a_peer_sent_is_said_to_be_the_clusters(
     wait_until(lambda: second.instance.query("SELECT * FROM disk.mysql_query_rules"))
     # Somebody changes a rule at the first node; the second one takes it.
     first.instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=10")
+    time.sleep(1.1)  # a LOAD within the second of the last one would be no later one
     first.instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
     rule = "SELECT destination_hostgroup FROM runtime_mysql_query_rules"
     wait_until(lambda: second.instance.query(rule) == [("10",)])

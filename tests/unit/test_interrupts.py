@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from proxyctl.admin.interrupts import interruptible, uninterrupted
-from tests.cli import signals_restored
 
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    with signals_restored():
-        yield
 
 
 def all_signals() -> None:
