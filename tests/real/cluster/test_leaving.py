@@ -63,6 +63,7 @@ def test_a_peer_keeps_no_row_of_a_server_whose_connection_it_cuts(
     rig.without_the_first()
     found = apply(*arguments)
     assert found.code == 0, found.text
+    assert f"127.0.0.1:{rig.port}: members that take this over cut connections of" in found.out
     assert (
         f"note: peer {name(three[1])}: MYSQL SERVERS: taken out of MEMORY and DISK there:"
         f" 127.0.0.1:{rig.port} in hostgroup 10, OFFLINE_HARD\n"
