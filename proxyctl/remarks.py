@@ -22,6 +22,9 @@ from proxyctl.survey import (
     to_be_taken_off,
 )
 
+_MOST_NAMED = 3
+"""Servers that one remark names; the rest is counted."""
+
 
 def left_alone(found: TableSurvey, moved: Container[Key] = ()) -> Iterator[str]:
     """Yield what one table holds that the files do not ask for, and that stays.
@@ -179,20 +182,33 @@ def leaving_servers(module: ModulePlan) -> frozenset[Key]:
 
 
 def cut_connections(
-    leaving: frozenset[Key], used: Mapping[Key, int], drain_timeout_s: float = 0.0
+    leaving: frozenset[Key],
+    used: Mapping[Key, int],
+    drain_timeout_s: float = 0.0,
+    *,
+    is_member: bool = False,
 ) -> Iterator[str]:
     """Yield how many connections in use are cut, by server. `used`: counted at the instance.
 
-    Units: `drain_timeout_s`, seconds that they have to end, for servers that no monitor places.
+    `is_member`: of a cluster, where others cut connections of their own. Units: `drain_timeout_s`,
+    seconds that they have to end, for servers that no monitor places.
     """
+    here = " at this member" if is_member else ""
     unless = f" unless they end within {drain_timeout_s:g} s" if drain_timeout_s else ""
     for key, count in sorted(used.items(), key=repr):
         if key in leaving:
             connections = counted(count, "connection")
             yield (
-                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be"
+                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use{here} will be"
                 f" cut{unless}"
             )
+    if is_member and leaving:
+        servers = ", ".join(f"{key[1]}:{key[2]}" for key in sorted(leaving, key=repr)[:_MOST_NAMED])
+        more = f" and {len(leaving) - _MOST_NAMED} more" if len(leaving) > _MOST_NAMED else ""
+        yield (
+            f"{servers}{more}: members that take this over cut connections of their own{unless};"
+            " those are not counted here"
+        )
 
 
 def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:

@@ -5,6 +5,7 @@ Shape and place of the file are the business of `admin.snapshot_file` and `admin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +14,7 @@ from typing import cast
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.families import Family, Node
-from proxyctl.plan import Plan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.sql import is_secret
 from proxyctl.state import DesiredTable, Key, Layer, Row, Scope, Secret
 
@@ -159,7 +160,11 @@ def occasion_of(
         purpose,
         sources,
         owned=owned,
-        changes={module.name: _counts(module.tallies) for module in plan.modules if module.changes},
+        changes={
+            module.name: _counts(module)
+            for module in plan.modules
+            if module.changes or module.included
+        },
         families=plan.families_before,
         drained=plan.drains,
         leftovers=leftovers,
@@ -179,12 +184,15 @@ def _owned(desired: DesiredTable) -> Owned:
     return Owned(None if is_variables else desired.scope, desired.keep_on_update)
 
 
-def _counts(tallies: Mapping[tuple[str, str, tuple[Layer, ...]], int]) -> dict[str, int]:
-    """Return how many rows are added, changed and deleted, whatever the layer."""
-    found: dict[str, int] = {}
-    for (_, action, _), count in tallies.items():
-        found[action] = found.get(action, 0) + count
-    return found
+def _counts(module: ModulePlan) -> dict[str, int]:
+    """Return how many rows are added, changed and deleted, whatever the layer.
+
+    With the edits of others that go along.
+    """
+    found = Counter(change.action for change in module.included)
+    for (_, action, _), count in module.tallies.items():
+        found[action] += count
+    return dict(found)
 
 
 def _references(desired: DesiredTable) -> Iterator[Cell]:

@@ -148,7 +148,8 @@ def _surveyed(
     others = different(loaded, membership) if membership is not None else {}
     add_dangers(plan, survey, desired.guards, used, membership, others, force=options.force)
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
-    _add_remarks(plan, survey, options, moved)
+    is_member = membership is not None and len(membership.listed) > 1
+    _add_remarks(plan, survey, options, moved, is_member=is_member)
     if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
@@ -383,7 +384,12 @@ def _include(module: ModulePlan, edits: list[Change]) -> None:
 
 
 def _add_remarks(
-    plan: Plan, survey: InstanceSurvey, options: PlanOptions, moved: frozenset[Key]
+    plan: Plan,
+    survey: InstanceSurvey,
+    options: PlanOptions,
+    moved: frozenset[Key],
+    *,
+    is_member: bool,
 ) -> None:
     for found in survey.done.values():
         plan.left_alone.extend(remarks.left_alone(found, moved))
@@ -402,5 +408,7 @@ def _add_remarks(
             timeout_s = options.drain_timeout_s
             softly = leaves_softly(module, plan.families_before) if timeout_s else frozenset()
             used = used_connections(survey.client) if leaving else {}
-            plan.warnings.extend(remarks.cut_connections(leaving - softly, used))
-            plan.warnings.extend(remarks.cut_connections(softly, used, timeout_s))
+            for servers, seconds in ((leaving - softly, 0.0), (softly, timeout_s)):
+                plan.warnings.extend(
+                    remarks.cut_connections(servers, used, seconds, is_member=is_member)
+                )

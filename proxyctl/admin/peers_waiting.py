@@ -113,6 +113,16 @@ class PeersWaiting:
         travelling = {MODULES[name] for name in self.loaded}
         return [one for one in self.modules_at(contact) if one.name in travelling]
 
+    def _has_pulled_servers(self, member: Member) -> bool:
+        """Return whether the servers of a peer, as it was asked, are those that it took from here.
+
+        Then MEMORY there is what the peer wrote, and holds nobody's edit of before. One that held
+        the same content already pulls nothing.
+        """
+        ours = {MODULES[name]: (name, one.epoch) for name, one in self.loaded.items()}
+        name, epoch = ours.get("MYSQL SERVERS", ("", 0))
+        return name in member.checksums and member.checksums[name].epoch == epoch
+
     def _finish_at(
         self, member: Member, contact: AdminClient, found: Sequence[ModulePlan]
     ) -> tuple[tuple[NotFollowing, ...], tuple[str, ...]]:
@@ -122,7 +132,7 @@ class PeersWaiting:
         Returns why the peer does not follow, and what is to be known of it.
         """
         lock = next((one for one in self.lock.beside if one.client is contact), None)
-        kept = kept_offline(found)
+        kept = kept_offline(found) if self._has_pulled_servers(member) else {}
         if kept:
             try:
                 if lock is None:

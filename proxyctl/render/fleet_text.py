@@ -19,12 +19,12 @@ MOST_NAMES = 8
 
 def fleet_text(fleet: Fleet, style: Style = PLAIN) -> str:
     """Return all plans, each once, those without a plan, who is out of service, and the count."""
-    lines = (*_out_of_service(fleet), summary(fleet), *_clusters(fleet))
+    lines = (*told_in_sync(fleet), summary(fleet), *clusters(fleet))
     last = "".join(f"{line}\n" for line in lines)
     return "\n".join([*_plans(fleet, style), *failures(fleet.failed, style), last])
 
 
-def _clusters(fleet: Fleet) -> Iterator[str]:
+def clusters(fleet: Fleet) -> Iterator[str]:
     """Yield which instances are members of one cluster, where some of them would change."""
     for positions in together([one.plan.members for one in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
@@ -58,14 +58,22 @@ def _apart(first: Planned, others: Sequence[Planned]) -> Iterator[str]:
         yield f"{who} {take} no {module} over ({printable(why)}): {are} changed by itself."
 
 
-def _out_of_service(fleet: Fleet) -> Iterator[str]:
-    """Yield the servers that an operator took out where nothing differs: no plan tells of them."""
-    found: dict[tuple[str, ...], list[Planned]] = {}
+def told_in_sync(fleet: Fleet) -> Iterator[str]:
+    """Yield what is to be known where nothing differs, by instance: no plan tells of it.
+
+    The servers that an operator took out, and the warnings.
+    """
+    taken_out: dict[str, list[Planned]] = {}
+    warnings: dict[str, list[Planned]] = {}
     for one in fleet.in_sync:
         if one.plan.taken_out:
-            found.setdefault(tuple(one.plan.taken_out), []).append(one)
-    for taken_out, alike in found.items():
-        yield f"{names(alike)}: in sync ({printable('; '.join(taken_out))})"
+            taken_out.setdefault("; ".join(one.plan.taken_out), []).append(one)
+        for warning in one.plan.warnings:
+            warnings.setdefault(warning, []).append(one)
+    for text, alike in taken_out.items():
+        yield f"{names(alike)}: in sync ({printable(text)})"
+    for text, alike in warnings.items():
+        yield f"{names(alike)}: in sync; warning: {printable(text)}"
 
 
 def drifting_fleet_text(fleet: DriftingFleet, style: Style = PLAIN) -> str:

@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
-from proxyctl.render.fleet_text import names
+from proxyctl.render.fleet_text import clusters, names, told_in_sync
 from proxyctl.render.fleet_text import summary as fleet_summary
 from proxyctl.render.plan_text import cluster_line, included_parts, summary
 from proxyctl.render.rows import field_text, headline, listed_fields, note, remark
@@ -26,6 +26,8 @@ _LEAST = 4_000
 """Characters that one plan needs in any case; plans without that room are counted."""
 _REMARKS_SHARE = 3
 """Refusals and remarks have this part of the characters of a plan."""
+_TOLD_SHARE = 6
+"""What is said of instances in sync, and of clusters, has this part of all characters."""
 _LONGEST_REMARK = 400
 _MOST_FAILED = 20
 
@@ -54,6 +56,8 @@ def fleet_markdown(fleet: Fleet) -> str:
     ]
     if len(fleet.failed) > _MOST_FAILED:
         lines.append(f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}")
+    told = [f"- {_remark(text)}" for text in (*told_in_sync(fleet), *clusters(fleet))]
+    lines += _cut(told, LONGEST // _TOLD_SHARE, "remark")
     begin = "\n".join([*lines, ""])
     plans = [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
     return f"{begin}\n{plan_markdown(plans, limit=LONGEST - len(begin))}" if plans else begin
@@ -64,7 +68,8 @@ def _plan_lines(plan: Plan, limit: int) -> list[str]:
     lines = [f"### proxyctl plan: {name} (ProxySQL {version})", ""]
     if plan.is_in_sync:
         same = f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}."
-        return [*lines, same, ""]
+        remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
+        return [*lines, same, "", *([*remarks, ""] if remarks else [])]
     lines += [f"**{summary(plan)}**", ""]
     remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
     lines += [*remarks, ""] if remarks else []
@@ -116,7 +121,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
         yield f"- :no_entry: {_remark(refusal.message)}{allow}"
     for warning in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
         yield f"- :warning: {_remark(warning)}"
-    if plan.members:
+    if plan.members and not plan.is_in_sync:
         yield f"- {_remark(cluster_line(plan))}"
     for text in plan.left_alone:
         yield f"- left alone: {_remark(text)}"

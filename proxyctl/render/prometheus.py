@@ -180,6 +180,12 @@ def _drift_families(drift: Drift) -> list[Family]:
             tuple(({**base, "cause": cause}, count) for cause, count in sorted(causes.items())),
         ),
         Family(
+            "proxyctl_drift_servers_taken_out",
+            "gauge",
+            "Servers that are drained, or that an operator took out; the files do not say so.",
+            ((base, len(plan.taken_out)),),
+        ),
+        Family(
             "proxyctl_drift_refusals",
             "gauge",
             "Reasons for which an apply would refuse to act.",

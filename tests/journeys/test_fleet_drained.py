@@ -78,3 +78,28 @@ def test_beside_one_that_differs(fleet: list[int]) -> None:
     plan = proxyctl("plan", "--all").out
     assert "\n\npx1: in sync (db2:3306 drained by" in plan
     assert plan.endswith("\nFleet of 3 instances: 2 in sync, 1 would change: px3.\n")
+
+
+def plain_markdown(*arguments: str) -> str:
+    return proxyctl("plan", *arguments, "--format", "markdown").out.replace("\\_", "_")
+
+
+def test_markdown_and_metrics_say_it(fleet: list[int]) -> None:
+    comment = plain_markdown("--all")
+    assert "- px1: in sync (db2:3306 drained by" in comment
+    assert f"- px2: in sync ({BY_HAND})\n" in comment
+    assert f"- left alone: {BY_HAND}\n" in plain_markdown("--instance", "px2")
+    metrics = proxyctl("drift", "--all", "--format", "prometheus").out
+    found = [
+        line.rpartition(" ")[2]
+        for line in metrics.splitlines()
+        if line.startswith("proxyctl_drift_servers_taken_out{")
+    ]
+    assert found == ["1", "1", "0"]
+
+
+def test_warnings_where_nothing_differs(fleet: list[int], offline: Project) -> None:
+    offline.write(FILES + listed(fleet) + "manage: {mysql_users: {username: app}}\n")
+    warning = "in sync; warning: manage: mysql_users is in no section, so nothing of it is managed"
+    assert f"px1, px2, px3: {warning}\n" in proxyctl("plan", "--all").out
+    assert f"- px1, px2, px3: {warning}\n" in plain_markdown("--all")

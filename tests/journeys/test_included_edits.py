@@ -52,6 +52,7 @@ def test_they_are_listed(edited: Instance) -> None:
     applied("--include-pending")
     rules = in_layers(edited, "SELECT rule_id FROM {}mysql_query_rules")
     assert sorted(rules["RUNTIME"]) == [("1000",), ("50",)]
+    assert "MYSQL QUERY RULES 2 added, 1 deleted" in proxyctl("history").out
 
 
 def test_a_later_edit_makes_a_saved_plan_stale(edited: Instance) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli import Project, proxyctl
 from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.real.cluster.files import apply, fleet_of, keep_apart, name
+from tests.real.cluster.files import SERVERS, apply, fleet_of, keep_apart, name, write
 from tests.real.cluster.rig import set_admin
 from tests.real.test_leaving_real import FILES, Applying, Rig, until
 from tests.servers import ProxySQL
@@ -63,6 +63,7 @@ def test_a_peer_keeps_no_row_of_a_server_whose_connection_it_cuts(
     rig.without_the_first()
     found = apply(*arguments)
     assert found.code == 0, found.text
+    assert f"127.0.0.1:{rig.port}: members that take this over cut connections of" in found.out
     assert (
         f"note: peer {name(three[1])}: MYSQL SERVERS: taken out of MEMORY and DISK there:"
         f" 127.0.0.1:{rig.port} in hostgroup 10, OFFLINE_HARD\n"
@@ -86,3 +87,23 @@ def test_nobody_waits_for_a_peer_that_takes_no_servers_over(
     assert found.code == 4, found.text
     assert rig.statuses()["10 127.0.0.1"] == "ONLINE"
     rig.insert()
+
+
+def test_an_edit_at_a_peer_that_had_nothing_to_take_over_stays(
+    three: list[ProxySQL], project: Project
+) -> None:
+    """It held the same content already: what is in its MEMORY is somebody's work."""
+    first, second, _ = three
+    keep_apart(three)
+    set_admin(first, cluster_mysql_servers_diffs_before_sync=0)
+    write(project, SERVERS)
+    there = apply("--host", "127.0.0.1", "--port", str(second.port))
+    assert there.code == 4, there.text
+    assert f"peer {name(first)} does not follow" in there.out
+    second.instance.execute(
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, status) VALUES (1,'c','OFFLINE_HARD')"
+    )
+    done = apply()
+    assert done.code == 0, done.text
+    assert "taken out" not in done.out
+    assert ("c",) in second.instance.query("SELECT hostname FROM mysql_servers")

@@ -68,6 +68,14 @@ def test_one_is_not_given_what_is_meant_for_another(
     assert f"warning      {SAID}: warn)\n" in text
     assert [hostgroups(one) for one in three] == [{"10"}] * 3
 
+    write(project, three, 30, 30, 20)
+    done = proxyctl("apply", "--all", "--auto-approve", "--force", "--settle", "0", *FILES)
+    assert done.code == 3, done.text
+    assert "are members of one ProxySQL Cluster, and their files differ" in done.out
+    code, text = apply_at("px1", "--force")
+    assert code == 0, text
+    assert [hostgroups(one) for one in three] == [{"30"}] * 3
+
 
 def test_members_that_take_nothing_over_may_differ(three: list[ProxySQL], project: Project) -> None:
     keep_apart(three)
