@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pymysql
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
-from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.cli import Project, proxyctl
+from tests.mariadb_server import MISSING, MariaDB
+from tests.real.leaving_rig import FILES, SETUP, Applying, Rig, begun, until, waiting
 from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [
@@ -24,45 +19,12 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
-# One server under two names. The first is the one that a client meets.
-FILES = """\
-version: 1
-mysql_servers:
-  - {{hostgroup_id: 10, hostname: 127.0.0.1, port: {port}, weight: 10000000}}
-  - {{hostgroup_id: 10, hostname: "127.1", port: {port}}}
-mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
-"""
 ELSEWHERE = """\
 version: 1
 mysql_servers:
   - {{hostgroup_id: 20, hostname: "127.1", port: {port}}}
 mysql_users: [{{username: sb, password: sb, default_hostgroup: 20}}]
 """
-
-
-@dataclass
-class Rig:
-    """A ProxySQL with files in force, and a client in the middle of a transaction."""
-
-    proxysql: ProxySQL
-    project: Project
-    client: pymysql.Connection
-    port: int
-
-    def without_the_first(self) -> None:
-        lines = FILES.format(port=self.port).splitlines(keepends=True)
-        self.project.write("".join(line for line in lines if "weight" not in line))
-
-    def insert(self) -> None:
-        with self.client.cursor() as cursor:
-            cursor.execute("INSERT INTO sbtest.seen VALUES (1)")
-
-    def statuses(self) -> dict[str, str]:
-        rows = self.proxysql.instance.query(
-            "SELECT hostgroup_id||' '||hostname, status FROM runtime_mysql_servers"
-            " WHERE status<>'OFFLINE_HARD'"
-        )
-        return {str(name): str(status) for name, status in rows}
 
 
 @pytest.fixture
@@ -72,59 +34,13 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
         pytest.skip(NO_BINARY)
     (tmp_path / "files").mkdir()
     with (
-        MariaDB(tmp_path, setup="CREATE TABLE sbtest.seen (n INT)") as mariadb,
+        MariaDB(tmp_path, setup=SETUP) as mariadb,
         ProxySQL(binary, tmp_path / "proxysql") as proxysql,
     ):
         project = Project(tmp_path / "files", monkeypatch)
         project.connect(proxysql.instance)
-        project.write(FILES.format(port=mariadb.port))
-        assert proxyctl("apply", "--auto-approve").code == 0
-        client = pymysql.connect(
-            host="127.0.0.1", port=proxysql.traffic_port, user=USER, password=PASSWORD
-        )
-        found = Rig(proxysql, project, client, mariadb.port)
-        found.insert()
-        yield found
-        client.close()
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-class Applying(threading.Thread):
-    """An apply beside the test."""
-
-    def __init__(self, *arguments: str) -> None:
-        super().__init__()
-        self.arguments = arguments
-        self.found: Outcome | None = None
-
-    def run(self) -> None:
-        self.found = proxyctl("apply", "--auto-approve", *self.arguments)
-
-    def outcome(self) -> Outcome:
-        self.join(90)
-        assert self.found is not None
-        return self.found
-
-
-@contextmanager
-def waiting(rig: Rig) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """An apply in a process of its own that waits for the client, and the line that says so."""
-    rig.without_the_first()
-    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--drain-timeout", "60"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        waited = next((line for line in process.stderr if "waiting for" in line), "")
-        assert waited, "it ended without waiting"
-        assert rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT"
-        yield process, waited
+        with begun(project, mariadb, proxysql) as found:
+            yield found
 
 
 def test_without_it_the_transaction_is_lost(rig: Rig) -> None:
@@ -146,9 +62,7 @@ def test_the_transaction_ends_before_the_server_leaves(rig: Rig) -> None:
     assert "in use will be cut unless they end within 60 s" in out
     assert "cut after" not in out
     assert rig.statuses() == {"10 127.1": "ONLINE"}
-    with rig.client.cursor() as cursor:
-        cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
-        assert cursor.fetchall() == ((2,),)
+    assert rig.count() == ((2,),)
     assert proxyctl("plan", "--detailed-exitcode").code == 0
 
 

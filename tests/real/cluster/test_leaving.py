@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 
 from tests.cli import Project, proxyctl
-from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.mariadb_server import MISSING, MariaDB
 from tests.real.cluster.files import SERVERS, apply, fleet_of, keep_apart, name, write
 from tests.real.cluster.rig import set_admin
-from tests.real.test_leaving_real import FILES, Applying, Rig, until
+from tests.real.leaving_rig import SETUP, Rig, begun, waiting
 from tests.servers import ProxySQL
 
 pytestmark = [
@@ -25,34 +24,20 @@ pytestmark = [
 @pytest.fixture
 def rig(three: list[ProxySQL], project: Project, tmp_path: Path) -> Iterator[Rig]:
     """The client comes by the second member; the files are applied at the first one."""
-    with MariaDB(tmp_path, setup="CREATE TABLE sbtest.seen (n INT)") as mariadb:
-        project.write(FILES.format(port=mariadb.port))
-        done = apply()
-        assert done.code == 0, done.text
-        client = pymysql.connect(
-            host="127.0.0.1", port=three[1].traffic_port, user=USER, password=PASSWORD
-        )
-        found = Rig(three[1], project, client, mariadb.port)
-        found.insert()
+    with MariaDB(tmp_path, setup=SETUP) as mariadb, begun(project, mariadb, three[1]) as found:
         yield found
-        client.close()
 
 
 def test_a_transaction_at_a_peer_ends_before_the_server_leaves(rig: Rig) -> None:
-    rig.without_the_first()
-    applying = Applying("--drain-timeout", "60")
-    applying.start()
-    until(lambda: rig.statuses().get("10 127.0.0.1") == "OFFLINE_SOFT")
-    rig.insert()
-    rig.client.commit()
-    found = applying.outcome()
-    assert found.code == 0, found.text
-    assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in found.err
-    assert "cut after" not in found.text
+    with waiting(rig) as (process, waited):
+        assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in waited
+        rig.insert()
+        rig.client.commit()
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, out
+    assert "cut after" not in out
     assert rig.statuses() == {"10 127.1": "ONLINE"}
-    with rig.client.cursor() as cursor:
-        cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
-        assert cursor.fetchall() == ((2,),)
+    assert rig.count() == ((2,),)
 
 
 @pytest.mark.parametrize("arguments", [("--drain-timeout", "1"), ()])
