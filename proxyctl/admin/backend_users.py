@@ -32,6 +32,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
     except BackendRefusedError as error:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
+            then=error.then,
             hint=f"{account.user!r} has to read the schema mysql there; --backend-user names"
             " another account",
         ) from error

@@ -43,6 +43,7 @@ def read_maint_mode(node: Node, account: Account) -> MaintMode:
     except BackendRefusedError as error:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
+            then=error.then,
             hint=f"it was asked as {account.user!r}, from this machine; --backend-user names"
             " another account",
         ) from error
@@ -62,6 +63,7 @@ def set_maint_mode(node: Node, account: Account, mode: str, before: MaintMode) -
         name = f"{node[0]}:{node[1]}"
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
+            then=error.then,
             hint=f"{account.user!r} needs SYSTEM_VARIABLES_ADMIN (MySQL 8) or SUPER (5.7) there;"
             " --backend-user names another account",
         ) from error
