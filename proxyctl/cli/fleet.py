@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
@@ -185,7 +186,7 @@ def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]
 
     known = {one.password_variable for one in parsed.instances()}
     if parsed.is_misread:
-        named = named_variables(sources)
+        named = named_variables(sources, os.environ)
         if named is None:
             parsed.raise_if_misread()
         known |= named or set()

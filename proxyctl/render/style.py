@@ -38,4 +38,4 @@ def shown(value: Value, *, limit: int = 160) -> str:
 def hostgroup(value: Value, names: Mapping[int, str]) -> str:
     """Return a hostgroup as `10 (writer)`, or just its number."""
     name = names.get(value) if isinstance(value, int) else None
-    return f"{value} ({name})" if name else shown(value)
+    return f"{value} ({printable(name)})" if name else shown(value)

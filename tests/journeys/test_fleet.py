@@ -185,6 +185,8 @@ def test_such_a_command_does_not_see_the_password(
         '{"\\x65nv": PX_PASS2}',
         "{{ dict(env='PX_PASS2') | tojson }}",
         "{% set k = 'env' %}{ {{ k }}: PX_PASS2}",
+        "{% set k = 'env' %}{ {{ k }}: PX_{{ 'PASS' ~ 2 }}}",
+        "{{ dict([('env', 'PX_PASS' ~ 2)]) | tojson }}",
         "{{ of_a_var_file | tojson }}",
         "{ {{ of_an_option }} }",
     ],
@@ -219,6 +221,8 @@ def test_nor_does_it_where_the_template_needs_what_it_prints(
         plain.replace("PX_PASS2", "{{ 'PX_PASS' ~ 2 }}"),
         plain.replace("{env: PX_PASS2}", "{{ dict(env='PX_PASS' ~ 2) | tojson }}"),
         plain.replace("{env: PX_PASS2}", "{{ {'env': 'PX_PASS' ~ 2} | tojson }}"),
+        "{% set k = 'PX_PASS' ~ 2 %}" + plain.replace("{env: PX_PASS2}", "{{ {'env': k} }}"),
+        "{% set k = 'PX_PASS' ~ 2 %}" + plain.replace("{env: PX_PASS2}", "{{ dict(env=k) }}"),
         plain + more,
     ):
         offline.write("version: 1\n" + server + hides, "proxyctl.yaml.j2")

@@ -7,7 +7,6 @@ never said. Runners of pipelines take some lines of a log for commands.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -39,6 +38,12 @@ CONTROL = re.compile(
 FORGED = re.compile(r"^\s*::error::forged", re.MULTILINE)
 INSIDE = re.compile(r"##\w*\[")
 
+YAML = '"{}"'.format(
+    "".join(
+        one if one.isascii() and one.isprintable() and one not in '"\\' else f"\\U{ord(one):08x}"
+        for one in HOSTILE
+    )
+)
 SQL = HOSTILE.replace("'", "''").replace("\n", "'||char(10)||'")
 """A statement with line breaks is sent as one line."""
 
@@ -83,8 +88,12 @@ def hostile(sandbox_project: Project, sandbox_instance: Instance, sandbox: Sandb
         tuple(f"{cell}{HOSTILE}" if n in (1, 2, 3, 5) else cell for n, cell in enumerate(row))
         for row in recorded_digests(1_700_000_000)
     ]
-    sandbox_project.write("""\
+    sandbox_project.write(
+        f"""\
 version: 1
+hostgroups: {{{YAML}: {{id: 1}}, reader: {{id: 2}}}}
+"""
+        """\
 variables: {mysql-default_schema: main}
 mysql_servers: [{hostgroup_id: 1, hostname: db1}]
 mysql_users: [{username: app, password: {env: APP_PASSWORD}}]
@@ -92,7 +101,8 @@ mysql_query_rules: [{rule_id: 1, match_digest: '^x', apply: true, destination_ho
 mysql_query_rules_fast_routing: []
 scheduler: []
 routing_tests: [{query: SELECT 1, expect: {hostgroup: 1}}]
-""")
+"""
+    )
     return sandbox_project
 
 
@@ -279,11 +289,11 @@ def test_what_many_instances_are_called(offline: Project) -> None:
     with Sandbox() as first, Sandbox() as second:
         ports = (first.port, second.port, free_port())
         instances = [
-            {"name": f"px{n}{HOSTILE}", "host": "127.0.0.1", "port": port, "password": "admin"}
+            f'  - {{name: {YAML[:-1]}{n}", host: 127.0.0.1, port: {port}, password: admin}}\n'
             for n, port in enumerate(ports)
         ]
-        servers = [{"hostgroup_id": 1, "hostname": f"db{HOSTILE}"}]
-        offline.write(json.dumps({"mysql_servers": servers, "instances": instances}))
+        servers = f"mysql_servers: [{{hostgroup_id: 1, hostname: {YAML}}}]\n"
+        offline.write(f"version: 1\n{servers}instances:\n{''.join(instances)}")
         skipping = ("--auto-approve", "--skip-unreachable", "--settle", "0")
         for arguments in (
             ("plan", "--all"),
@@ -293,9 +303,11 @@ def test_what_many_instances_are_called(offline: Project) -> None:
             ("apply", "--all", *skipping),
             ("drift", "--all"),
             ("plan", "--instance", "nobody"),
-            ("history", "--instance", f"px0{HOSTILE}"),
+            ("history", "--instance", f"{HOSTILE}0"),
         ):
-            check(proxyctl(*arguments), *arguments)
+            found = proxyctl(*arguments)
+            check(found, *arguments)
+            assert "mistake" not in found.err
 
 
 @pytest.mark.parametrize(
