@@ -161,9 +161,12 @@ class HeldServers:
 
     def is_gone(self, node: Node) -> bool:
         """Return whether neither MEMORY nor RUNTIME has the node any more but as OFFLINE_HARD."""
+        return self.is_removed(node) and not self.rows_of(node, self.standing.runtime)
+
+    def is_removed(self, node: Node) -> bool:
+        """Return whether MEMORY does not have the node any more but as OFFLINE_HARD."""
         is_off = self.how_configured_out(node) == "OFFLINE_HARD"
-        is_here = bool(self.rows_of(node, self.truth)) and not is_off
-        return not (is_here or self.rows_of(node, self.standing.runtime))
+        return is_off or not self.rows_of(node, self.truth)
 
     def how_configured_out(self, node: Node) -> str | None:
         """Return by what the configuration itself lets no connection to any row of the node.

@@ -1,4 +1,4 @@
-"""nodes restore of a server that MEMORY itself has drained: refused, and with --force put back."""
+"""A server that MEMORY itself has drained, or removed: what nodes drain and nodes restore do."""
 
 from __future__ import annotations
 
@@ -110,3 +110,23 @@ def test_disk_keeps_the_drain_where_a_save_would_carry_more(servers: Instance) -
     )
     assert held(servers) == [SERVES, SERVES, ("OFFLINE_SOFT", "3", "50")]
     assert held(servers, "db1")[2] == ("ONLINE", "1", "70")
+
+
+@pytest.mark.parametrize(
+    "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
+)
+def test_one_that_was_deleted_in_memory_only_is_not_drained_again(
+    servers: Instance, removes: str
+) -> None:
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    servers.execute(f"{removes} WHERE hostname='db2'")
+    again = proxyctl("nodes", "drain", "db2")
+    assert again.code == 3, again.text
+    assert "db2:3306 was removed in MEMORY since it was drained" in again.err
+    assert "drained already" not in again.text
+
+    gone = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert gone.code == 0, gone.text
+    assert "db2:3306 is no server any more, and is off the record (drained by" in gone.out
+    assert "DISK still has it: a restart of ProxySQL brings that back" in gone.out
+    servers.execute("SAVE MYSQL SERVERS TO DISK")
