@@ -1,4 +1,4 @@
-"""MYSQL SERVERS of one instance, read under the lock, and a LOAD of it that saves nothing."""
+"""MYSQL SERVERS of one instance, read under the lock, and a LOAD of it."""
 
 from __future__ import annotations
 
@@ -97,6 +97,16 @@ class HeldServers:
         """Return the servers as they are now."""
         return self.read(self.client, self.lock, self.before_load)
 
+    def as_if(self, truth: Rows) -> HeldServers:
+        """Return the servers with other rows that MEMORY is meant to hold."""
+        meant = _as_if(truth, self.surveys["mysql_servers"], self.survey.surroundings)
+        return replace(self, truth=truth, surveys={**self.surveys, "mysql_servers": meant})
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether DISK holds what MEMORY does, so that a SAVE would publish nobody else's edit."""
+        return not any(survey.unsaved for survey in self.surveys.values())
+
     @property
     def layout(self) -> Layout:
         """The columns of mysql_servers."""
@@ -151,9 +161,12 @@ class HeldServers:
 
     def is_gone(self, node: Node) -> bool:
         """Return whether neither MEMORY nor RUNTIME has the node any more but as OFFLINE_HARD."""
+        return self.is_removed(node) and not self.rows_of(node, self.standing.runtime)
+
+    def is_removed(self, node: Node) -> bool:
+        """Return whether MEMORY does not have the node any more but as OFFLINE_HARD."""
         is_off = self.how_configured_out(node) == "OFFLINE_HARD"
-        is_here = bool(self.rows_of(node, self.truth)) and not is_off
-        return not (is_here or self.rows_of(node, self.standing.runtime))
+        return is_off or not self.rows_of(node, self.truth)
 
     def how_configured_out(self, node: Node) -> str | None:
         """Return by what the configuration itself lets no connection to any row of the node.
@@ -202,16 +215,19 @@ class HeldServers:
             raise RefusedError(f"{plan.name}: nothing was changed", reasons=said)
         raise_refusals(plan)
 
-    def load(self, node: Node, image: Rows) -> None:
-        """LOAD these servers, read RUNTIME back, and put MEMORY as it was. Saves nothing."""
-        options = ApplyOptions(save=False, before_load=self.before_load)
-        apply_plan(self.client, self._plan(node, image), self.lock, options)
+    def load(self, node: Node, image: Rows, *, saves: bool = False) -> None:
+        """LOAD these servers, read RUNTIME back, and put MEMORY as it is meant to be.
+
+        `saves`: and SAVE that; else DISK stays as it is.
+        """
+        options = ApplyOptions(save=saves, before_load=self.before_load)
+        apply_plan(self.client, self._plan(node, image, saves=saves), self.lock, options)
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
 
-    def _plan(self, node: Node | None, image: Rows) -> Plan:
-        module = ModulePlan(SERVERS, self.surveys, [], load=True, save=False)
+    def _plan(self, node: Node | None, image: Rows, *, saves: bool = False) -> Plan:
+        module = ModulePlan(SERVERS, self.surveys, [], load=True, save=saves)
         module.final = {name: found.target for name, found in self.surveys.items()}
         module.images = [{**module.final, "mysql_servers": image}]
         families = self.survey.surroundings.families
@@ -221,7 +237,7 @@ class HeldServers:
             self.client.address,
             self.client.version_text,
             [module],
-            saves=False,
+            saves=saves,
             families=families,
             families_before=families,
             drains=frozenset(self.drains) - released,

@@ -10,7 +10,7 @@ from proxyctl.change import ADD
 from proxyctl.compare import Difference
 from proxyctl.drains import ended_text, no_writer_text
 from proxyctl.errors import counted
-from proxyctl.families import Family, node_text
+from proxyctl.families import Family, Node, ServerColumns, node_text
 from proxyctl.plan import ModulePlan
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, DesiredTable, Key, Row
@@ -54,7 +54,9 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
         if node in found.ended_drains:
             continue
         drain = found.drains.get(node)
-        how = drain.text() if drain else "drained (max_connections 0 at RUNTIME)"
+        how = (
+            drain.text() if drain else f"drained (max_connections 0 {_drained_where(found, node)})"
+        )
         if node in found.without_writer:
             how += f" ({no_writer_text(found.without_writer[node])})"
         yield f"{node_text(node)} {how}"
@@ -77,6 +79,19 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
     for key in sorted(taken_off(found), key=repr):
         if key not in without:
             yield f"{_named(key)} OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
+
+
+def _drained_where(found: TableSurvey, node: Node) -> str:
+    """Return in which layers a node is drained of which nothing is on record here."""
+    columns = ServerColumns.of(found.layout)
+    rows = [row for row in found.memory.values() if columns.node(row) == node]
+    if not rows or any(row[columns.max_connections] != 0 for row in rows):
+        return "at RUNTIME"
+    on_disk = found.disk if found.unsaved and found.disk is not None else found.memory
+    saved = [row for row in on_disk.values() if columns.node(row) == node]
+    if not saved or any(row[columns.max_connections] != 0 for row in saved):
+        return "at RUNTIME and in MEMORY"
+    return "at RUNTIME, in MEMORY and on DISK: a restart does not end it"
 
 
 def _named(row: Row | Key) -> str:

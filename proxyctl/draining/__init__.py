@@ -52,6 +52,12 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
                 f" {before.text()}",
                 hint=f"proxyctl nodes restore {node_text(node)} takes it off the record",
             )
+        is_loaded = before is not None and before.method is DrainMethod.PROXYSQL
+        if is_loaded and servers.is_removed(node):
+            raise RefusedError(
+                f"{node_text(node)} was removed in MEMORY since it was drained",
+                hint=f"proxyctl nodes restore {node_text(node)} --include-pending loads that",
+            )
         if before is not None and before.is_done and servers.shows(node, before.method):
             return Drained(node, before, was_before=True)
         if before is not None and not before.is_done and before.method is not method:
@@ -135,7 +141,8 @@ def _held(
     members = Members(client, partial(request.login_at, client.login), request.progress)
     try:
         members.take(lock, timeout_s=request.lock_timeout_s)
-        if not request.force:
+        # What is put back by force is no older than what the others hold.
+        if what == "restore" or not request.force:
             check_not_behind(client, members.look())
         servers = HeldServers.read(client, lock, members.wait_for_a_later_second)
         yield servers, servers.find(request.node)

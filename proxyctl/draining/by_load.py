@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
+from proxyctl.draining.drained_memory import as_meant
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
-from proxyctl.draining.refusals import MONITOR_IS_OFF, check_not_configured_out
+from proxyctl.draining.refusals import MONITOR_IS_OFF
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
@@ -24,6 +25,7 @@ from proxyctl.nodes.draining import (
     with_drained,
     without_second_writer,
 )
+from proxyctl.nodes.giving_back import has_same_attributes
 from proxyctl.state import Rows
 
 
@@ -93,30 +95,38 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     Raises: RefusedError before anything was changed; ApplyError when it did not succeed.
     """
     found = servers.drains.get(node)
-    wanted = servers.placed(node)
     shows = servers.shows(node)
-    if found is None:
-        check_not_configured_out(servers, node)
-    if found is None and wanted == servers.placed():
-        return Restored(node, None, was_drained=False)
-    edited: Iterable[str] = ()
+    edited: list[str] = []
     if found is not None and not request.include_pending:
-        edited = _edited_since(servers, node, found)
+        edited = [*_edited_since(servers, node, found)]
+    meant = servers if edited else as_meant(servers, node, request, found)
+    if found is None and meant is servers and servers.placed(node) == servers.placed():
+        return Restored(node, None, was_drained=False)
     servers.check(edited, include_pending=request.include_pending)
-    servers.load(node, _released(servers, node))
-    if servers.again().shows(node) and servers.how_configured_out(node) is None:
+    # DISK has the drain as well then. Saved only where that carries nothing else there.
+    saves = meant is not servers and servers.is_saved
+    meant.load(node, _released(meant, node), saves=saves)
+    now = servers.again()
+    if now.shows(node):
         raise ApplyError(f"{node_text(node)} still shows as drained at RUNTIME after the LOAD")
     if found is not None:
         forget_drain(servers.client, node)
-    rows = servers.rows_of(node, servers.truth)
-    changed = found is not None and servers.rows_of(node, found.memory) != rows
+    is_gone = found is not None and now.is_gone(node)
     return Restored(
         node,
         found,
         was_drained=shows or found is None,
-        is_changed=changed,
-        is_gone=found is not None and servers.again().is_gone(node),
+        is_changed=found is not None and _is_changed(meant, node, found),
+        is_gone=is_gone,
+        is_unsaved=(meant is not servers and not saves)
+        or (is_gone and bool(now.rows_of(node, now.disk))),
     )
+
+
+def _is_changed(servers: HeldServers, node: Node, found: Drain) -> bool:
+    """Return whether the node is configured otherwise than it was when it was drained."""
+    before, now = servers.rows_of(node, found.memory), servers.rows_of(node, servers.truth)
+    return not has_same_attributes(servers.layout, servers.standing.families, before, now)
 
 
 def _edited_since(servers: HeldServers, node: Node, found: Drain) -> Iterable[str]:

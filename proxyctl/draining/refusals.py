@@ -43,7 +43,8 @@ def check_not_configured_out(servers: HeldServers, node: Node) -> None:
         raise RefusedError(
             f"{node_text(node)} has {how} in MEMORY, and is not on record as drained",
             hint="it was taken out by hand, by the files, or on another member of a ProxySQL"
-            " Cluster: put it back the same way",
+            " Cluster: put it back the same way; where nobody has it on record any more,"
+            f" proxyctl nodes restore {node_text(node)} --force",
         )
 
 

@@ -10,13 +10,16 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Node
+from proxyctl.state import DesiredTable
 
 
 @dataclass(frozen=True)
 class DrainRequest:
     """One node to drain or to put back. `node` is HOST or HOST:PORT.
 
-    `force` lets a hostgroup go without a server, `include_pending` lets edits in MEMORY go live.
+    `force` lets a hostgroup go without a server, and puts a node back that MEMORY itself has
+    drained; `files` returns what the files say of mysql_servers then, None without files.
+    `include_pending` lets edits in MEMORY go live.
     `method` None: that on record, or by ProxySQL. `account` is who logs in to the node, None for
     the one of ProxySQL's monitor. `login_at`: who we are at another member of a ProxySQL Cluster,
     given our login here and the member. Units: `lock_timeout_s` seconds.
@@ -32,6 +35,7 @@ class DrainRequest:
     method: DrainMethod | None = None
     account: Account | None = None
     login_at: Callable[[Login, Node], Login] = same_account
+    files: Callable[[], DesiredTable | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class Restored:
 
     `was_drained` False: RUNTIME did not show it drained. `is_changed`: it came back with other
     values than it had, since its configuration was changed in the meantime. `is_gone`: neither
-    MEMORY nor RUNTIME has it any more, and it is off the record.
+    MEMORY nor RUNTIME has it any more, and it is off the record. `is_unsaved`: DISK still has it
+    drained, or still has it though it is gone.
     """
 
     node: Node
@@ -57,3 +62,4 @@ class Restored:
     was_drained: bool = True
     is_changed: bool = False
     is_gone: bool = False
+    is_unsaved: bool = False

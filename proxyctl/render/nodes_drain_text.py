@@ -26,14 +26,20 @@ def unused_text(node: Node) -> str:
 
 
 def restored_text(
-    node: Node, drain: Drain | None, *, was_drained: bool, is_changed: bool, is_gone: bool = False
+    node: Node,
+    drain: Drain | None,
+    *,
+    was_drained: bool,
+    is_changed: bool,
+    is_gone: bool = False,
+    is_unsaved: bool = False,
 ) -> str:
-    """Return that the node is back, or never was away."""
+    """Return that the node is back, or never was away, and what DISK still has."""
     if drain is None:
-        return f"{_name(node)} is {'back' if was_drained else 'not drained: nothing to do'}\n"
-    if is_gone:
-        return f"{_name(node)} is no server any more, and is off the record ({_past(drain)})\n"
-    if not was_drained:
+        lines = [f"{_name(node)} is {'back' if was_drained else 'not drained: nothing to do'}"]
+    elif is_gone:
+        lines = [f"{_name(node)} is no server any more, and is off the record ({_past(drain)})"]
+    elif not was_drained:
         lines = [
             f"{_name(node)} is as configured; it did not show as drained any more ({_past(drain)})"
         ]
@@ -41,6 +47,9 @@ def restored_text(
         lines = [f"{_name(node)} is back ({_past(drain)})"]
     if is_changed:
         lines.append("its configuration was changed in the meantime: it has the new one")
+    if is_unsaved:
+        what = "it" if is_gone else "it drained"
+        lines.append(f"DISK still has {what}: a restart of ProxySQL brings that back")
     return "\n".join(lines) + "\n"
 
 

@@ -43,6 +43,7 @@ def restored_json(
     was_drained: bool,
     is_changed: bool,
     is_gone: bool = False,
+    is_unsaved: bool = False,
 ) -> str:
     """Return what became of a node that was put back as JSON."""
     return _document(
@@ -51,6 +52,7 @@ def restored_json(
         was_drained=was_drained,
         changed=is_changed,
         gone=is_gone,
+        unsaved=is_unsaved,
         drain=drain and _drain(drain),
     )
 

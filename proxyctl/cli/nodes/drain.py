@@ -18,6 +18,9 @@ from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.backend import Account
+    from proxyctl.admin.client import AdminClient
+    from proxyctl.config.load import ParsedFiles
+    from proxyctl.state import DesiredTable
 
 NodeArgument = Annotated[
     str, typer.Argument(metavar="HOST[:PORT]", help="The server, as in mysql_servers.")
@@ -118,6 +121,13 @@ def restore(
         DrainMethod | None,
         typer.Option("--method", help="How it was drained, where nothing is on record about that."),
     ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Also if MEMORY has it drained: with what is on record, in the files, or default.",
+        ),
+    ] = False,
     include_pending: IncludePending = False,
     lock_timeout: LockTimeout = 30.0,
     format: FormatOption = TextFormat.TEXT,
@@ -132,12 +142,14 @@ def restore(
     with connected_beside(files, connection) as (client, parsed):
         request = DrainRequest(
             node,
+            force=force,
             include_pending=include_pending,
             lock_timeout_s=lock_timeout,
             progress=say,
             method=method,
             account=backends.account(),
             login_at=login_at_members(connection, instances_beside(parsed)),
+            files=partial(_servers_of, parsed, client),
         )
         restored = restore_node(client, request)
         instance = instance_of(client)
@@ -148,9 +160,18 @@ def restore(
             was_drained=restored.was_drained,
             is_changed=restored.is_changed,
             is_gone=restored.is_gone,
+            is_unsaved=restored.is_unsaved,
         )
     )
     return ExitCode.DONE
+
+
+def _servers_of(parsed: ParsedFiles | None, client: AdminClient) -> DesiredTable | None:
+    """Return what the files say of mysql_servers. Raises: ConfigError."""
+    if parsed is None:
+        return None
+    project = parsed.project(client.version, takes_dead_rules=True, needs_secrets=False)
+    return project.desired.tables.get("mysql_servers")
 
 
 def _account(backends: BackendOptions, method: DrainMethod) -> Account | None:

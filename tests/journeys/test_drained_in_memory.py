@@ -1,0 +1,142 @@
+"""A server that MEMORY itself has drained, or removed: what nodes drain and nodes restore do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.servers import Instance
+
+FILES = """\
+version: 1
+mysql_servers:
+  - {hostgroup_id: 10, hostname: db1, max_connections: 70}
+  - {hostgroup_id: 10, hostname: db2, weight: 3, max_connections: 50}
+"""
+LAYERS = ("runtime_", "", "disk.")
+TAKE_OUT = "UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'"
+
+
+@pytest.fixture
+def servers(project: Project, instance: Instance) -> Instance:
+    """An instance that holds the servers of the files."""
+    project.connect(instance)
+    project.write(FILES)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    return instance
+
+
+def held(instance: Instance, host: str = "db2") -> list[tuple[str | None, ...]]:
+    """Return the server at RUNTIME, in MEMORY and on DISK."""
+    columns = "status, weight, max_connections"
+    return [
+        row
+        for layer in LAYERS
+        for row in instance.query(
+            f"SELECT {columns} FROM {layer}mysql_servers WHERE hostname='{host}'"
+        )
+    ]
+
+
+SERVES = ("ONLINE", "3", "50")
+
+
+def loaded_by_hand(instance: Instance, edit: str, *, saves: bool = True) -> None:
+    for sql in (edit, "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"):
+        if saves or not sql.startswith("SAVE"):
+            instance.execute(sql)
+
+
+def test_a_server_that_was_taken_out_meanwhile_stays_on_record(servers: Instance) -> None:
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    servers.execute(TAKE_OUT)
+    refused = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert refused.code == 3, refused.text
+    assert "db2:3306 has OFFLINE_SOFT in MEMORY, so that it would stay drained" in refused.err
+    assert "db2:3306 drained by" in proxyctl("drift").out
+    back = proxyctl("nodes", "restore", "db2", "--include-pending", "--force")
+    assert back.code == 0, back.text
+    assert "db2:3306 is back (drained by" in back.out
+    assert held(servers) == [SERVES] * 3
+
+
+@pytest.mark.parametrize(
+    "edit", [TAKE_OUT, "UPDATE mysql_servers SET max_connections=0, weight=0 WHERE hostname='db2'"]
+)
+def test_one_on_no_record_gets_what_the_files_say(servers: Instance, edit: str) -> None:
+    loaded_by_hand(servers, edit)
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3
+    assert "proxyctl nodes restore db2:3306 --force" in refused.err
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert (back.code, back.out) == (0, "db2:3306 is back\n"), back.text
+    assert held(servers) == [SERVES] * 3
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_one_in_no_file_gets_what_a_new_server_has(servers: Instance, project: Project) -> None:
+    loaded_by_hand(servers, "UPDATE mysql_servers SET max_connections=0 WHERE hostname='db2'")
+    (project.folder / "proxyctl.yaml").unlink()
+    assert proxyctl("nodes", "restore", "db2", "--force").code == 0
+    assert held(servers) == [("ONLINE", "3", "1000")] * 3
+
+
+def test_one_that_the_files_take_out_stays_out(servers: Instance, project: Project) -> None:
+    project.write(FILES.replace("weight: 3", "weight: 3, status: OFFLINE_SOFT"))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    refused = proxyctl("nodes", "restore", "db2", "--force")
+    assert refused.code == 3
+    assert "db2:3306 has OFFLINE_SOFT in MEMORY, and the files say so" in refused.err
+    assert held(servers) == [("OFFLINE_SOFT", "3", "50")] * 3
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_plan_does_not_say_that_all_is_as_the_files_say(servers: Instance, form: str) -> None:
+    says = "No changes: MEMORY, RUNTIME and DISK hold what the files say"
+    assert f"{says}.\n" in proxyctl("plan", "--format", form).out
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    found = proxyctl("plan", "--format", form).out
+    assert f"{says}, but for what is left alone.\n" in found
+    assert "db2:3306 drained by" in found
+
+
+def test_wrong_files_are_not_guessed_at(servers: Instance, project: Project) -> None:
+    loaded_by_hand(servers, TAKE_OUT)
+    project.write(FILES.replace("weight: 3", "weight: heavy"))
+    refused = proxyctl("nodes", "restore", "db2", "--force")
+    assert refused.code == 1, refused.text
+    assert "heavy" in refused.err
+    assert held(servers)[0] == ("OFFLINE_SOFT", "3", "50")
+
+
+def test_disk_keeps_the_drain_where_a_save_would_carry_more(servers: Instance) -> None:
+    loaded_by_hand(servers, TAKE_OUT)
+    edit = "UPDATE mysql_servers SET weight=9 WHERE hostname='db1'"
+    loaded_by_hand(servers, edit, saves=False)
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert back.code == 0, back.text
+    assert back.out == (
+        "db2:3306 is back\nDISK still has it drained: a restart of ProxySQL brings that back\n"
+    )
+    assert held(servers) == [SERVES, SERVES, ("OFFLINE_SOFT", "3", "50")]
+    assert held(servers, "db1")[2] == ("ONLINE", "1", "70")
+
+
+@pytest.mark.parametrize(
+    "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
+)
+def test_one_that_was_deleted_in_memory_only_is_not_drained_again(
+    servers: Instance, removes: str
+) -> None:
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    servers.execute(f"{removes} WHERE hostname='db2'")
+    again = proxyctl("nodes", "drain", "db2")
+    assert again.code == 3, again.text
+    assert "db2:3306 was removed in MEMORY since it was drained" in again.err
+    assert "drained already" not in again.text
+
+    gone = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert gone.code == 0, gone.text
+    assert "db2:3306 is no server any more, and is off the record (drained by" in gone.out
+    assert "DISK still has it: a restart of ProxySQL brings that back" in gone.out
+    servers.execute("SAVE MYSQL SERVERS TO DISK")
