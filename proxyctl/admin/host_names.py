@@ -10,10 +10,14 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Collection
 from typing import Any
+
+from proxyctl.at_once import at_once
 
 _PATIENCE_S = 5.0
 _LEAST_S = 0.1
+_AT_ONCE = 100
 
 
 def connect_to(host: str, port: int, timeout_s: float) -> socket.socket:
@@ -44,6 +48,18 @@ def addresses_of(host: str) -> frozenset[str]:
         return frozenset(str(found[4][0]) for found in _looked_up(host, None, _PATIENCE_S))
     except (OSError, UnicodeError):
         return frozenset()
+
+
+def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return each host with its name and its addresses.
+
+    All at the same time: a name may take seconds, and need not be found.
+    """
+    found = at_once([*hosts], addresses_of, workers=_AT_ONCE)
+    return {
+        host: frozenset({host}) | (frozenset() if isinstance(one, BaseException) else one)
+        for host, one in found
+    }
 
 
 def _looked_up(host: str, port: int | None, timeout_s: float) -> list[tuple[Any, ...]]:
