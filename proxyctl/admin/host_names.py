@@ -23,14 +23,19 @@ _AT_ONCE = 100
 def connect_to(host: str, port: int, timeout_s: float) -> socket.socket:
     """Return a connection to the first address of a host that takes one. Units: seconds, for all.
 
+    Addresses that are left share the time that is: one that does not answer takes no more.
+
     Raises: OSError, also where the name is not found in time; UnicodeError where it is none.
     """
     end = time.monotonic() + timeout_s
     problem: OSError | None = None
-    for family, kind, protocol, _, address in _looked_up(host, port, timeout_s):
+    found = _looked_up(host, port, timeout_s)
+    for left, (family, kind, protocol, _, address) in zip(
+        range(len(found), 0, -1), found, strict=True
+    ):
         opened = socket.socket(family, kind, protocol)
         try:
-            opened.settimeout(max(end - time.monotonic(), _LEAST_S))
+            opened.settimeout(max((end - time.monotonic()) / left, _LEAST_S))
             opened.connect(address)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
