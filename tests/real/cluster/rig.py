@@ -17,7 +17,9 @@ POLL_MS = 200
 
 
 @contextmanager
-def members(folder: Path, count: int = 3, *, other: str | None = None) -> Iterator[list[ProxySQL]]:
+def members(
+    folder: Path, count: int = 3, *, other: str | None = None, monitor: bool = False
+) -> Iterator[list[ProxySQL]]:
     """Yield members that list one another and agree. `other`: the binary of one more."""
     binary = proxysql_binary()
     if binary is None:
@@ -25,7 +27,7 @@ def members(folder: Path, count: int = 3, *, other: str | None = None) -> Iterat
     binaries = [binary] * count + ([other] if other else [])
     with ExitStack() as stack:
         found = [
-            stack.enter_context(ProxySQL(path, folder / f"member{number}"))
+            stack.enter_context(ProxySQL(path, folder / f"member{number}", monitor=monitor))
             for number, path in enumerate(binaries, 1)
         ]
         # Closed before the processes end: a handle is no part of what is tested.
