@@ -61,16 +61,19 @@ class UnitApply:
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
     _behind: dict[str, PeerResult] = field(default_factory=dict)
+    _at: Target = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._at = self.unit.targets[0]
 
     def run(self) -> dict[Target, Rolled]:
         """Apply to one after the other until one fails, and return what became of them."""
-        target = self.unit.targets[0]
         try:
             targets = self._in_order()
-            for target in targets:
-                self.done[target] = self._applied(target, is_first=target is targets[0])
+            for self._at in targets:
+                self.done[self._at] = self._applied(self._at, is_first=self._at is targets[0])
         except ProxyctlError as error:
-            self.done[target] = replace(rolled(target, State.FAILED), error=error)
+            self.done[self._at] = replace(rolled(self._at, State.FAILED), error=error)
         else:
             self._name_those_behind(targets)
         return self.done
@@ -84,8 +87,8 @@ class UnitApply:
         if len(targets) == 1:
             return targets
         held: list[Mapping[str, Checksum]] = []
-        for target in targets:
-            with target.connect() as client:
+        for self._at in targets:
+            with self._at.connect() as client:
                 held.append(read_own_checksums(client))
         plans = [self.approved[target].plan for target in targets]
         chosen = first_of(plans, held)
@@ -103,10 +106,13 @@ class UnitApply:
         if not others:
             return
         options = self.request.options
+        self._at = first
         with first.connect() as client:
             plan = plan_files(client, first.files, options)
             for other in others.values():
                 if not travels_alike(plan, plan_files(client, other.files, options)):
+                    if self.approved[first].is_in_sync:
+                        self._at = other  # nothing is to change at the first one
                     raise RefusedError(
                         f"{first.name} and {other.name} are members of one ProxySQL Cluster, and"
                         " their files differ in what members take over from one another",

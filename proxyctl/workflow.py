@@ -7,7 +7,7 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -15,10 +15,12 @@ from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.evidence import read_evidence
+from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.change import Change
 from proxyctl.cluster.account import cut_off
+from proxyctl.cluster.differing import OtherMembers
 from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
@@ -41,7 +43,7 @@ from proxyctl.instance_survey import (
     survey_managed,
 )
 from proxyctl.leftovers import with_status_again
-from proxyctl.members_files import different_members
+from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
 from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Key, Layer, Source
@@ -70,8 +72,8 @@ class PlanOptions:
 
 DEFAULT_OPTIONS = PlanOptions()
 
-Different = Callable[[Sequence[str], Membership], Mapping[str, Sequence[str]]]
-"""Returns other members for which the files say something else, by the admin modules loaded."""
+Different = Callable[[Sequence[str], Membership], OtherMembers]
+"""Returns other members for which the files say something else, given the admin modules loaded."""
 
 
 def make_plan(
@@ -96,7 +98,7 @@ def _surveyed(
     options: PlanOptions,
     reader: TableReader | None,
     instance: InstanceLook,
-    different: Different = lambda _modules, _membership: {},
+    different: Different = lambda _modules, _membership: OtherMembers(),
 ) -> tuple[Plan, InstanceSurvey]:
     """Return the plan, and the survey that it was made from."""
     layouts, facts = instance.layouts, instance.facts
@@ -145,8 +147,11 @@ def _surveyed(
     if membership is None and facts.is_cluster_member:
         membership = read_membership(client)
     loaded = [module.name for module in plan.modules if module.images]
-    others = different(loaded, membership) if membership is not None else {}
-    add_dangers(plan, survey, desired.guards, used, membership, others, force=options.force)
+    others = OtherMembers() if membership is None else different(loaded, membership)
+    plan.warnings.extend(others.warnings())
+    add_dangers(
+        plan, survey, desired.guards, used, membership, others.differing, force=options.force
+    )
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     is_member = membership is not None and len(membership.listed) > 1
     _add_remarks(plan, survey, options, moved, is_member=is_member)
@@ -213,15 +218,15 @@ def _files_surveyed(
     likely = [name for name in LARGE if name in files.sections and name in layouts]
     with reader.reading_ahead(all_layers([layouts[name] for name in likely])):
 
-        def compiled(those: ParsedFiles) -> Project:
-            return those.project(client.version, additions=instance.additions)
+        def compiled(those: ParsedFiles, needs_secrets: bool) -> Project:
+            return those.project(
+                client.version, needs_secrets=needs_secrets, additions=instance.additions
+            )
 
-        def different(
-            modules: Sequence[str], membership: Membership
-        ) -> Mapping[str, Sequence[str]]:
-            return different_members(files, compiled, modules, membership)
+        def different(modules: Sequence[str], membership: Membership) -> OtherMembers:
+            return other_members(files, compiled, modules, membership, addresses_of_each)
 
-        desired = compiled(files).desired
+        desired = compiled(files, True).desired
         return _surveyed(client, desired, options, reader, instance, different)
 
 

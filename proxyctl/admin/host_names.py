@@ -10,23 +10,32 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Collection
 from typing import Any
+
+from proxyctl.at_once import at_once
 
 _PATIENCE_S = 5.0
 _LEAST_S = 0.1
+_AT_ONCE = 100
 
 
 def connect_to(host: str, port: int, timeout_s: float) -> socket.socket:
     """Return a connection to the first address of a host that takes one. Units: seconds, for all.
 
+    Addresses that are left share the time that is: one that does not answer takes no more.
+
     Raises: OSError, also where the name is not found in time; UnicodeError where it is none.
     """
     end = time.monotonic() + timeout_s
     problem: OSError | None = None
-    for family, kind, protocol, _, address in _looked_up(host, port, timeout_s):
+    found = _looked_up(host, port, timeout_s)
+    for left, (family, kind, protocol, _, address) in zip(
+        range(len(found), 0, -1), found, strict=True
+    ):
         opened = socket.socket(family, kind, protocol)
         try:
-            opened.settimeout(max(end - time.monotonic(), _LEAST_S))
+            opened.settimeout(max((end - time.monotonic()) / left, _LEAST_S))
             opened.connect(address)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -44,6 +53,18 @@ def addresses_of(host: str) -> frozenset[str]:
         return frozenset(str(found[4][0]) for found in _looked_up(host, None, _PATIENCE_S))
     except (OSError, UnicodeError):
         return frozenset()
+
+
+def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return each host with its name and its addresses.
+
+    All at the same time: a name may take seconds, and need not be found.
+    """
+    found = at_once([*hosts], addresses_of, workers=_AT_ONCE)
+    return {
+        host: frozenset({host}) | (frozenset() if isinstance(one, BaseException) else one)
+        for host, one in found
+    }
 
 
 def _looked_up(host: str, port: int | None, timeout_s: float) -> list[tuple[Any, ...]]:

@@ -1,16 +1,51 @@
-"""Wait until nothing uses servers that take no new connections and are about to leave."""
+"""Wait until nothing uses servers that take no new connections: at an instance and its peers."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.errors import InstanceError, counted
 from proxyctl.state import Key
 
 _POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one instance does with such servers.
+
+    Shape: `used` connections in use, keyed like mysql_servers, only above 0. `takes_new`: whether
+    it gives them new ones.
+    """
+
+    used: Mapping[Key, int]
+    takes_new: bool
+
+
+@dataclass
+class Waited:
+    """What is left after a wait, by the addresses of instances.
+
+    `used` are connections in use, by server. `to_follow` has peers that give new ones still;
+    `lost` why the others could not be asked to the end.
+    """
+
+    used: dict[str, Mapping[Key, int]] = field(default_factory=dict)
+    to_follow: list[str] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
+    has_peers: bool = False
+
+    def text(self) -> str:
+        """Return what is waited for. Where peers have a say, it is said who uses a server."""
+        used = [
+            f"{in_use(one)} at {address}" if self.has_peers else in_use(one)
+            for address, one in self.used.items()
+        ]
+        return ", ".join([*used, *(f"{address} to follow" for address in self.to_follow)])
 
 
 def wait_for_leavers(
@@ -24,38 +59,68 @@ def wait_for_leavers(
 ) -> dict[Key, int]:
     """Return what is still in use after `timeout_s`, by server: nothing if all have ended before.
 
-    `leaving` are keys of mysql_servers. `followers` are the members of its cluster that take the
-    servers over: those give them new connections until they have followed. `renew` keeps the lock;
-    `progress` is told what is waited for whenever that changes.
+    `leaving` are keys of mysql_servers. The rest is as with `wait_for_end_of_use`.
+    """
+    left = wait_for_end_of_use(
+        client,
+        lambda one: _pools(one, leaving),
+        followers=followers,
+        timeout_s=timeout_s,
+        renew=renew,
+        progress=progress,
+    )
+    used: Counter[Key] = Counter()
+    for one in left.used.values():
+        used.update(one)
+    return dict(used)
+
+
+def wait_for_end_of_use(
+    client: AdminClient,
+    ask: Callable[[AdminClient], Use],
+    *,
+    followers: Sequence[AdminClient],
+    timeout_s: float,
+    renew: Callable[[], None] = lambda: None,
+    progress: Callable[[str], None],
+) -> Waited:
+    """Return what is still in use after `timeout_s`, or nothing when all has ended before.
+
+    `followers` are the members of its cluster that take the servers over: those give them new
+    connections until they have followed. `renew` keeps the lock; `progress` is told what is waited
+    for whenever that changes. Raises: InstanceError where the instance itself cannot be asked.
     """
     asked = [*followers]
+    lost: dict[str, str] = {}
     end = time.monotonic() + timeout_s
     last = ""
     while True:
-        used = Counter(_pools(client, leaving)[0])
-        awaited = []
+        left = Waited(lost=lost, has_peers=bool(followers))
+        if used := ask(client).used:
+            left.used[client.address] = used
         for one in [*asked]:
             try:
-                theirs, takes_new = _pools(one, leaving)
+                theirs = ask(one)
             except InstanceError as error:
                 asked.remove(one)
-                reason = error.message
-                progress(f"{one.address}: its connections are not waited for ({reason})")
+                lost[one.address] = error.message
+                progress(f"{one.address}: its connections are not waited for ({error.message})")
                 continue
-            used.update(theirs)
-            if takes_new:
-                awaited.append(f"{one.address} to follow")
-        awaited = [*([in_use(used)] if used else []), *awaited]
-        if awaited and ", ".join(awaited) != last:
-            last = ", ".join(awaited)
-            progress(f"waiting for {last}")
+            if theirs.used:
+                left.used[one.address] = theirs.used
+            if theirs.takes_new:
+                left.to_follow.append(one.address)
+        awaited = left.text()
+        if awaited and awaited != last:
+            last = awaited
+            progress(f"waiting for {awaited}")
         if not awaited or time.monotonic() >= end:
-            return dict(used)
+            return left
         renew()
         time.sleep(_POLL_S)
 
 
-def _pools(client: AdminClient, leaving: frozenset[Key]) -> tuple[dict[Key, int], bool]:
+def _pools(client: AdminClient, leaving: frozenset[Key]) -> Use:
     """Return the connections in use to servers that leave, and whether one takes new ones."""
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, status, ConnUsed FROM stats_mysql_connection_pool",
@@ -67,7 +132,7 @@ def _pools(client: AdminClient, leaving: frozenset[Key]) -> tuple[dict[Key, int]
     }
     left = {key: one for key, one in found.items() if key in leaving}
     used = {key: count for key, (_, count) in left.items() if count}
-    return used, any(status == "ONLINE" for status, _ in left.values())
+    return Use(used, any(status == "ONLINE" for status, _ in left.values()))
 
 
 def in_use(used: Mapping[Key, int]) -> str:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.host_names import addresses_of
-from proxyctl.at_once import at_once
+from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.families import Node
 
-_AT_ONCE = 100
 _SINCE = (2, 4, 0)
 """The first ProxySQL whose uuid can be read."""
 
@@ -35,13 +33,6 @@ def read_itself(client: AdminClient, listed: Collection[Node]) -> Node | None:
     for host, ifaces in seen:
         ports = {one.rpartition(":")[2] for one in (ifaces or "").split(";")}
         answering = [node for node in listed if str(node[1]) in ports]
-        # All at the same time: a name may take seconds, and need not be found.
-        for node, addresses in at_once(answering, _addresses, workers=_AT_ONCE):
-            if not isinstance(addresses, BaseException) and host in addresses:
-                found.add(node)
+        addresses = addresses_of_each({str(node[0]) for node in answering})
+        found.update(node for node in answering if host in addresses[str(node[0])])
     return found.pop() if len(found) == 1 else None
-
-
-def _addresses(node: Node) -> frozenset[str]:
-    """Return the name of a host, and its addresses."""
-    return addresses_of(str(node[0])) | {str(node[0])}

@@ -155,6 +155,7 @@ def targets_of(
     if fleet.instances_from is not None:
         hidden = _password_variables(parsed, sources)
         instances = printed_instances(fleet.instances_from, hidden)
+        parsed.among(instances)
     if not instances:
         parsed.raise_if_misread()  # they may stand where the files cannot be read
         raise UsageError(

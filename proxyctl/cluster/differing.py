@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.catalog.variables import MEMBERS_OWN
@@ -11,14 +13,65 @@ from proxyctl.families import Node
 from proxyctl.state import DesiredRow, DesiredTable, Key
 
 
-def differs(
-    module: str, ours: Mapping[str, DesiredTable], theirs: Mapping[str, DesiredTable]
-) -> bool:
-    """Return whether two compiled files differ in what travels of an admin module."""
-    return any(
-        dict(_travelling(ours.get(table.name))) != dict(_travelling(theirs.get(table.name)))
-        for table in ADMIN_MODULES[module].tables
-    )
+class Compared(Enum):
+    """Whether two files say the same of what travels."""
+
+    ALIKE = auto()
+    DIFFERS = auto()
+    UNKNOWN = auto()
+
+
+@dataclass
+class OtherMembers:
+    """Members that take over what is loaded here.
+
+    Shape: `differing` has the names of those for which the files say something else, by admin
+    module; `not_compared` such for which it is not known, by admin module and why.
+    """
+
+    differing: dict[str, list[str]] = field(default_factory=dict)
+    not_compared: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def note(self, modules: Iterable[str], name: str, why: str) -> None:
+        """Note that what the files say for a member could not be compared. Changes: itself."""
+        for module in modules:
+            self.not_compared.setdefault((module, why), []).append(name)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield who could not be compared, and why."""
+        for (module, why), names in self.not_compared.items():
+            take = "it takes" if len(names) == 1 else "they take"
+            yield (
+                f"{module}: what the files say for {', '.join(names)} of this ProxySQL Cluster"
+                f" could not be compared: {why}; {take} over what is loaded here"
+            )
+
+
+def compared(
+    module: str,
+    ours: Mapping[str, DesiredTable],
+    theirs: Mapping[str, DesiredTable],
+    unknown: str,
+) -> Compared:
+    """Compare two compiled files in what travels of an admin module.
+
+    `unknown` stands in theirs for a secret that is not at hand.
+    """
+    is_known = True
+    for table in ADMIN_MODULES[module].tables:
+        our_rows = dict(_travelling(ours.get(table.name)))
+        their_rows = dict(_travelling(theirs.get(table.name)))
+        if our_rows.keys() != their_rows.keys():
+            return Compared.DIFFERS
+        for key, row in their_rows.items():
+            ours_there = our_rows[key]
+            if any(
+                cell != other and cell != unknown
+                for cell, other in zip(row, ours_there, strict=True)
+            ):
+                return Compared.DIFFERS
+            is_known = is_known and row == ours_there
+    return Compared.ALIKE if is_known else Compared.UNKNOWN
 
 
 def _travelling(table: DesiredTable | None) -> Iterator[tuple[Key, DesiredRow]]:

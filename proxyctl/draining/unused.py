@@ -1,30 +1,46 @@
-"""Waits until a drained node is not used any more."""
+"""Waits until a drained node is not used any more, at the instance and at its peers."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible
+from proxyctl.admin.leaving import Use, wait_for_end_of_use
+from proxyctl.admin.login import Login
+from proxyctl.admin.members import Members, same_account
 from proxyctl.admin.read import used_connections
+from proxyctl.drains import DrainMethod
 from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, counted
 from proxyctl.families import Node, node_text
-
-_POLL_S = 0.2
+from proxyctl.sql import literal
 
 
 def wait_until_unused(
-    client: AdminClient, node: Node, *, timeout_s: float, progress: Callable[[str], None]
-) -> None:
-    """Wait until no connection to the node is in use, saying how many are whenever that changes.
+    client: AdminClient,
+    node: Node,
+    *,
+    timeout_s: float,
+    progress: Callable[[str], None],
+    method: DrainMethod = DrainMethod.PROXYSQL,
+    login_at: Callable[[Login, Node], Login] = same_account,
+) -> list[str]:
+    """Wait until no connection to the node is in use here and at the members of the cluster.
 
-    Raises: ApplyError when some still are after `timeout_s`, or it cannot be read;
+    What is waited for is said whenever it changes. `method` is that of the drain, and `login_at`
+    tells who we are at a member. Returns the addresses of the members that use it no more.
+
+    Raises: ApplyError when a connection is in use after `timeout_s`, or it cannot be read, or a
+    member may use the node: it gives it new connections, or could not be asked;
     InterruptedApplyError.
     """
+    members = Members(client, partial(login_at, client.login), progress)
     try:
         with interruptible():
-            _wait(client, node, timeout_s, progress)
+            members.connect()
+            return _Wait(client, node, method, members, progress).go(timeout_s)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
             f"interrupted: {node_text(node)} is drained, and may still be in use", hint=_hint(node)
@@ -36,33 +52,112 @@ def wait_until_unused(
             then=[*error.then, f"{node_text(node)} was drained; whether it is in use is not known"],
             hint=_hint(node),
         ) from error
+    finally:
+        members.close()
 
 
-def _wait(
-    client: AdminClient, node: Node, timeout_s: float, progress: Callable[[str], None]
-) -> None:
-    end = time.monotonic() + timeout_s
-    last = -1
-    while True:
-        used = sum(
-            count for key, count in used_connections(client).items() if (key[1], key[2]) == node
+@dataclass
+class _Wait:
+    """One wait for a node. `members` are connected."""
+
+    client: AdminClient
+    node: Node
+    method: DrainMethod
+    members: Members
+    progress: Callable[[str], None]
+
+    def go(self, timeout_s: float) -> list[str]:
+        """Wait. Returns the peers that use the node no more. Raises: ApplyError, InstanceError."""
+        followers, reasons = self._followers()
+        left = wait_for_end_of_use(
+            self.client,
+            self._use,
+            followers=followers,
+            timeout_s=timeout_s,
+            progress=self.progress,
         )
-        if not used:
-            return
-        if used != last:
-            progress(f"{node_text(node)}: {counted(used, 'connection')} in use")
-            last = used
-        if time.monotonic() >= end:
+        after = f"after {timeout_s:g} s"
+        used = {address: sum(one.values()) for address, one in left.used.items()}
+        found = [
+            f"{counted(count, 'connection')} to it still in use {after}"
+            + (f" at {address}" if left.has_peers else "")
+            for address, count in used.items()
+        ]
+        found += [f"{one} still gives it new connections {after}" for one in left.to_follow]
+        found += reasons
+        found += [_not_asked(address, reason) for address, reason in left.lost.items()]
+        found += [
+            _not_asked(f"{host}:{port}", reason)
+            for (host, port), reason in self.members.problems.items()
+        ]
+        if found:
             raise ApplyError(
-                f"{node_text(node)} is drained, but {counted(used, 'connection')} to it still in"
-                f" use after {timeout_s:g} s",
-                hint=_hint(node),
+                f"{node_text(self.node)} is drained, but {found[0]}",
+                then=found[1:],
+                hint=_hint(self.node),
             )
-        time.sleep(_POLL_S)
+        return [one.address for one in followers]
+
+    def _followers(self) -> tuple[list[AdminClient], list[str]]:
+        """Return the members to wait for, and what is to be said of the others.
+
+        One that takes nothing over from here is waited for where the node is drained there, too.
+        """
+        contacts = self.members.contacts
+        if self.method is DrainMethod.PXC_MAINT_MODE:
+            # The node itself tells everybody: no member has to follow another one.
+            return [contacts[node] for node in sorted(contacts)], []
+        following = self.members.followers_of("MYSQL SERVERS")
+        waited_for: list[AdminClient] = []
+        reasons: list[str] = []
+        for member, contact in sorted(contacts.items()):
+            try:
+                if contact in following or not self._use(contact).takes_new:
+                    waited_for.append(contact)
+                    continue
+            except InstanceError as error:
+                reasons.append(_not_asked(contact.address, error.message))
+                continue
+            name = f"{member[0]}:{member[1]}"
+            reasons.append(
+                f"{name} takes no servers over from here, and gives it new connections:"
+                " drain it there, too"
+            )
+        return waited_for, reasons
+
+    def _use(self, client: AdminClient) -> Use:
+        """Return the connections to the node that are in use, and whether it may get new ones."""
+        used = {
+            key: count
+            for key, count in used_connections(client).items()
+            if (key[1], key[2]) == self.node
+        }
+        return Use(used, self._may_get_new_ones(client))
+
+    def _may_get_new_ones(self, client: AdminClient) -> bool:
+        """Return whether a row of RUNTIME lets new connections to the node.
+
+        Who sets pxc_maint_mode leaves it ONLINE in the offline hostgroup, and SHUNNED elsewhere.
+        """
+        host, port = self.node
+        is_out = (
+            "status<>'ONLINE'"
+            if self.method is DrainMethod.PXC_MAINT_MODE
+            else "status LIKE 'OFFLINE%'"
+        )
+        rows = client.query(
+            "SELECT count(*) FROM runtime_mysql_servers"
+            f" WHERE hostname={literal(host)} AND port={literal(port)}"
+            f" AND NOT ({is_out}) AND max_connections<>0 AND hostgroup_id NOT IN"
+            " (SELECT offline_hostgroup FROM runtime_mysql_galera_hostgroups)",
+            width=1,
+        )
+        return client.number(rows[0][0]) > 0
+
+
+def _not_asked(address: str, reason: str) -> str:
+    return f"{address} could not be asked, and may use it ({reason})"
 
 
 def _hint(node: Node) -> str:
-    return (
-        "it takes no new ones; run the command again to go on waiting, or"
-        f" proxyctl nodes restore {node_text(node)}"
-    )
+    return f"run the command again to go on waiting, or proxyctl nodes restore {node_text(node)}"

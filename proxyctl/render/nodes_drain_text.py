@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proxyctl.control_characters import printable
 from proxyctl.drains import Drain
+from proxyctl.errors import counted
 from proxyctl.families import Node, node_text
 
 
@@ -20,9 +21,10 @@ def not_noted_text(node: Node, reason: str) -> str:
     return printable(text)
 
 
-def unused_text(node: Node) -> str:
-    """Return that nothing uses the node any more."""
-    return f"{_name(node)}: no connection is in use\n"
+def unused_text(node: Node, peers: int = 0) -> str:
+    """Return that nothing uses the node any more. `peers`: how many said so, too."""
+    where = f", here and at {counted(peers, 'peer')}" if peers else ""
+    return f"{_name(node)}: no connection is in use{where}\n"
 
 
 def restored_text(

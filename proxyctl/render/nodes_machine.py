@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -24,13 +24,24 @@ class Instance:
     version: str
 
 
-def drained_json(instance: Instance, drain: Drain, *, was_before: bool, is_unused: bool) -> str:
-    """Return what became of a node that was drained as JSON."""
+def drained_json(
+    instance: Instance,
+    drain: Drain,
+    *,
+    was_before: bool,
+    is_unused: bool,
+    unused_at: Sequence[str] = (),
+) -> str:
+    """Return what became of a node that was drained as JSON.
+
+    `unused_at`: the peers, as host:port, that were waited for, too.
+    """
     return _document(
         instance,
         **_node_name(drain.node),
         was_before=was_before,
         unused=is_unused,
+        unused_at=list(unused_at),
         drain=_drain(drain),
     )
 

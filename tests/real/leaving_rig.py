@@ -100,7 +100,20 @@ class Applying(threading.Thread):
 def waiting(rig: Rig) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """An apply in a process of its own that waits for the client, and the line that says so."""
     rig.without_the_first()
-    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--drain-timeout", "60"]
+    with _waiting(rig, "apply", "--auto-approve", "--drain-timeout", "60") as found:
+        yield found
+
+
+@contextmanager
+def draining(rig: Rig, node: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A drain in a process of its own that waits for the client, and the line that says so."""
+    with _waiting(rig, "nodes", "drain", node, "--timeout", "60") as found:
+        yield found
+
+
+@contextmanager
+def _waiting(rig: Rig, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [sys.executable, "-m", "proxyctl", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -102,13 +102,29 @@ def drain(
             write(drained_text(drained.drain, was_before=drained.was_before))
         if drained.was_before and reason not in ("", drained.drain.purpose):
             say(not_noted_text(drained.node, reason))
+        peers: list[str] = []
         if wait:
-            wait_until_unused(client, drained.node, timeout_s=timeout, progress=say)
+            peers = wait_until_unused(
+                client,
+                drained.node,
+                timeout_s=timeout,
+                progress=say,
+                method=drained.drain.method,
+                login_at=request.login_at,
+            )
             if is_text:
-                write(unused_text(drained.node))
+                write(unused_text(drained.node, len(peers)))
         instance = instance_of(client)
     if not is_text:
-        write(drained_json(instance, drained.drain, was_before=drained.was_before, is_unused=wait))
+        write(
+            drained_json(
+                instance,
+                drained.drain,
+                was_before=drained.was_before,
+                is_unused=wait,
+                unused_at=peers,
+            )
+        )
     return ExitCode.DONE
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli import Project, proxyctl
@@ -88,3 +90,100 @@ def test_members_that_take_nothing_over_may_differ(three: list[ProxySQL], projec
     assert "something else for px1, px2 of" in text
     assert code == 3, text
     assert [hostgroups(one) for one in three] == [{"10"}, {"10"}, set()]
+
+
+def test_an_instance_may_have_another_name_than_the_member(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, three, 10, 10, 20)
+    text = (project.folder / "proxyctl.yaml").read_text(encoding="utf-8")
+    project.write(text.replace("host: 127.0.0.1", "host: localhost"))
+    code, said = apply_at("px1")
+    assert code == 3, said
+    assert SAID in said
+    assert [hostgroups(one) for one in three] == [set()] * 3
+
+
+SECRET = """\
+mysql_users:
+  - username: app
+    password: {{ '{env: PW_THREE}' if needs_secret else 'x' }}
+    default_hostgroup: {{ home }}
+"""
+
+
+def with_secret(project: Project, three: list[ProxySQL], home: object) -> None:
+    """The files of the third member need a secret that is not at hand."""
+    write(project, three, 10, 10, 20)
+    text = (project.folder / "proxyctl.yaml").read_text(encoding="utf-8")
+    text = text.replace("{home: 10}", "{home: 10, needs_secret: false}")
+    project.write(text.replace("{home: 20}", f"{{home: {home}, needs_secret: true}}"))
+    project.write(SECRET, "users.yaml.j2")
+
+
+def test_what_differs_beside_a_secret_of_another_member_is_found(
+    three: list[ProxySQL], project: Project
+) -> None:
+    with_secret(project, three, 20)
+    code, said = apply_at("px1")
+    assert code == 3, said
+    assert SAID in said
+
+
+@pytest.mark.parametrize(
+    ("home", "why"),
+    [
+        (10, "a secret of theirs is not at hand here"),
+        (
+            "nowhere",
+            "they are wrong (users.yaml.j2:4:24: mysql_users[0].default_hostgroup: no hostgroup is",
+        ),
+    ],
+)
+def test_a_member_whose_files_cannot_be_compared_is_named(
+    three: list[ProxySQL], project: Project, home: object, why: str
+) -> None:
+    with_secret(project, three, home)
+    code, said = apply_at("px1")
+    assert code == 0, said
+    assert "warning      MYSQL USERS: what the files say for px3 of this ProxySQL Cluster" in said
+    assert why in said, said
+    assert [hostgroups(one) for one in three] == [{"10"}] * 3
+
+
+def test_those_that_a_command_prints_are_members_too(
+    three: list[ProxySQL], project: Project
+) -> None:
+    rows = [
+        {
+            "name": f"px{number}",
+            "host": "127.0.0.1",
+            "port": one.port,
+            "password": "admin",
+            "vars": {"home": home},
+        }
+        for number, (one, home) in enumerate(zip(three, (10, 10, 20), strict=True), 1)
+    ]
+    project.write("version: 1\n")
+    project.write(TEMPLATE, "users.yaml.j2")
+    project.write(json.dumps(rows), "instances.json")
+    fleet = ("--all", "--instances-from", f"cat {project.folder / 'instances.json'}", *FILES)
+    plan = proxyctl("plan", *fleet)
+    assert SAID in plan.out, plan.text
+    assert "something else for px1, px2 of" in plan.out
+    done = proxyctl("apply", "--auto-approve", *fleet)
+    assert done.code == 3, done.text
+    assert SAID in done.err
+    assert [hostgroups(one) for one in three] == [set()] * 3
+
+
+def test_one_that_is_in_sync_is_not_the_one_that_fails(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, three, 10, 10, 10)
+    assert apply_at("px1")[0] == 0
+    write(project, three, 10, 10, 20)
+    done = proxyctl("apply", "--all", "--auto-approve", "--force", "--settle", "0", *FILES)
+    assert done.code == 3, done.text
+    assert "px1 and px3 are members of one ProxySQL Cluster, and their files differ" in done.out
+    assert "1 in sync; 1 failed: px3; 1 not touched: px2.\n" in done.out
