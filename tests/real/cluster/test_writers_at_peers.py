@@ -98,6 +98,18 @@ def test_an_apply_waits_until_the_monitors_of_the_peers_have_placed_the_nodes(
     assert max(len(online(sample[10])) for sample in there.samples) == 3
 
 
+def test_so_does_a_rollback(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    write(project, files(nodes, most=77))
+    assert apply().code == 0
+    done = proxyctl("rollback", "--auto-approve")
+    at_the_end = [writers(one) for one in settled]
+    assert done.code == 0, done.text
+    assert "ONLINE in 10 as well, until its monitor's next check" in done.out
+    assert at_the_end == [{WRITER}] * 3
+
+
 def test_peers_whose_monitors_have_not_placed_them_in_time_are_named(
     settled: list[ProxySQL], project: Project, nodes: GaleraCluster
 ) -> None:
