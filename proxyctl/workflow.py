@@ -24,6 +24,7 @@ from proxyctl.cluster.differing import OtherMembers
 from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
+from proxyctl.cluster.writers import further_writers
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
@@ -160,6 +161,9 @@ def _surveyed(
     if membership is not None and membership.listed and not plan.is_in_sync:
         plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
         plan.warnings.extend(cut_off(plan.modules, membership))
+        if is_member:
+            check_ms = facts.galera_check_ms
+            plan.warnings.extend(further_writers(plan.modules, membership, check_ms))
         plan.warnings.extend(going_on(plan.modules, plan.address))
         plan.leaving_members = leaving(plan.modules)
         plan.untaken = untaken(plan.modules, membership)

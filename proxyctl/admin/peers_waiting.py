@@ -1,8 +1,9 @@
 """Waits until the peers of a cluster hold what was applied, and says which do not, and why.
 
 A peer follows when its checksums agree with those of this instance, and, where it lets us in, its
-rows do. Nothing is sent but SELECTs, what keeps the locks alive, and DELETEs of servers that have
-left and that the peer keeps in MEMORY and on DISK.
+rows do and its monitor has chosen the writers of every Galera cluster. Nothing is sent but SELECTs,
+what keeps the locks alive, and DELETEs of servers that have left and that the peer keeps in MEMORY
+and on DISK.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from proxyctl.cluster.following import FINAL, Why, reasons, rows_differ, saves_n
 from proxyctl.cluster.kept_offline import keeps, kept_offline, taken_out
 from proxyctl.cluster.membership import Member, Membership
 from proxyctl.cluster.travelling import rows_left
+from proxyctl.cluster.writers import not_placed
 from proxyctl.errors import ProxyctlError, counted
 from proxyctl.families import Node
 from proxyctl.plan import ModulePlan
@@ -88,7 +90,9 @@ class PeersWaiting:
 
     def _result(self, member: Member, here: Membership) -> PeerResult:
         missing = tuple(reasons(self.loaded, member, here))
-        notes = tuple(saves_nothing(self.loaded, member))
+        before = self.results.get(member.node)
+        said = before.notes if before is not None else ()
+        notes = tuple(dict.fromkeys((*said, *saves_nothing(self.loaded, member))))
         contact = self.members.contacts.get(member.node)
         if contact is None or any(one.code != Why.OTHER_VERSION for one in missing):
             return PeerResult(member.name, missing, notes=notes)
@@ -106,6 +110,8 @@ class PeersWaiting:
         if not missing:
             missing, more = self._finish_at(member, contact, found)
             notes = (*notes, *more)
+        if not missing:
+            missing = tuple(not_placed(found, member))
         return PeerResult(member.name, missing, rows_read=not missing, notes=notes)
 
     def _travelling_at(self, contact: AdminClient) -> list[ModulePlan]:

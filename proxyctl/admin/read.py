@@ -324,6 +324,7 @@ class RuntimeFacts:
     admin_names: frozenset[str]
     is_cluster_member: bool
     is_read_only: bool
+    galera_check_ms: int
 
 
 _FACTS = (
@@ -333,6 +334,7 @@ _FACTS = (
     "admin-admin_credentials",
     "admin-stats_credentials",
     READ_ONLY_SWITCH,
+    "mysql-monitor_galera_healthcheck_interval",
 )
 
 
@@ -358,6 +360,9 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
         ),
         is_cluster_member=peers != [("0",)],
         is_read_only=values.get(READ_ONLY_SWITCH) == "true",
+        galera_check_ms=client.number(
+            values.get("mysql-monitor_galera_healthcheck_interval") or "0"
+        ),
     )
 
 

@@ -24,6 +24,7 @@ class Why(StrEnum):
     SPLIT = "split"
     ROWS = "rows"
     KEPT = "kept"
+    PLACING = "placing"
     OTHER = "other"
 
 
@@ -110,6 +111,8 @@ def way_out(why: Why, member: Member, theirs: Checksum | None = None) -> str:
             return f"apply at {member.name}: what is loaded there becomes the newest"
         case Why.KEPT:
             return f"apply at {member.name}: only that row is left to do there"
+        case Why.PLACING:
+            return "look at RUNTIME and the monitor's log there if that goes on"
         case Why.OTHER:
             # It still sees newer content here: without --force its guards refuse.
             return (

@@ -148,7 +148,9 @@ DEFECTS = (
         summary="Peers take the monitor's placement for configuration.",
         where="admin-cluster_mysql_servers_sync_algorithm",
         touches=_placement_travels,
-        way_out="variables: {admin-cluster_mysql_servers_sync_algorithm: 2}",
+        way_out="variables: {admin-cluster_mysql_servers_sync_algorithm: 2} helps with LOADs by"
+        " hand; proxyctl loads the placement itself, so peers save it with any value, and plan and"
+        " drift take that for no difference",
         since=Version(2, 6, 0),
     ),
     Defect(

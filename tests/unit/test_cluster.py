@@ -73,7 +73,7 @@ def test_where_nobody_knows_which_one_is_listed_that_is_no_reason() -> None:
 
 
 def test_what_goes_by_is_waited_for() -> None:
-    goes_by = {Why.NOT_REACHED, Why.NOT_LISTED, Why.ROWS, Why.KEPT, Why.OTHER}
+    goes_by = {Why.NOT_REACHED, Why.NOT_LISTED, Why.ROWS, Why.KEPT, Why.PLACING, Why.OTHER}
     assert goes_by == {*Why} - FINAL
 
 

@@ -1,0 +1,179 @@
+"""A LOAD of the servers of a Galera cluster at one member: who may write at the others meanwhile.
+
+A member hands SHUNNED on as ONLINE, so that peers have further writers until their monitors' next
+check. Real ProxySQL with simulated nodes, RUNTIME of all members looked at all the while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.galera_nodes import GaleraCluster
+from tests.placement_samples import Sampler, online, placement
+from tests.real.cluster.files import apply, fleet_of, keep_apart, name, write
+from tests.real.cluster.rig import set_admin, wait_until
+from tests.servers import ProxySQL, free_port
+
+pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
+
+HOSTS = ["127.0.5.1", "127.0.5.2", "127.0.5.3"]
+WRITER = HOSTS[-1]
+"""The monitor chooses it: among equal weights the greatest name wins."""
+CHECK_MS = 4000
+FAMILY = (
+    "mysql_galera_hostgroups:\n"
+    "  - {writer_hostgroup: 10, backup_writer_hostgroup: 20, reader_hostgroup: 30,\n"
+    "     offline_hostgroup: 40, writer_is_also_reader: 2}\n"
+)
+
+
+@pytest.fixture
+def nodes() -> Iterator[GaleraCluster]:
+    with GaleraCluster(HOSTS, free_port()) as running:
+        yield running
+
+
+@pytest.fixture
+def settled(three: list[ProxySQL], project: Project, nodes: GaleraCluster) -> list[ProxySQL]:
+    """The members, each with a monitor that has placed the nodes. The files are applied."""
+    for one in three:
+        # Each keeps its own, as the interval of each is what the test is about.
+        set_admin(one, cluster_mysql_variables_diffs_before_sync=0)
+        for variable, value in {
+            "monitor_enabled": "true",
+            "monitor_ping_interval": "1000",
+            "monitor_galera_healthcheck_interval": str(CHECK_MS),
+        }.items():
+            one.instance.execute(f"SET mysql-{variable}='{value}'")
+        one.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+        one.instance.execute("SAVE MYSQL VARIABLES TO DISK")
+    write(project, files(nodes))
+    done = apply()
+    assert done.code == 0, done.text
+    wait_until(lambda: all(writers(one) == {WRITER} for one in three))
+    wait_until(lambda: all(len(online(placement(one.instance)[30])) == 2 for one in three))
+    return three
+
+
+def files(nodes: GaleraCluster, most: int = 1000) -> str:
+    rows = "".join(
+        f"  - {{hostgroup_id: 10, hostname: {host}, port: {nodes.port}, max_connections: {most}}}\n"
+        for host in HOSTS
+    )
+    return FAMILY + "mysql_servers:\n" + rows
+
+
+def writers(one: ProxySQL) -> set[str]:
+    return online(placement(one.instance)[10])
+
+
+def test_a_plan_tells_that_peers_have_further_writers_for_a_while(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    further = ", ".join(f"{host}:{nodes.port}" for host in HOSTS if host != WRITER)
+    write(project, files(nodes, most=77))
+    assert proxyctl("plan", "--format", "json").json["instances"][0]["warnings"] == [
+        f"MYSQL SERVERS: a peer that takes this over has {further} ONLINE in 10 as well, until its"
+        " monitor's next check (mysql-monitor_galera_healthcheck_interval, 4000 ms here)"
+    ]
+    # What loads no servers says nothing of it.
+    write(project, files(nodes) + "mysql_users: [{username: a, password: x}]\n")
+    assert proxyctl("plan", "--format", "json").json["instances"][0]["warnings"] == []
+
+
+def test_an_apply_waits_until_the_monitors_of_the_peers_have_placed_the_nodes(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    write(project, files(nodes, most=77))
+    with Sampler(settled[0].instance) as here, Sampler(settled[1].instance) as there:
+        done = apply()
+        at_the_end = [writers(one) for one in settled]
+    assert done.code == 0, done.text
+    assert at_the_end == [{WRITER}] * 3
+    here.check()
+    assert max(len(online(sample[10])) for sample in there.samples) == 3
+
+
+def test_so_does_a_rollback(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    write(project, files(nodes, most=77))
+    assert apply().code == 0
+    done = proxyctl("rollback", "--auto-approve")
+    at_the_end = [writers(one) for one in settled]
+    assert done.code == 0, done.text
+    assert "ONLINE in 10 as well, until its monitor's next check" in done.out
+    assert at_the_end == [{WRITER}] * 3
+
+
+def test_peers_whose_monitors_have_not_placed_them_in_time_are_named(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    slow = settled[2].instance
+    slow.execute("SET mysql-monitor_galera_healthcheck_interval=60000")
+    slow.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    write(project, files(nodes, most=77))
+    # Its check that is due by the old interval may still come after the LOAD.
+    for most in (77, 78):
+        write(project, files(nodes, most=most))
+        done = apply("--format", "json", "--peer-timeout", str(CHECK_MS // 1000 + 2))
+    assert done.code == 4, done.text
+    (late,) = [one for one in done.json["peers"] if not one["follows"]]
+    assert late["name"] == name(settled[2])
+    (reason,) = late["reasons"]
+    assert reason["code"] == "placing"
+    assert reason["text"] == "3 ONLINE writers in 10, where 1 may be: its monitor places them"
+
+
+def test_members_that_are_each_changed_by_themselves_never_have_a_second_writer(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    keep_apart(settled)
+    for one in settled:
+        set_admin(one, cluster_mysql_servers_diffs_before_sync=0)
+        one.instance.execute("SAVE ADMIN VARIABLES TO DISK")
+    write(project, fleet_of(*settled) + files(nodes, most=77))
+    with ExitStack() as stack:
+        samplers = [stack.enter_context(Sampler(one.instance)) for one in settled]
+        done = proxyctl("apply", "--all", "--auto-approve", "--settle", "1")
+    assert done.code == 0, done.text
+    for sampler in samplers:
+        sampler.check()
+    assert "3 applied: px1, px2, px3" in done.out
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+def test_peers_save_the_placement_and_nobody_takes_it_for_a_difference(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster, algorithm: int
+) -> None:
+    keep_apart(settled)
+    for one in settled:
+        set_admin(one, cluster_mysql_servers_sync_algorithm=algorithm)
+        one.instance.execute("SAVE ADMIN VARIABLES TO DISK")
+    write(project, files(nodes, most=77))
+    done = apply()
+    assert done.code == 0, done.text
+    here, peer, _ = settled
+    saved = "SELECT DISTINCT hostgroup_id FROM disk.mysql_servers ORDER BY hostgroup_id"
+    assert here.instance.query(saved) == [("10",)]
+    assert peer.instance.query(saved) == [("10",), ("20",), ("30",)]
+    there = ("--host", "127.0.0.1", "--port", str(peer.port))
+    assert "No changes" in proxyctl("plan", *there).out
+    assert proxyctl("drift", *there).code == 0
+
+    told = [
+        one
+        for one in proxyctl("doctor", "--no-ask", "--format", "json", *there).json["findings"]
+        if one["code"] == "placement-travels"
+    ]
+    assert len(told) == (1 if algorithm == 1 else 0)
+    for one in told:
+        assert one["way_out"] == (
+            "variables: {admin-cluster_mysql_servers_sync_algorithm: 2} helps with LOADs by hand;"
+            " proxyctl loads the placement itself, so peers save it with any value, and plan and"
+            " drift take that for no difference"
+        )
