@@ -46,6 +46,7 @@ class TableSurvey:
     taken out at RUNTIME, `drains` what
     is on record about them, `ended_drains` those on record that RUNTIME does not show;
     `without_writer` are drained nodes in whose family nobody writes, with the writer hostgroup.
+    `is_cluster_member`: peers may have replaced the rows of MEMORY.
     """
 
     layout: Layout
@@ -67,6 +68,7 @@ class TableSurvey:
     ended_drains: Mapping[Node, End] = field(default_factory=dict)
     without_writer: Mapping[Node, Value] = field(default_factory=dict)
     discovered: list[Node] = field(default_factory=list)
+    is_cluster_member: bool = False
     draining: int = 0
     unowned: int = 0
 
@@ -103,6 +105,7 @@ def survey_table(
         desired = without_guess(desired, read)
     memory = read(Layer.MEMORY)
     survey = TableSurvey(layout, desired, memory, memory)
+    survey.is_cluster_member = surroundings.is_cluster_member
     folded = _folded(layout, memory)
     families = (*surroundings.memory_families, *surroundings.families)
     if _is_servers(layout) and families:
