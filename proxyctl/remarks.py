@@ -13,10 +13,10 @@ from proxyctl.errors import counted
 from proxyctl.families import Family, node_text
 from proxyctl.plan import ModulePlan
 from proxyctl.runtime_image import runtime_image
+from proxyctl.shunned import is_shunned
 from proxyctl.state import KEEP, DesiredTable, Key, Row
 from proxyctl.survey import (
     TableSurvey,
-    is_shunned,
     stays_shunned,
     taken_off,
     to_be_taken_off,
