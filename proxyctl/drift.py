@@ -132,6 +132,10 @@ def _taken_off(module: ModulePlan, change: Change) -> Cause | None:
     if not (is_offline_hard(change.layout, wanted) or change.key in taken_off(survey)):
         return None
     code, text = _NO_LOAD[frozenset(change.layers)]
+    is_on_disk = survey.disk is None or change.key in survey.disk
+    if len(change.layers) > 1 and not is_on_disk:
+        # Only MEMORY has it: a SAVE would have brought it to DISK.
+        code, text = "pending_edit", "edited in MEMORY, not saved"
     without = "RUNTIME is without the server, OFFLINE_HARD in MEMORY"
     return Cause(code, f"{_listed(change)}: {text}; {without}")
 

@@ -23,6 +23,7 @@ from proxyctl.guards.hostgroups import (
     emptied_hostgroups,
     loaded_servers,
     running_servers,
+    without_shunned,
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
 from proxyctl.guards.serving import serving_now, with_families
@@ -86,8 +87,9 @@ def _hostgroups(
     if servers and managed:
         before, after = running_servers(servers), loaded_servers(servers)
     else:
-        before = after = survey.reader.read(layout, Layer.RUNTIME)
         families = tuple(_families_at_runtime(survey))
+        runtime, memory = (survey.reader.read(layout, one) for one in (Layer.RUNTIME, Layer.MEMORY))
+        before = after = without_shunned(layout, runtime, memory, families)
     served = serving_now(layout, before, families) | with_families(layout, before, families)
     will_serve = with_families(layout, after, families)
     for found, changes in turned:

@@ -94,6 +94,7 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
     servers = ADMIN_MODULES["MYSQL SERVERS"]
     managed = {table.name for table in servers.tables} & set(survey.tables)
     if not managed:
+        survey.surroundings = Surroundings(is_cluster_member=survey.facts.is_cluster_member)
         return ()
     wanted: dict[str, list[Row]] = {}
     memory: dict[str, list[Row]] = {}

@@ -2,7 +2,8 @@
 
 LOAD and SAVE move whole admin modules, while the files own rows. A MEMORY row is pending if its
 runtime image differs from RUNTIME (before a LOAD) or it differs from DISK (before a SAVE), and it
-is not what the files say. Pure.
+is not what the files say. Of a row that RUNTIME does not show, such as an inactive rule, only DISK
+tells whether somebody edited it; that counts wherever MEMORY is written. Pure.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from proxyctl.change import Change
 from proxyctl.compare import Difference, differing
 from proxyctl.families import Family
 from proxyctl.plan import ModulePlan, Refusal
+from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.state import FILES, KEEP, Key, Layer, Source
 from proxyctl.survey import TableSurvey, is_offline_hard, to_be_taken_off
 
 DISCARD, INCLUDE = "--discard-pending", "--include-pending"
+
+_HIDING = frozenset({"active", "status"})
+"""Columns that decide whether RUNTIME shows a row."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,8 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
             edits = [edit for edit in edits if edit.is_ours]
         if module.save and saves:
             edits += _unsaved(survey)
+        else:
+            edits += _unseen(survey)
         for edit in edits:
             which = (edit.table, edit.key, edit.is_ours)
             known = found.get(which)
@@ -127,6 +134,29 @@ def _unsaved(survey: TableSurvey) -> Iterator[Pending]:
     for difference in survey.unsaved:
         for edit in _edits(survey, difference, Layer.DISK):
             yield replace(edit, is_loaded=difference.key not in not_loaded)
+
+
+def _unseen(survey: TableSurvey) -> Iterator[Pending]:
+    """Yield the edits that writing MEMORY would lose and that RUNTIME cannot show: of our rows."""
+    written = {one.key for one in survey.changes.get(Layer.MEMORY, ())}
+    found = [one for one in survey.unsaved if one.key in written]
+    if not found or survey.disk is None or is_copied(survey.layout):
+        return
+    not_loaded = {one.key for one in _unpublished(survey)}
+    memory, disk = (runtime_image(survey.layout, rows) for rows in (survey.memory, survey.disk))
+    for one in found:
+        if one.key in memory or one.key in not_loaded:
+            continue
+        if one.desired is None and survey.is_cluster_member:
+            # What a peer sends is its RUNTIME: rows that it does not show are gone from MEMORY.
+            continue
+        if one.key in disk:
+            # That RUNTIME lacks the row was loaded. The rest of the row may be newer.
+            rest = tuple(at for at in one.columns if survey.layout.names[at] not in _HIDING)
+            if one.desired is None or not rest:
+                continue
+            one = replace(one, columns=rest)
+        yield from (edit for edit in _edits(survey, one, Layer.DISK) if edit.is_ours)
 
 
 def _unpublished(survey: TableSurvey) -> list[Difference]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
@@ -13,10 +13,10 @@ from proxyctl.errors import counted
 from proxyctl.families import Family, Node, ServerColumns, node_text
 from proxyctl.plan import ModulePlan
 from proxyctl.runtime_image import runtime_image
+from proxyctl.shunned import is_shunned
 from proxyctl.state import KEEP, DesiredTable, Key, Row
 from proxyctl.survey import (
     TableSurvey,
-    is_shunned,
     stays_shunned,
     taken_off,
     to_be_taken_off,
@@ -63,13 +63,18 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
     if found.layout.name != "mysql_servers" or found.desired is None:
         return
     status = found.layout.index["status"]
+    in_files, in_memory = _by_place(found, found.desired.rows), _by_place(found, found.memory)
     for key, row in (found.runtime or {}).items():
-        wanted = found.desired.rows.get(key)
-        if (row[1], row[2]) in found.drained or key in without:
+        # The monitor may have moved the node out of the hostgroup that the files say.
+        own = in_files(key)
+        if own is None or (row[1], row[2]) in found.drained or own in without:
             continue
-        if wanted is None or wanted[status] is not KEEP:
+        if found.desired.rows[own][status] is not KEEP:
             continue
-        held = found.memory.get(key)
+        at = in_memory(key)
+        held = None if at is None else found.memory[at]
+        if own != key and (held is None or held[status] != row[status]):
+            continue
         if row[status] == "OFFLINE_SOFT":
             yield f"{_named(row)} OFFLINE_SOFT, set by an operator"
         elif is_shunned(found.layout, row) and held and stays_shunned(found, key, held):
@@ -92,6 +97,15 @@ def _drained_where(found: TableSurvey, node: Node) -> str:
     if not saved or any(row[columns.max_connections] != 0 for row in saved):
         return "at RUNTIME and in MEMORY"
     return "at RUNTIME, in MEMORY and on DISK: a restart does not end it"
+
+
+def _by_place(found: TableSurvey, keys: Iterable[Key]) -> Callable[[Key], Key | None]:
+    """Return a function to these keys: to the same one, else to one of the same node's family."""
+    there, place = set(keys), found.place
+    if place is None:
+        return lambda key: key if key in there else None
+    by_place = {place(key): key for key in there if place(key) != key}
+    return lambda key: key if key in there else by_place.get(place(key))
 
 
 def _named(row: Row | Key) -> str:
@@ -141,12 +155,14 @@ def _without_effect(
         return
     told = {one.key for one in found.unpublished if _is_status_to_load(found, one)}
     unsaved = {one.key for one in found.unsaved if one.current is None or status in one.columns}
+    at_runtime = _by_place(found, runtime)
     for key, row in found.memory.items():
         wanted, value = desired.rows.get(key), str(row[status]).upper()
         is_kept = wanted is not None and wanted[status] is KEEP and key not in without
         if not is_kept or value not in ("OFFLINE_SOFT", "SHUNNED") or place(key) == key:
             continue
-        is_held = key in runtime and runtime[key][status] == value
+        at = at_runtime(key)
+        is_held = at is not None and runtime[at][status] == value
         is_ended = value == "SHUNNED" and not stays_shunned(found, key, row)
         if key not in told and (is_ended or not is_held):
             layers = "in MEMORY, not on DISK" if key in unsaved else "in MEMORY"

@@ -25,6 +25,7 @@ from proxyctl.families import (
 )
 from proxyctl.guessed_variables import without_guess
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
+from proxyctl.shunned import ends_shunning, is_shunned, of_shunned
 from proxyctl.staged import staged
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 
@@ -46,6 +47,7 @@ class TableSurvey:
     taken out at RUNTIME, `drains` what
     is on record about them, `ended_drains` those on record that RUNTIME does not show;
     `without_writer` are drained nodes in whose family nobody writes, with the writer hostgroup.
+    `is_cluster_member`: peers may have replaced the rows of MEMORY.
     """
 
     layout: Layout
@@ -67,6 +69,7 @@ class TableSurvey:
     ended_drains: Mapping[Node, End] = field(default_factory=dict)
     without_writer: Mapping[Node, Value] = field(default_factory=dict)
     discovered: list[Node] = field(default_factory=list)
+    is_cluster_member: bool = False
     draining: int = 0
     unowned: int = 0
 
@@ -103,6 +106,7 @@ def survey_table(
         desired = without_guess(desired, read)
     memory = read(Layer.MEMORY)
     survey = TableSurvey(layout, desired, memory, memory)
+    survey.is_cluster_member = surroundings.is_cluster_member
     folded = _folded(layout, memory)
     families = (*surroundings.memory_families, *surroundings.families)
     if _is_servers(layout) and families:
@@ -294,7 +298,11 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
         for key in taken_off(survey):
             del image[key]
         verdict = _by_family(
-            survey.desired, live, image, surroundings, shunned_by_hand=_shunned_by_hand(survey)
+            survey.desired,
+            live,
+            image,
+            surroundings,
+            shunned_by_hand=_loaded_shunned(survey, survey.desired),
         )
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.discovered = verdict.discovered
@@ -313,18 +321,17 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     ).differences
 
 
-def _shunned_by_hand(survey: TableSurvey) -> set[Key]:
-    """Return the servers whose SHUNNED at RUNTIME was loaded.
+def _loaded_shunned(survey: TableSurvey, desired: DesiredTable) -> set[Key]:
+    """Return the servers of the files whose SHUNNED at RUNTIME was loaded.
 
     Nobody but an operator writes it into MEMORY, or on DISK.
     """
-    rows = (*survey.memory.items(), *(survey.disk or {}).items())
-    return {key for key, row in rows if is_shunned(survey.layout, row)}
-
-
-def is_shunned(layout: Layout, row: DesiredRow) -> bool:
-    """Return whether the status of a row of servers is SHUNNED."""
-    return str(row[layout.index["status"]]).upper() == "SHUNNED"
+    place = survey.place or (lambda key: key)
+    return {
+        key
+        for rows in (survey.memory, survey.disk or {})
+        for key in of_shunned(survey.layout, desired.rows, rows, place)
+    }
 
 
 def stays_shunned(survey: TableSurvey, key: Key, row: DesiredRow) -> bool:
@@ -332,9 +339,7 @@ def stays_shunned(survey: TableSurvey, key: Key, row: DesiredRow) -> bool:
 
     The connection pool and most monitors bring back only what they have shunned themselves.
     """
-    return is_shunned(survey.layout, row) and not any(
-        key[0] in family.hostgroups for family in survey.families if family.ends_shunning
-    )
+    return is_shunned(survey.layout, row) and not ends_shunning(survey.families, key)
 
 
 def taken_off(survey: TableSurvey) -> set[Key]:

@@ -10,8 +10,9 @@ from proxyctl.families import MOVE_NODES, Family, ServerColumns
 from proxyctl.guards.danger import Danger
 from proxyctl.guards.serving import serving, serving_now, with_families
 from proxyctl.plan import ModulePlan
+from proxyctl.shunned import is_shunned, shunned_by_hand
 from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
-from proxyctl.survey import is_offline_hard, is_shunned, stays_shunned
+from proxyctl.survey import is_offline_hard, stays_shunned
 
 LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
 EMPTY_HOSTGROUP = "empty_hostgroup"
@@ -109,11 +110,19 @@ def loaded_servers(module: ModulePlan) -> Rows:
 def running_servers(module: ModulePlan) -> Rows:
     """Return the servers that RUNTIME has now, without those that somebody loaded SHUNNED."""
     survey = module.surveys[SERVERS]
-    by_hand = {key for key, row in survey.memory.items() if stays_shunned(survey, key, row)}
+    return without_shunned(survey.layout, survey.runtime or {}, survey.memory, survey.families)
+
+
+def without_shunned(
+    layout: Layout, runtime: Rows, memory: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return the servers of RUNTIME without those that somebody loaded SHUNNED, as MEMORY tells.
+
+    RUNTIME may have a node of a family in another hostgroup than MEMORY.
+    """
+    by_hand = shunned_by_hand(layout, runtime, memory, families)
     return {
-        key: row
-        for key, row in (survey.runtime or {}).items()
-        if not (key in by_hand and is_shunned(survey.layout, row))
+        key: row for key, row in runtime.items() if not (key in by_hand and is_shunned(layout, row))
     }
 
 

@@ -62,6 +62,25 @@ def test_an_edit_of_a_server_that_runtime_is_without_is_not_loaded_by_anybody(
     assert cause() == "unsaved"
 
 
+def test_nobody_saved_a_new_server_that_memory_alone_has(
+    project: Project, instance: Instance
+) -> None:
+    db3 = next(line for line in FILES.splitlines(keepends=True) if "hostname: db3" in line)
+    project.write(FILES.replace(db3, ""))
+    applied()
+    instance.run(
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, status, weight)"
+        " VALUES (20, 'db3', 'OFFLINE_HARD', 7)"
+    )
+    project.write(FILES)
+    assert drifts() == [
+        f"MEMORY and DISK: edited in MEMORY, not saved; {WITHOUT}",
+        "MEMORY: weight is 7, the files say 100",
+        "DISK: it is not there",
+    ]
+    assert cause() == "pending_edit"
+
+
 def test_a_removal_that_the_files_say_is_no_other(in_sync: Project, instance: Instance) -> None:
     removed = FILES.replace("db3, weight: 100", "db3, status: OFFLINE_HARD, weight: 100")
     in_sync.write(removed)

@@ -173,3 +173,16 @@ def test_what_proxysql_has_shunned_itself_is_not_put_back_by_hand(
     assert in_layers(sandbox_instance, STATUS)["RUNTIME"] == [("ONLINE",)]
     soft = "SELECT status FROM runtime_mysql_servers WHERE hostname='db2'"
     assert sandbox_instance.query(soft) == [("ONLINE",)]
+
+
+def test_the_layers_do_not_tell_whose_it_is_once_memory_was_put_back(
+    in_sync: Project, instance: Instance
+) -> None:
+    set_status(instance, "SHUNNED", LOAD)
+    assert f"no drift ({DB3} SHUNNED, set by an operator)" in proxyctl("drift").out
+    instance.run("LOAD MYSQL SERVERS FROM DISK")
+    assert proxyctl("drift").out.endswith(": no drift\n")
+    assert in_layers(instance, STATUS)["RUNTIME"] == [("SHUNNED",)]
+    assert "db3:3306  SHUNNED 20" in proxyctl("nodes", "list", "--no-ask").out
+    instance.run(LOAD)
+    assert in_layers(instance, STATUS)["RUNTIME"] == [("ONLINE",)]
