@@ -17,7 +17,7 @@ from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.fleet_text import clusters, names, told_in_sync
 from proxyctl.render.fleet_text import summary as fleet_summary
-from proxyctl.render.plan_text import cluster_line, included_parts, summary
+from proxyctl.render.plan_text import cluster_line, included_parts, no_changes, summary
 from proxyctl.render.rows import field_text, headline, listed_fields, note, remark
 
 LONGEST = 60_000
@@ -67,9 +67,8 @@ def _plan_lines(plan: Plan, limit: int) -> list[str]:
     name, version = _inline(plan.name[:100]), _inline(plan.version[:100])
     lines = [f"### proxyctl plan: {name} (ProxySQL {version})", ""]
     if plan.is_in_sync:
-        same = f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}."
         remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
-        return [*lines, same, "", *([*remarks, ""] if remarks else [])]
+        return [*lines, no_changes(plan), "", *([*remarks, ""] if remarks else [])]
     lines += [f"**{summary(plan)}**", ""]
     remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
     lines += [*remarks, ""] if remarks else []

@@ -47,10 +47,16 @@ def plan_text(
             lines += [*_module_lines(plan, module, style), ""]
     lines += _remarks(plan, style)
     if plan.is_in_sync:
-        lines.append(f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}.")
+        lines.append(no_changes(plan))
     else:
         lines.append(style("bold", summary(plan)) + ("" if is_done else _nothing_yet(plan)))
     return "\n".join(lines) + "\n"
+
+
+def no_changes(plan: Plan) -> str:
+    """Return the verdict on a plan that changes nothing."""
+    rest = ", but for what is left alone" if plan.taken_out else ""
+    return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{rest}."
 
 
 def _headline(plan: Plan, style: Style) -> str:

@@ -90,6 +90,16 @@ def test_one_that_the_files_take_out_stays_out(servers: Instance, project: Proje
     assert held(servers) == [("OFFLINE_SOFT", "3", "50")] * 3
 
 
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_plan_does_not_say_that_all_is_as_the_files_say(servers: Instance, form: str) -> None:
+    says = "No changes: MEMORY, RUNTIME and DISK hold what the files say"
+    assert f"{says}.\n" in proxyctl("plan", "--format", form).out
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    found = proxyctl("plan", "--format", form).out
+    assert f"{says}, but for what is left alone.\n" in found
+    assert "db2:3306 drained by" in found
+
+
 def test_wrong_files_are_not_guessed_at(servers: Instance, project: Project) -> None:
     loaded_by_hand(servers, TAKE_OUT)
     project.write(FILES.replace("weight: 3", "weight: heavy"))
