@@ -30,6 +30,7 @@ def with_status_again(
     """
     position = servers.layout.index["status"]
     rows: dict[Key, DesiredRow] = {}
+    unstaged: set[Key] = set()
     for key, row in servers.rows.items():
         found = memory.get(key)
         status = str(found[position]).upper() if found else ""
@@ -38,5 +39,6 @@ def with_status_again(
         )
         if row[position] is KEEP and is_staged:
             row = (*row[:position], "ONLINE", *row[position + 1 :])
+            unstaged.add(key)
         rows[key] = row
-    return replace(servers, rows=rows)
+    return replace(servers, rows=rows, unstaged=frozenset(unstaged))

@@ -131,7 +131,8 @@ class DesiredTable:
 
     Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
     names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
-    sets to the first place that does. `scope` None means that the whole table is ours.
+    sets to the first place that does. `scope` None means that the whole table is ours. `unstaged`:
+    servers whose status is in no file, and ends what an apply that died had staged.
     """
 
     layout: Layout
@@ -140,6 +141,7 @@ class DesiredTable:
     used: Mapping[str, Where] = field(default_factory=dict)
     keep_on_update: frozenset[str] = frozenset()
     scope: Scope | None = None
+    unstaged: frozenset[Key] = frozenset()
 
     def owns(self, key: Key) -> bool:
         """Return whether a row with this key is ours: in the files, or to be deleted."""

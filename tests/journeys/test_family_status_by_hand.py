@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
+from tests.journeys.held_lock import dead_pid, hold_lock
 from tests.journeys.story import applied, apply, plan, said
 from tests.servers import Instance
 
@@ -90,3 +92,20 @@ def test_plan_drift_and_apply_tell_that_it_is_in_memory_and_not_at_runtime(
     offline.write(files(family))
     assert f"left alone   {told}" in applied().out
     assert instance.query(AT_RUNTIME) == before
+
+
+def test_a_status_that_a_killed_apply_staged_is_in_no_file(
+    offline: Project, monitoring: Sandbox, instance: Instance
+) -> None:
+    """A LOAD in a Galera family takes SHUNNED along where the monitor has put it."""
+    offline.write(files(GALERA))
+    applied()
+    monitoring.monitor.place(10, writers=[("n1", 3306)])
+    instance.run("UPDATE mysql_servers SET status='SHUNNED' WHERE hostname='n2'")
+    modules = '["MYSQL SERVERS"]'
+    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    found = proxyctl("drift").out
+    assert "status is SHUNNED, as the apply staged it; the files do not say it" in found
+    assert "the files say ONLINE" not in found
+    applied()
+    assert instance.query(STATUSES.format("")) == [("ONLINE",)]

@@ -183,6 +183,17 @@ class TestPendingEdits:
         found = [edit.key for edit in not_left_by_us(pending_edits(module), ())]
         assert found == [(2,)]
 
+    def test_an_inactive_row_that_a_peer_took_out_of_memory_is_no_edit(self):
+        """Its RUNTIME does not show the row, and MEMORY of a member is what peers send."""
+        wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
+        held = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
+        there = {key: row for key, row in held.items() if key == (1,)}
+        alone = self.plan(wanted, there, runtime=there, disk=held)
+        assert self.codes(alone) == [("pending_edit", "--discard-pending")]
+        member = Surroundings(is_cluster_member=True)
+        module = self.plan(wanted, there, runtime=there, disk=held, surroundings=member)
+        assert self.codes(module) == []
+
     def test_a_drained_server_in_memory_only_is_an_edit_that_a_load_would_publish(self):
         drained = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "status": "OFFLINE_SOFT"})
         live = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
