@@ -21,6 +21,7 @@ from proxyctl.formats.takeover import (
 from proxyctl.formats.yaml_writer import Commented, EnvRef, VariableField, write_document
 from proxyctl.state import KEEP, DesiredRow, DesiredTable
 
+_RULES = ("mysql_query_rules", "pgsql_query_rules")
 _RENDERED = (
     "compiled from files. Nothing here looks at the instance first, keeps nodes where they are or",
     "asks before it deletes: `proxyctl plan` and `apply` do.",
@@ -86,13 +87,28 @@ def _new_users(tables: Tables) -> list[str]:
 def _dead_fast_routing(exported: Exported) -> list[str]:
     """Return what is to be said of fast routing that ProxySQL never looks at."""
     found = []
-    for name in ("mysql_query_rules", "pgsql_query_rules"):
+    for name in _RULES:
         routing = f"{name}_fast_routing"
         rules = _running(exported, name)
         if rules and exported.tables.get(routing):
             last = last_rule_in_the_way(exported.layouts[name], rules)
             if last is not None:
                 found.append(dead_text(routing, last))
+    return found
+
+
+def _revived_fast_routing(sections: Tables) -> list[str]:
+    """Return what is to be said where fast routing is alive by a rule that is left out."""
+    found = []
+    for name in _RULES:
+        _, routing = sections.get(f"{name}_fast_routing", (None, []))
+        if not routing or name not in sections:
+            continue
+        if last_rule_in_the_way(*sections[name]) is not None:
+            found.append(
+                f"{name}: a rule behind the last one is left out; a plan of this file adds one that"
+                " keeps fast routing alive"
+            )
     return found
 
 
@@ -106,6 +122,8 @@ def _running(exported: Exported, table: str) -> list[DesiredRow]:
 def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
     sections = without_left_out(exported, tables)
     announce(exported, tables, sections)
+    if keeps_alive:
+        exported.warnings += _revived_fast_routing(sections)
     variables: dict[str, VariableField] = {
         name: Commented(value, f"left out: {exported.refused[name]}")
         if name in exported.refused

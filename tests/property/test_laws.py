@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.change import DELETE
+from proxyctl.change import ADD, DELETE
 from proxyctl.export import Exported
 from proxyctl.formats.exported import exported_text
 from proxyctl.passwords import native_hash
@@ -114,11 +114,15 @@ def test_an_odd_instance_is_taken_over_but_for_what_the_export_names(
     project.write(exported.out)
     accepted = proxyctl("validate")
     assert accepted.code == 0, exported.text + accepted.text
-    said = [line for line in exported.err.splitlines() if "deletes it" in line]
+    said = [line for line in exported.err.splitlines() if "a plan of this file" in line]
     for module in planning()["modules"]:
         for change in module["changes"]:
-            assert change["action"] == DELETE, exported.text
-            named = [line for line in said if line.startswith(f"warning: {change['table']} ")]
+            table, word = (
+                change["table"],
+                "deletes it" if change["action"] == DELETE else "adds one",
+            )
+            assert change["action"] in (ADD, DELETE), exported.text
+            named = [line for line in said if line.startswith(f"warning: {table}") and word in line]
             assert named, (change, exported.text)
 
 

@@ -67,6 +67,21 @@ def test_a_refused_row_stands_in_the_file_as_a_comment_above_its_section():
     assert warning.endswith("a plan of this file deletes it")
 
 
+def test_fast_routing_that_lives_by_a_rule_which_is_left_out():
+    """Rule 2 decides nothing, but without it rule 0 is the last one, and has apply=1."""
+    exported = exported_rows(
+        RULES, {"rule_id": 0, "apply": 1}, {"rule_id": 2, "match_digest": "(("}
+    )
+    fast = f"{RULES}_fast_routing"
+    exported.layouts[fast] = layout(fast)
+    exported.tables[fast] = [row(fast, username="a", schemaname="b", destination_hostgroup=1)]
+    assert "keep_fast_routing_alive" not in written(exported)
+    assert exported.warnings[1:] == [
+        "mysql_query_rules: a rule behind the last one is left out; a plan of this file adds one"
+        " that keeps fast routing alive"
+    ]
+
+
 def test_a_section_of_which_nothing_is_left_is_only_a_comment():
     exported = exported_rows(RULES, {"rule_id": 1, "match_digest": "(("})
     text = written(exported)
