@@ -10,14 +10,13 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar, cast
+from typing import cast
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.cells import number
-from proxyctl.compare import Difference, differing
-from proxyctl.state import DesiredRow, Key, Row, Rows
+from proxyctl.state import DesiredRow, Key, Row
 
 Node = tuple[Value, Value]
 """hostname and port."""
@@ -173,38 +172,13 @@ class ServerColumns:
         return (row[self.weight], row[self.hostname], row[self.port])
 
 
-def same_status(current: object, desired: object) -> bool:
-    """Return whether a RUNTIME status agrees with a configured one.
-
-    ProxySQL itself gives an ONLINE server SHUNNED, and takes it back. It does not take back one
-    that was loaded, so a configured SHUNNED is no ONLINE.
-    Source: ProxySQL 2.7.1, watched in front of healthy servers.
-    """
-    one, other = str(current).upper(), str(desired).upper()
-    return one == other or (one.startswith("SHUNNED") and other in ("ONLINE", "SHUNNED"))
-
-
-@dataclass
-class ServersVerdict:
-    """How RUNTIME servers compare with the desired ones.
-
-    `drained` are nodes taken out: those on record, and nodes of Galera families taken out by hand
-    (max_connections 0 at RUNTIME). `discovered` are nodes the monitor added. Both are left alone
-    and said.
-    """
-
-    differences: list[Difference]
-    drained: list[Node]
-    discovered: list[Node]
-
-
 def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
     """Return a function from a server's key to what stays the same when the monitor moves it.
 
     That is family and node inside a family, where one node may have several rows, and the key
     itself elsewhere.
     """
-    in_family = _by_hostgroup(families)
+    in_family = by_hostgroup(families)
 
     def place(key: Key) -> Key:
         family = in_family.get(key[0])
@@ -213,176 +187,9 @@ def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
     return place
 
 
-def _by_hostgroup(families: Iterable[Family]) -> dict[Value, Family]:
+def by_hostgroup(families: Iterable[Family]) -> dict[Value, Family]:
+    """Return the family of each hostgroup that belongs to one."""
     return {hostgroup: family for family in families for hostgroup in family.hostgroups}
-
-
-AnyRow = TypeVar("AnyRow", Row, DesiredRow)
-
-
-@dataclass
-class _Servers(Generic[AnyRow]):
-    """Server rows on the two sides of the line: those of families by family and node, and others.
-
-    Shape: `outside` by key; `nodes` with every row of a node in its family, and its key.
-    """
-
-    outside: dict[Key, AnyRow]
-    nodes: dict[tuple[Family, Node], list[tuple[Key, AnyRow]]]
-
-
-def _divided(
-    columns: ServerColumns, rows: Mapping[Key, AnyRow], families: Mapping[Value, Family]
-) -> _Servers[AnyRow]:
-    found: _Servers[AnyRow] = _Servers({}, {})
-    for key, row in rows.items():
-        family = families.get(row[columns.hostgroup])  # type: ignore[arg-type]
-        if family is None:
-            found.outside[key] = row
-        else:
-            found.nodes.setdefault((family, columns.node(row)), []).append((key, row))
-    return found
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """What both ways of comparing have to know. `is_owned` answers for rows of no file.
-
-    `shunned_by_hand`: the configured rows whose SHUNNED at RUNTIME is not ProxySQL's own.
-    """
-
-    layout: Layout
-    columns: ServerColumns
-    is_owned: Callable[[Key], bool]
-    ignored: frozenset[int]
-    drains: Collection[Node]
-    shunned_by_hand: Collection[Key]
-
-    def changed(
-        self, key: Key, current: Row, desired: DesiredRow, *, ends_shunning: bool = False
-    ) -> tuple[int, ...]:
-        """Return the attributes that differ between a RUNTIME row and a configured one."""
-        status = self.columns.status
-        one, other = current[status], desired[status]
-        by_hand = key in self.shunned_by_hand and not ends_shunning
-        is_same = not by_hand and same_status(one, other)
-        is_same = is_same or (ends_shunning and same_status(other, one))
-        return tuple(
-            position
-            for position in differing(self.layout, current, desired)
-            if position not in self.ignored and not (position == status and is_same)
-        )
-
-
-def compare_servers(
-    layout: Layout,
-    runtime: Rows,
-    desired: Mapping[Key, DesiredRow],
-    families: Iterable[Family],
-    *,
-    owned: Mapping[Key, bool] | None = None,
-    ignored: frozenset[int] = frozenset(),
-    drains: Collection[Node] = (),
-    shunned_by_hand: Collection[Key] = (),
-) -> ServersVerdict:
-    """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
-
-    `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
-    only at RUNTIME whether they would be deleted (default: all). `drains`: nodes on record.
-    `shunned_by_hand`: keys of desired rows for which RUNTIME was loaded SHUNNED.
-
-    Shape: a difference for every row of a node that is not as configured. Its key is the configured
-    row's, so that one key may come several times, with another `current` each time.
-    """
-
-    def is_owned(key: Key) -> bool:
-        return owned is None or owned.get(key, True)
-
-    columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored, drains, shunned_by_hand)
-    in_family = _by_hostgroup(families)
-    current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
-    verdict = ServersVerdict([], [], [])
-    verdict.differences.extend(
-        _outside_families(comparison, current.outside, wanted.outside, verdict)
-    )
-    for place, configured in wanted.nodes.items():
-        _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
-    for place, rows in current.nodes.items():
-        if place not in wanted.nodes:
-            _foreign_node(comparison, place, rows, verdict)
-    return verdict
-
-
-def _outside_families(
-    comparison: _Comparison,
-    current: Rows,
-    wanted: Mapping[Key, DesiredRow],
-    verdict: ServersVerdict,
-) -> Iterator[Difference]:
-    """Yield every difference of rows that stay where the files put them. Changes: verdict."""
-    for key, row in current.items():
-        if key not in wanted and comparison.is_owned(key):
-            yield Difference(key, row, None)
-    for key, configured in wanted.items():
-        found = current.get(key)
-        if found is None:
-            yield Difference(key, None, configured)
-            continue
-        held = drained_columns(None, comparison.columns, found, comparison.drains)
-        _note_drained(verdict, comparison.columns.node(found), held)
-        if changed := tuple(p for p in comparison.changed(key, found, configured) if p not in held):
-            yield Difference(key, found, configured, changed)
-
-
-def _compare_node(
-    comparison: _Comparison,
-    family: Family,
-    current: list[tuple[Key, Row]],
-    wanted: list[tuple[Key, DesiredRow]],
-    verdict: ServersVerdict,
-) -> None:
-    """Compare one node of a family: it must stand somewhere, with the configured attributes.
-
-    Changes: verdict.
-    """
-    columns = comparison.columns
-    if not current:
-        verdict.differences.extend(Difference(key, None, row) for key, row in wanted)
-        return
-    by_hostgroup = {row[columns.hostgroup]: (key, row) for key, row in wanted}
-    main = by_hostgroup[main_hostgroup(family, by_hostgroup)]
-    skip = {columns.hostgroup} | ({columns.status} if family.is_galera else set())
-    for _, row in current:
-        key, configured = by_hostgroup.get(row[columns.hostgroup], main)
-        held = drained_columns(family, columns, row, comparison.drains)
-        held = held or drained_by_hand(family, columns, row, configured)
-        _note_drained(verdict, columns.node(row), held)
-        found = comparison.changed(key, row, configured, ends_shunning=family.ends_shunning)
-        changed = [position for position in found if position not in skip | held]
-        if changed:
-            verdict.differences.append(Difference(key, row, configured, tuple(changed)))
-
-
-def _note_drained(verdict: ServersVerdict, node: Node, held: frozenset[int]) -> None:
-    if held and node not in verdict.drained:
-        verdict.drained.append(node)
-
-
-def _foreign_node(
-    comparison: _Comparison,
-    place: tuple[Family, Node],
-    rows: list[tuple[Key, Row]],
-    verdict: ServersVerdict,
-) -> None:
-    """Judge a node that stands in a family and in no file. Changes: verdict."""
-    family, node = place
-    if family.discovers:
-        verdict.discovered.append(node)
-        return
-    verdict.differences.extend(
-        Difference(key, row, None) for key, row in rows if comparison.is_owned(key)
-    )
 
 
 def main_hostgroup(family: Family, configured: Iterable[object]) -> Value:

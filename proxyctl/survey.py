@@ -19,12 +19,11 @@ from proxyctl.families import (
     Family,
     Node,
     ServerColumns,
-    ServersVerdict,
-    compare_servers,
     place_of,
 )
 from proxyctl.guessed_variables import without_guess
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
+from proxyctl.servers_compared import ServersVerdict, compare_servers
 from proxyctl.shunned import ends_shunning, is_shunned, of_shunned
 from proxyctl.staged import staged
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows

@@ -10,8 +10,9 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.change import sorted_keys
 from proxyctl.compare import Difference, differences, fold_users
-from proxyctl.families import Family, compare_servers
+from proxyctl.families import Family
 from proxyctl.runtime_image import is_copied, runtime_image
+from proxyctl.servers_compared import compare_servers
 from proxyctl.sql import MASK, is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
 from proxyctl.survey import NOT_PUBLISHED, counts

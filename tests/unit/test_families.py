@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.change import changes_of
-from proxyctl.families import Family, compare_servers, families_in
+from proxyctl.families import Family, families_in
 from proxyctl.guards.deletions import deletions
 from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.images import complete_images
 from proxyctl.placement import placed_rows, with_successors
+from proxyctl.servers_compared import compare_servers
 from proxyctl.state import GuardLimits, Layer, Rows
 from proxyctl.survey import Surroundings
 from tests.build import desired, layout, module_plan, rows, survey
