@@ -19,7 +19,9 @@ from typing import Any
 
 from tests.routing_cases import random_case
 from tests.routing_made import MADE
-from tests.routing_rig import Case, Client, Digested, Observed, Rig, Seen, Sent, predict
+from tests.routing_predicted import predict
+from tests.routing_rig import Rig
+from tests.routing_shapes import Case, Client, Digested, Observed, Seen, Sent
 from tests.servers import proxysql_binary
 
 FILE = Path(__file__).parent / "unit" / "data" / "routing_cases.jsonl"

@@ -12,7 +12,8 @@ from proxyctl.digest import digest
 from proxyctl.formats.digest_file import write_digest_file
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from tests.cli import Project, proxyctl
-from tests.routing_rig import Case, Client, Rig, Seen
+from tests.routing_rig import Rig
+from tests.routing_shapes import Case, Client, Seen
 from tests.servers import NO_BINARY, proxysql_binary
 
 pytestmark = pytest.mark.real

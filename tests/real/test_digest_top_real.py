@@ -13,7 +13,8 @@ import pytest
 
 from proxyctl.formats.digest_file import read_digest_file
 from tests.cli import Project, proxyctl
-from tests.routing_rig import Case, Client, Rig
+from tests.routing_rig import Rig
+from tests.routing_shapes import Case, Client
 from tests.servers import NO_BINARY, proxysql_binary
 
 pytestmark = pytest.mark.real

@@ -20,7 +20,8 @@ from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
 from tests.cli import Project, proxyctl
 from tests.routing_cases import random_case
-from tests.routing_rig import Case, Client, Rig, Seen, Sent
+from tests.routing_rig import Rig
+from tests.routing_shapes import Case, Client, Seen, Sent
 from tests.servers import NO_BINARY, proxysql_binary
 from tests.unit.test_replay_soundness import changed, configuration
 

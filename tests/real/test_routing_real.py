@@ -25,8 +25,10 @@ from proxyctl.routing import Request
 from tests.routing_backend import EXECUTED, Arrival
 from tests.routing_cases import random_case
 from tests.routing_made import LARGE, MADE
+from tests.routing_predicted import predict, router_of
 from tests.routing_recorded import observed
-from tests.routing_rig import Case, Client, Rig, Sent, differences, predict, router_of
+from tests.routing_rig import Rig
+from tests.routing_shapes import Case, Client, Sent, differences
 from tests.servers import NO_BINARY, proxysql_binary
 
 pytestmark = pytest.mark.real

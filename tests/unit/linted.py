@@ -1,12 +1,27 @@
-"""What single checks of lint say about a few rows."""
+"""What single checks of lint say about a few rows, or about a file."""
 
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE
+from proxyctl.config.configuration import configuration_of
+from proxyctl.config.load import Sources, load_project
 from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
 from tests.build import layout, rows
+
+SPLIT = """
+version: 1
+hostgroups: {writer: {id: 10}, reader: {id: 20}}
+mysql_replication_hostgroups:
+  - {writer_hostgroup: writer, reader_hostgroup: reader}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: db1}
+  - {hostgroup_id: reader, hostname: db2}
+mysql_users:
+  - {username: app, password: {env: APP}, default_hostgroup: writer}
+"""
+"""A writer, a reader, and a user who writes: the start of a file about read/write splits."""
 
 
 def subject(*rules, users=(), fast_routing=(), **variables):
@@ -42,3 +57,10 @@ def digest(pattern, **more):
 def pattern(text, **more):
     """A rule with match_pattern."""
     return {"match_pattern": text, "destination_hostgroup": 1, "apply": 1, **more}
+
+
+def in_file(path, code):
+    """What one check finds in a file, as `key: message`."""
+    project = load_project(Sources((path,)), takes_dead_rules=True)
+    found = all_checks()[code].find(Subject(configuration_of(project.desired)))
+    return [f"{'/'.join(map(str, one.key))}: {one.message}" for one in found]

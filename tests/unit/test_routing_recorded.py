@@ -9,8 +9,9 @@ from __future__ import annotations
 import pytest
 
 from tests.routing_made import MADE
+from tests.routing_predicted import predict
 from tests.routing_recorded import read
-from tests.routing_rig import differences, predict
+from tests.routing_shapes import differences
 
 RECORDED = list(read())
 

@@ -26,7 +26,8 @@ from proxyctl.routing import (
 )
 from tests.build import layout, row
 from tests.routing_cases import random_case
-from tests.routing_rig import ADDRESSES, router_of
+from tests.routing_predicted import router_of
+from tests.routing_shapes import ADDRESSES
 
 RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"
