@@ -158,6 +158,12 @@ mysql_variables=
 """
 
 
+_STARTS = 3
+"""How often one that crashes is started: on a busy machine its first load of servers may come
+before the thread that it wakes is there."""
+_CRASHED = "Error: signal "
+
+
 class ProxySQL:
     """A real ProxySQL process with a data directory of its own.
 
@@ -198,33 +204,43 @@ class ProxySQL:
             raise RuntimeError("ProxySQL is not running")
         return self._process.pid
 
+    def configuration(self) -> str:
+        """Return the text of its .cnf."""
+        return self._config.format(
+            folder=self.folder,
+            port=self.port,
+            traffic_port=self.traffic_port,
+            monitor="true" if self._monitor else "false",
+        )
+
     def start(self, *, initial: bool = False) -> None:
         """Start it and wait until its admin port lets us in. `initial` forgets the DISK."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "proxysql.cnf"
-        monitor = "true" if self._monitor else "false"
-        config.write_text(
-            self._config.format(
-                folder=self.folder,
-                port=self.port,
-                traffic_port=self.traffic_port,
-                monitor=monitor,
-            )
-        )
+        config.write_text(self.configuration(), encoding="utf-8", errors="surrogateescape")
         arguments = [self.binary, "-f", "-D", str(self.folder), "-c", str(config)]
-        with (self.folder / "output.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*arguments, *(["--initial"] if initial else [])],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        self._wait()
+        for _ in range(_STARTS):
+            with (self.folder / "output.log").open("ab") as log:
+                self._process = subprocess.Popen(
+                    [*arguments, *(["--initial"] if initial else [])],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+            if self._has_started():
+                return
+        raise RuntimeError(f"ProxySQL did not start:\n{self.log_tail()}")
 
-    def _wait(self) -> None:
+    def _has_started(self) -> bool:
+        """Wait until it lets us in; return whether it did, and did not crash on the way.
+
+        Raises: RuntimeError when it ended by itself, or does not answer.
+        """
         deadline = time.monotonic() + 120
         while True:
             if self._process is None or self._process.poll() is not None:
+                if _CRASHED in self.log_tail():
+                    return False
                 raise RuntimeError(f"ProxySQL did not start:\n{self.log_tail()}")
             try:
                 self.instance.connect().close()
@@ -234,7 +250,7 @@ class ProxySQL:
                     raise RuntimeError(f"ProxySQL does not answer:\n{self.log_tail()}") from None
                 time.sleep(0.05)
             else:
-                return
+                return True
 
     def log_tail(self) -> str:
         """Return the last lines that ProxySQL has written."""
