@@ -28,6 +28,7 @@ from proxyctl.admin.monitor_logs import read_monitor_logs
 from proxyctl.admin.nodes import read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
+from proxyctl.admin.whole_answer import query_whole
 from proxyctl.doctor.facts import Facts, Side
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
@@ -143,7 +144,6 @@ def _now(client: AdminClient) -> int:
 
 def _resident(client: AdminClient) -> int | None:
     """Return the memory that the history has last; None where it is not kept."""
-    rows = client.query(
-        "SELECT resident FROM stats_history.system_memory ORDER BY timestamp DESC LIMIT 1", width=1
-    )
+    newest = "SELECT resident FROM stats_history.system_memory ORDER BY timestamp DESC LIMIT 1"
+    rows = query_whole(client, newest, width=1)
     return client.number(rows[0][0]) if rows and rows[0][0] is not None else None

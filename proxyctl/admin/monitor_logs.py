@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.whole_answer import query_whole
 from proxyctl.doctor.facts import MonitorLog
 
 _LOGS = {
@@ -18,7 +19,8 @@ _LOGS = {
 
 def read_monitor_logs(client: AdminClient) -> tuple[MonitorLog, ...]:
     """Return the newest line a log and server, and since when it fails. Raises: InstanceError."""
-    found = client.query(" UNION ALL ".join(_newest(*one) for one in _LOGS.items()), width=6)
+    newest = " UNION ALL ".join(_newest(*one) for one in _LOGS.items())
+    found = query_whole(client, newest, width=6)
     return tuple(
         MonitorLog(
             str(log),

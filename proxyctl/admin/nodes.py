@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Layout
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.nodes.grouping import node_groups, removed_nodes
@@ -96,7 +97,8 @@ def _checks(client: AdminClient) -> dict[Node, Check]:
 
 def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, str | None]]:
     """Yield the last line of each server, by column name."""
-    described = client.query(f"SELECT name FROM monitor.pragma_table_info('{table}')", width=1)
+    columns_of = f"SELECT name FROM pragma_table_info('{table}', 'monitor')"
+    described = query_whole(client, columns_of, width=1)
     names = [str(name) for (name,) in described]
     if not names:
         return
@@ -104,7 +106,8 @@ def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, s
     if not {*_IN_EVERY_LOG} <= {*wanted}:
         raise client.strange(f"{table} does not have the columns of a log")
     # SQLite gives the other columns of the row that has the maximum.
-    for row in client.query(
+    for row in query_whole(
+        client,
         f"SELECT {columns}, max(time_start_us) FROM monitor.{table} GROUP BY hostname, port",
         width=len(wanted) + 1,
     ):

@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.host_names import addresses_of_each
+from proxyctl.admin.whole_answer import query_whole
 from proxyctl.families import Node
 
 _SINCE = (2, 4, 0)
@@ -23,7 +24,8 @@ def read_itself(client: AdminClient, listed: Collection[Node]) -> Node | None:
     """
     if client.version < _SINCE:
         return None
-    seen = client.query(
+    seen = query_whole(
+        client,
         "SELECT hostname, admin_mysql_ifaces FROM stats_proxysql_servers_clients_status"
         " WHERE uuid IN (SELECT variable_value FROM disk.global_settings"
         " WHERE variable_name='uuid')",

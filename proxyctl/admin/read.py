@@ -13,6 +13,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.admin.rows_text import parse_rows
+from proxyctl.admin.whole_answer import LOCKED, answered, query_whole
 from proxyctl.catalog import (
     TABLES,
     Additions,
@@ -44,9 +45,11 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
     Shape: by catalogue name. A column that the catalogue does not list (of a newer ProxySQL) is
     there as the instance describes it, as long as RUNTIME shows it too.
     """
-    rows = client.query(
+    # Without 'main', SQLite looks into every database that is attached, locked ones included.
+    rows = query_whole(
+        client,
         'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
-        " JOIN pragma_table_info(m.name) p WHERE m.type='table' ORDER BY m.name, p.cid",
+        " JOIN pragma_table_info(m.name, 'main') p WHERE m.type='table' ORDER BY m.name, p.cid",
         width=5,
     )
     columns: dict[str, list[tuple[str | None, ...]]] = {}
@@ -227,7 +230,7 @@ class TableReader:
         names = ", ".join(table_name(layout, layer) for layout in layouts)
         raise InstanceError(
             f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
-            hint="its database may be damaged: PRAGMA integrity_check on the admin interface",
+            hint=LOCKED,
         )
 
     def _refuse_lethal(self, layouts: Iterable[Layout]) -> None:
@@ -240,7 +243,7 @@ class TableReader:
         if not self._has_json:
             return None
         try:
-            answer = self._client.raw(sql)
+            answer = answered(lambda: self._client.raw(sql))
         except StatementError as error:
             if "no such function" not in error.message:
                 raise

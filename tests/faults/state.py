@@ -36,7 +36,7 @@ class Look:
         self._instance = instance
         columns = instance.query(
             "SELECT m.name, group_concat('\"' || p.name || '\"') FROM main.sqlite_master m"
-            " JOIN pragma_table_info(m.name) p WHERE m.type='table' GROUP BY m.name"
+            " JOIN pragma_table_info(m.name, 'main') p WHERE m.type='table' GROUP BY m.name"
         )
         present = {str(name): str(listed) for name, listed in columns}
         self._tables = {

@@ -18,6 +18,7 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.nodes import read_nodes
 from proxyctl.admin.read import read_facts, read_layouts, used_hostgroups
 from proxyctl.admin.rule_hits import read_rule_hits
+from proxyctl.admin.whole_answer import END
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import InstanceError
 from proxyctl.state import Row
@@ -66,7 +67,9 @@ def lie(server: AnsweringServer, lies: dict[str, Sequence[Sequence[Cell]]]) -> A
     def answer(sql: bytes) -> bytes:
         for text, rows in lies.items():
             if text.encode() in sql:
-                return result([b"a"] * max(1, *map(len, rows or [[]])), rows)
+                ended = [[END.encode()] * sql.count(END.encode())] if END.encode() in sql else []
+                said = [*rows, *ended]
+                return result([b"a"] * max(1, *map(len, said or [[]])), said)
         return truth(sql)
 
     server.answer = answer
@@ -89,8 +92,8 @@ PINGS = "ping_error AS error"
         (read_health, {"SELECT (SELECT ifnull": [[b"1", b"1"]] * 2}),
         (read_nodes, {POOL: [[b"x"] * 8]}),
         (read_nodes, {POOL: [[b"1"]]}),
-        (read_nodes, {"pragma_table_info('mysql_server_galera_log')": [[b"x"]]}),
-        (read_nodes, {"pragma_table_info('mysql_server_galera_log')": [[b"x", b"y"]]}),
+        (read_nodes, {"pragma_table_info('mysql_server_galera_log'": [[b"x"]]}),
+        (read_nodes, {"pragma_table_info('mysql_server_galera_log'": [[b"x", b"y"]]}),
         (read_nodes, {PINGS: [[b"a", b"x", b"1", None, b"1"]]}),
         (read_nodes, {PINGS: [[b"a", b"1", b"x", None, b"1"]]}),
         (read_nodes, {PINGS: [[b"a", b"1", LATE + b"000000", None, b"1"]]}),

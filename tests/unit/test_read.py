@@ -9,6 +9,7 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.login import Login
 from proxyctl.admin.read import TableReader
+from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError
 from proxyctl.state import Layer
@@ -114,3 +115,27 @@ def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
     login = Login(instance.host, instance.port, instance.user, instance.password)
     with _Cut(login) as client, pytest.raises(InstanceError, match="a part of the rows only"):
         TableReader(client).read(USERS, Layer.MEMORY)
+
+
+class _Late(AdminClient):
+    """A connection to a ProxySQL that cannot read a table at first, as while a file is locked."""
+
+    def __init__(self, login: Login) -> None:
+        self.asked: set[str] = set()
+        super().__init__(login)
+
+    def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
+        rows = super().raw(sql)
+        is_first = "mysql_users" in sql and sql not in self.asked
+        self.asked.add(sql)
+        return [] if is_first else rows
+
+
+def test_an_answer_without_any_row_is_asked_for_again(instance: Instance) -> None:
+    fill(instance, "'a','x',''")
+    login = Login(instance.host, instance.port, instance.user, instance.password)
+    with _Late(login) as client:
+        assert TableReader(client).read(USERS, Layer.MEMORY).keys() == {("a", 1)}
+        names = "SELECT username FROM mysql_users WHERE username=%s"
+        assert query_whole(client, names % "'a'", width=1) == [("a",)]
+        assert query_whole(client, names % "'b'", width=1) == []

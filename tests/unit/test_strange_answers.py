@@ -21,6 +21,7 @@ from proxyctl.admin.read import read_facts, read_layouts, used_connections
 from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.admin.suggest_hits import read_hits_since
+from proxyctl.admin.whole_answer import END
 from proxyctl.digests.top import TopOptions
 from proxyctl.errors import ConnectionLostError, InstanceError
 from tests.answering_server import GREETING, OK, AnsweringServer, Cell, packets, result
@@ -103,7 +104,7 @@ READERS = [
 
 
 def test_an_instance_without_the_tables_of_every_proxysql(server: AnsweringServer) -> None:
-    server.answer = as_proxysql(result([b"a"] * 5, []))
+    server.answer = as_proxysql(result([b"a"] * 5, [[END.encode()] * 5]))
     with connect(server) as client, pytest.raises(InstanceError, match="no table mysql_servers"):
         read_layouts(client)
 
