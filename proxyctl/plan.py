@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
 from proxyctl.change import ADD, CHANGE, DELETE, Change, changes_of
+from proxyctl.compare import Difference
 from proxyctl.errors import RefusedError
 from proxyctl.families import Family, Node
 from proxyctl.sql import Statement, transition
@@ -116,6 +117,17 @@ class ModulePlan:
             if found.layout.name == "mysql_variables"
             for change in found.changes.get(Layer.RUNTIME, ())
         )
+
+    def at_runtime(self, table: str) -> list[Difference]:
+        """Return what changes of a table at RUNTIME, with the edits of others that go along."""
+        survey = self.surveys.get(table)
+        ours = survey.changes.get(Layer.RUNTIME, ()) if survey else ()
+        others = (
+            edit.shown
+            for edit in self.included
+            if edit.table == table and Layer.RUNTIME in edit.layers
+        )
+        return [*ours, *others]
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
         """Return how many rows are added, changed and deleted in a layer, by action.
