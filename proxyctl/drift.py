@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from proxyctl.catalog import TABLES, Role
 from proxyctl.catalog.variables import RESTART_ONLY
-from proxyctl.change import CHANGE, Change
+from proxyctl.change import ADD, CHANGE, Change
 from proxyctl.drains import goes_on_with, not_finished
 from proxyctl.families import ServerColumns
 from proxyctl.plan import ModulePlan, Plan
-from proxyctl.state import Layer
-from proxyctl.survey import is_offline_hard, taken_off
+from proxyctl.state import Key, Layer
+from proxyctl.survey import TableSurvey, is_offline_hard, taken_off
 
 
 class LastLoad(NamedTuple):
@@ -150,10 +150,21 @@ def _placed_by_monitor(module: ModulePlan, change: Change) -> Cause | None:
         return None
     if place not in set(map(survey.place, survey.desired.rows)):
         return None
+    if change.action == ADD and not _stands_elsewhere(survey, change, place):
+        return None
     return Cause(
         "monitor_placement",
         f"{_listed(change)}: where the monitor had placed it, as a SAVE FROM RUNTIME or a peer"
         " writes it",
+    )
+
+
+def _stands_elsewhere(survey: TableSurvey, change: Change, place: Key) -> bool:
+    """Whether each layer that lacks the row has the node in another hostgroup of its family."""
+    on_disk = survey.memory if survey.disk is None else survey.disk
+    held = {Layer.MEMORY: survey.memory, Layer.DISK: on_disk}
+    return survey.place is not None and all(
+        place in set(map(survey.place, held[layer])) for layer in change.layers
     )
 
 

@@ -12,6 +12,7 @@ from proxyctl.catalog import Layout
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.cluster import refusing
 from proxyctl.cluster.membership import Membership
+from proxyctl.compare import Difference
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.guards import danger
 from proxyctl.guards.admin_access import Access, lockouts
@@ -55,7 +56,7 @@ def add_dangers(
     found = [
         *deletions(plan.modules, limits),
         *_hostgroups(plan, survey, limits, used),
-        *_lockouts(survey),
+        *_lockouts(plan, survey),
         *_monitor(plan, survey),
         *_catch_all(plan, survey),
         *_cluster(plan, membership),
@@ -72,19 +73,17 @@ def _hostgroups(
     writers = frozenset(family.writer for family in _families_afterwards(survey))
     needs = HostgroupNeeds(writers, used.after, plan.hostgroup_names)
     servers = next((module for module in plan.modules if SERVERS in module.surveys), None)
-    managed = servers and servers.surveys[SERVERS].desired
-    if servers and managed:
+    if servers is not None:
         yield from emptied_hostgroups(servers, families, needs, limits)
     turned = [
-        (found.layout, changes)
-        for found in map(survey.done.get, DESTINATIONS)
-        if found is not None
-        and any(redirected(found.layout, changes := found.changes[Layer.RUNTIME]))
+        (survey.layouts[name], changes)
+        for name in DESTINATIONS
+        if (changes := _at_runtime(plan, name)) and any(redirected(survey.layouts[name], changes))
     ]
     if not turned:
         return
     layout = survey.layouts[SERVERS]
-    if servers and managed:
+    if servers is not None:
         before, after = running_servers(servers), loaded_servers(servers)
     else:
         families = tuple(_families_at_runtime(survey))
@@ -94,6 +93,11 @@ def _hostgroups(
     will_serve = with_families(layout, after, families)
     for found, changes in turned:
         yield from strays(found, changes, served, will_serve, needs)
+
+
+def _at_runtime(plan: Plan, table: str) -> list[Difference]:
+    """Return what changes of a table at RUNTIME."""
+    return [one for module in plan.modules for one in module.at_runtime(table)]
 
 
 def _families_afterwards(survey: InstanceSurvey) -> list[Family]:
@@ -115,9 +119,8 @@ def _families_at_runtime(survey: InstanceSurvey) -> list[Family]:
     return families_in(survey.layouts, rows, rds_discovery=False)
 
 
-def _lockouts(survey: InstanceSurvey) -> Iterable[Danger]:
-    found = survey.done.get("admin_variables")
-    return lockouts(found, _access(survey.client.login)) if found else ()
+def _lockouts(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
+    return lockouts(_at_runtime(plan, "admin_variables"), _access(survey.client.login))
 
 
 def _access(login: Login) -> Access:
@@ -125,8 +128,7 @@ def _access(login: Login) -> Access:
 
 
 def _monitor(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
-    found = survey.done.get(_VARIABLES)
-    emptied = emptied_credentials(found) if found else []
+    emptied = emptied_credentials(_at_runtime(plan, _VARIABLES))
     if not emptied or not survey.facts.monitor_enabled:
         return ()
     is_managed = any(name in survey.done for name in FAMILY_TABLES)
@@ -139,8 +141,7 @@ def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:
     deciding = [
         change
         for name in (_RULES, _VARIABLES)
-        if name in survey.done
-        for change in survey.done[name].changes[Layer.RUNTIME]
+        for change in _at_runtime(plan, name)
         if name == _RULES or change.key[0] in _MATCHING
     ]
     if not deciding or _RULES not in survey.layouts:
@@ -173,17 +174,12 @@ def add_shard_moves(
     Changes: plan.
     """
     leaving = (
-        (found.layout, change.current)
-        for found in map(survey.done.get, (shard_moves.RULES, shard_moves.FAST_ROUTING))
-        if found is not None
-        for change in found.changes.get(Layer.RUNTIME, ())
+        (survey.layouts[name], change.current)
+        for name in (shard_moves.RULES, shard_moves.FAST_ROUTING)
+        for change in _at_runtime(plan, name)
         if change.current is not None
     )
-    changes = any(
-        found.changes.get(Layer.RUNTIME)
-        for name in SIDE_TABLES
-        if (found := survey.done.get(name)) is not None
-    )
+    changes = any(_at_runtime(plan, name) for name in SIDE_TABLES)
     if not (changes and shard_moves.concerns_shards(survey.tables, leaving)):
         return
     plan.shard_moves = shard_moves.shard_moves(sides_of_plan(plan, survey), survey.tables)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
 from proxyctl.change import ADD, CHANGE, DELETE, Change, changes_of
+from proxyctl.compare import Difference
 from proxyctl.errors import RefusedError
 from proxyctl.families import Family, Node
 from proxyctl.sql import Statement, transition
@@ -48,6 +49,13 @@ class ShardMove(NamedTuple):
     current: int
     desired: int
     how: str
+
+
+class Arrival(NamedTuple):
+    """A server that comes to a layer with a status that MEMORY has and no file says."""
+
+    layer: Layer
+    status: str
 
 
 @dataclass
@@ -91,21 +99,24 @@ class ModulePlan:
         return not (self.changes or self.does_something)
 
     @cached_property
-    def arriving(self) -> dict[Key, str]:
-        """The status with which servers come to RUNTIME, where it is not ONLINE and in no file."""
+    def arriving(self) -> dict[Key, Arrival]:
+        """The status with which servers come to a layer, where it is not ONLINE and in no file."""
         survey = self.surveys.get("mysql_servers")
-        if survey is None or survey.desired is None or not self.images:
+        if survey is None or survey.desired is None:
             return {}
-        status, loaded = survey.layout.index["status"], self.images[-1]["mysql_servers"]
-        statuses = {
-            change.key: str(loaded[change.key][status]).upper()
-            for change in self.changes
-            if change.table == "mysql_servers"
-            and change.action == ADD
-            and change.key in loaded
-            and survey.desired.rows[change.key][status] is KEEP
-        }
-        return {key: value for key, value in statuses.items() if value != "ONLINE"}
+        status = survey.layout.index["status"]
+        loaded = self.images[-1]["mysql_servers"] if self.images else {}
+        found: dict[Key, Arrival] = {}
+        for change in self.changes:
+            is_new = change.table == "mysql_servers" and change.action == ADD
+            if not is_new or survey.desired.rows[change.key][status] is not KEEP:
+                continue
+            # RUNTIME tells more than DISK: who comes there comes with what is saved behind it.
+            for layer, rows in ((Layer.DISK, survey.target), (Layer.RUNTIME, loaded)):
+                row = rows.get(change.key) if layer in change.layers else None
+                if row is not None and str(row[status]).upper() != "ONLINE":
+                    found[change.key] = Arrival(layer, str(row[status]).upper())
+        return found
 
     @property
     def changes_regex_engine(self) -> bool:
@@ -116,6 +127,17 @@ class ModulePlan:
             if found.layout.name == "mysql_variables"
             for change in found.changes.get(Layer.RUNTIME, ())
         )
+
+    def at_runtime(self, table: str) -> list[Difference]:
+        """Return what changes of a table at RUNTIME, with the edits of others that go along."""
+        survey = self.surveys.get(table)
+        ours = survey.changes.get(Layer.RUNTIME, ()) if survey else ()
+        others = (
+            edit.shown
+            for edit in self.included
+            if edit.table == table and Layer.RUNTIME in edit.layers
+        )
+        return [*ours, *others]
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
         """Return how many rows are added, changed and deleted in a layer, by action.
@@ -199,6 +221,11 @@ class Plan:
             found += module.counts(layer)
         return {action: found[action] for action in (ADD, CHANGE, DELETE)}
 
+    def arriving(self, module: ModulePlan) -> dict[Key, Arrival]:
+        """Return the servers of a module that come to a layer with a status of MEMORY's."""
+        found = module.arriving.items()
+        return {key: one for key, one in found if self.saves or one.layer is not Layer.DISK}
+
     @property
     def secrets(self) -> list[Value]:
         """The secrets that would be written, in the order of the changes."""
@@ -240,8 +267,8 @@ class Plan:
             yield [module.name, module.load, module.save, len(module.images)]
             yield from map(_change_content, module.changes)
             yield ["included", *map(_change_content, module.included)]
-            if module.arriving:
-                yield ["arriving", *([*key, status] for key, status in module.arriving.items())]
+            if arriving := self.arriving(module):
+                yield ["arriving", *([*key, *one] for key, one in arriving.items())]
         yield [[refusal.code, refusal.message] for refusal in self.refusals]
         if self.shard_moves:
             yield ["shard_moves", *map(list, self.shard_moves)]

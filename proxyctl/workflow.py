@@ -376,7 +376,7 @@ def _add_pending(
             _include(module, [edit.change for edit in edits if not edit.is_ours])
         if module.name == "MYSQL SERVERS":
             moved.update(edit.key for edit in edits if edit.is_status)
-            moved.update(module.arriving)
+            moved.update(plan.arriving(module))
     return frozenset(moved)
 
 

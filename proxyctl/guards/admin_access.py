@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
+from proxyctl.compare import Difference
 from proxyctl.guards.danger import Danger
-from proxyctl.state import Layer
-from proxyctl.survey import TableSurvey
 
 ADMIN_ACCESS = "admin_access"
 
@@ -26,9 +25,9 @@ class Access:
     socket: str | None = None
 
 
-def lockouts(found: TableSurvey, access: Access) -> Iterator[Danger]:
-    """Yield what would lock us out. `found`: the survey of admin_variables."""
-    before, after = _sides(found)
+def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
+    """Yield what would lock us out. `changes`: those of admin_variables at RUNTIME."""
+    before, after = _sides(changes)
     for name, message in (
         ("admin-admin_credentials", _login_gone),
         ("admin-stats_credentials", _only_statistics),
@@ -41,17 +40,17 @@ def lockouts(found: TableSurvey, access: Access) -> Iterator[Danger]:
     if after.get("admin-read_only") == "true":
         yield Danger(
             ADMIN_ACCESS,
-            "admin-read_only: after its LOAD proxyctl could not SAVE, nor undo it; leave it out of"
-            " the files and send PROXYSQL READONLY by hand",
+            "admin-read_only: after its LOAD proxyctl could not SAVE, nor undo it; leave it out and"
+            " send PROXYSQL READONLY by hand",
             is_certain=True,
         )
 
 
-def _sides(found: TableSurvey) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _sides(changes: Iterable[Difference]) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the variables that change at RUNTIME, as they are and as they would be."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    for change in found.changes[Layer.RUNTIME]:
+    for change in changes:
         if change.current is not None and change.desired is not None:
             name = str(change.key[0])
             before[name], after[name] = str(change.current[1]), str(change.desired[1])

@@ -9,7 +9,7 @@ from proxyctl.change import ADD, DELETE
 from proxyctl.errors import counted
 from proxyctl.guards.danger import Danger
 from proxyctl.plan import ModulePlan
-from proxyctl.state import GuardLimits, Key, Layer, Rows
+from proxyctl.state import GuardLimits, Key, Rows
 from proxyctl.survey import TableSurvey
 
 MAX_DELETES, TABLE_EMPTIED = "max_deletes", "table_emptied"
@@ -25,7 +25,7 @@ def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Da
     """Yield the tables that lose too many rows, or all that are at work."""
     for module in modules:
         for survey in module.surveys.values():
-            if survey.desired is None or survey.layout.table.prefix:
+            if survey.layout.table.prefix:
                 continue
             found = _emptied(module, survey) or _too_many(module, survey, limits)
             if found is not None:
@@ -39,7 +39,7 @@ def _emptied(module: ModulePlan, survey: TableSurvey) -> Danger | None:
     if not survey.target and _gone(module, survey):
         rows = counted(_present(survey), "row")
         return Danger(TABLE_EMPTIED, f"{table}: nothing would be left; {rows} would be deleted")
-    if not survey.changes[Layer.RUNTIME] or survey.layout.table.role is Role.SERVERS:
+    if not module.at_runtime(table) or survey.layout.table.role is Role.SERVERS:
         return None
     # What RUNTIME holds is kept where it is not what MEMORY holds.
     running = survey.memory if survey.runtime is None else survey.runtime
@@ -85,13 +85,14 @@ def _present(survey: TableSurvey) -> int:
 def _gone(module: ModulePlan, survey: TableSurvey) -> int:
     """Return how many rows would be lost: a server that moves and a row switched off are not."""
     table, layout = survey.layout.name, survey.layout
-    changes = [change for change in module.changes if change.table == table]
+    changes = [one for one in (*module.changes, *module.included) if one.table == table]
     if not any(change.action == DELETE for change in changes):
         return 0
     place = survey.place or _itself
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
-    # A row that the files deactivate leaves RUNTIME, but nothing is lost.
-    still_there = set(map(place, survey.desired.rows)) if survey.desired else set()
+    # A row that is switched off leaves RUNTIME, but nothing is lost.
+    wanted = survey.desired.rows if survey.desired else ()
+    still_there = {place(key) for keys in (wanted, survey.target) for key in keys}
     gone = {
         place(change.key)
         for change in changes

@@ -11,7 +11,7 @@ from proxyctl.guards.danger import Danger
 from proxyctl.guards.serving import serving, serving_now, with_families
 from proxyctl.plan import ModulePlan
 from proxyctl.shunned import is_shunned, shunned_by_hand
-from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
+from proxyctl.state import GuardAction, GuardLimits, Rows
 from proxyctl.survey import is_offline_hard, stays_shunned
 
 LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
@@ -51,9 +51,7 @@ def emptied_hostgroups(
     """
     survey = module.surveys[SERVERS]
     layout = survey.layout
-    moving = (module.surveys[name] for name in MOVE_NODES if name in module.surveys)
-    goes_along = any(edit.table == SERVERS for edit in module.included)
-    if not (goes_along or any(found.changes[Layer.RUNTIME] for found in moving)):
+    if not any(map(module.at_runtime, MOVE_NODES)):
         return
     loaded, runtime = loaded_servers(module), running_servers(module)
     families = list(families)

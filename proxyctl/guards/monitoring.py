@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from proxyctl.compare import Difference
 from proxyctl.families import Family
 from proxyctl.guards.danger import Danger
-from proxyctl.state import Layer
-from proxyctl.survey import TableSurvey
 
 MONITOR_CREDENTIALS = "monitor_credentials"
 _NAMES = ("mysql-monitor_username", "mysql-monitor_password")
 
 
-def emptied_credentials(found: TableSurvey) -> list[str]:
-    """Return the variables of the monitor's account that become empty at RUNTIME."""
+def emptied_credentials(changes: Iterable[Difference]) -> list[str]:
+    """Return the variables of the monitor's account that these changes at RUNTIME empty."""
     return [
         str(change.key[0])
-        for change in found.changes[Layer.RUNTIME]
+        for change in changes
         if change.key[0] in _NAMES
         and change.current is not None
         and change.desired is not None

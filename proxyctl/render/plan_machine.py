@@ -88,8 +88,9 @@ def change_objects(
     plan: Plan, module: ModulePlan, changes: Iterable[Change]
 ) -> list[dict[str, object]]:
     """Return changes of a module as plain data."""
-    entering, names = entering_servers(module, plan.families), plan.hostgroup_names
-    return [_change_object(c, remark(c, entering, module.arriving, names)) for c in changes]
+    entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
+    names = plan.hostgroup_names
+    return [_change_object(c, remark(c, entering, arriving, names)) for c in changes]
 
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:

@@ -142,9 +142,9 @@ def _frame(module: ModulePlan) -> list[str]:
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     """Yield the lines of each row as one text."""
-    entering = entering_servers(module, plan.families)
+    entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
     for change in module.changes:
-        aside = remark(change, entering, module.arriving, plan.hostgroup_names)
+        aside = remark(change, entering, arriving, plan.hostgroup_names)
         yield "\n".join(_diff_lines(plan, change, aside))
     for title, changes in included_parts(module):
         first = [f"# {title}:"]

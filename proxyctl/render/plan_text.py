@@ -107,14 +107,14 @@ def included_parts(module: ModulePlan) -> Iterator[tuple[str, list[Change]]]:
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    entering = entering_servers(module, plan.families)
+    entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
     for table, group in groupby(module.changes, key=attrgetter("table")):
         changes = _listed(list(group))
         longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
         for change in changes:
             yield from _change_lines(plan, change, style, width)
-            aside = remark(change, entering, module.arriving, plan.hostgroup_names)
+            aside = remark(change, entering, arriving, plan.hostgroup_names)
             if aside:
                 yield f"        {aside}"
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))

@@ -9,6 +9,7 @@ import pytest
 from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.held_lock import drop_lock, hold_lock
 from tests.journeys.story import FILES, applied, plan, said
+from tests.journeys.test_guards import MONITOR, MONITORED
 from tests.servers import Instance
 
 DB3 = "UPDATE mysql_servers SET {} WHERE hostname='db3'"
@@ -164,6 +165,26 @@ def test_a_server_that_an_operator_took_off_stays_off(in_sync: Project, instance
     in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
     applied()
     assert instance.query(seen) == [("1",)]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "code"),
+    [
+        (["disk."], "unsaved"),
+        ([""], "pending_edit"),
+        (["", "disk."], "saved_not_loaded"),
+    ],
+)
+def test_a_server_that_a_layer_lacks_was_not_moved_there_by_the_monitor(
+    project: Project, instance: Instance, schemas: list[str], code: str
+) -> None:
+    project.write(FILES.replace("variables:\n", MONITOR) + MONITORED)
+    applied()
+    for schema in schemas:
+        instance.run(f"DELETE FROM {schema}mysql_servers WHERE hostname='db3'")
+    found = proxyctl("drift", "--format", "prometheus")
+    assert f'cause="{code}"}} 1' in found.out
+    assert "monitor_placement" not in found.out
 
 
 def test_drift_as_metrics(project: Project) -> None:

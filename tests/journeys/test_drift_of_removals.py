@@ -142,6 +142,24 @@ def test_a_server_that_comes_back_comes_with_the_status_of_memory(
     assert in_layers(instance, STATUS)["RUNTIME"] == [("OFFLINE_SOFT",)]
 
 
+@pytest.mark.parametrize("status", ["OFFLINE_SOFT", "OFFLINE_HARD", "SHUNNED"])
+@pytest.mark.parametrize("loaded", [[], [LOAD]], ids=["not loaded", "loaded"])
+def test_a_server_that_disk_lacks_is_saved_with_the_status_of_memory(
+    in_sync: Project, instance: Instance, status: str, loaded: list[str]
+) -> None:
+    set_status(instance, status, *loaded)
+    instance.run("DELETE FROM disk.mysql_servers WHERE hostname='db3'")
+    found = plan()
+    assert f"arrives on DISK {status}, as MEMORY has it" in found.out
+    assert "left alone" not in found.out
+    assert f"pending      {DB3} {status}" in proxyctl("drift").out
+    found = applied("--no-save")
+    assert f"left alone   {DB3} {status}" in found.out
+    assert "arrives" not in found.out
+    applied()
+    assert in_layers(instance, STATUS)["DISK"] == [(status,)]
+
+
 def test_a_plan_is_another_where_the_server_comes_with_another_status(
     in_sync: Project, instance: Instance
 ) -> None:

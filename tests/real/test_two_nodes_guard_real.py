@@ -57,12 +57,27 @@ def two_writers(cluster: GaleraCluster, writer: str, reader: str) -> Desired:
     return replace(wanted, tables={**wanted.tables, "mysql_galera_hostgroups": groups})
 
 
+def two_writers_in_files_without_servers(
+    cluster: GaleraCluster, writer: str, reader: str
+) -> Desired:
+    wanted = two_writers(cluster, writer, reader)
+    tables = {name: table for name, table in wanted.tables.items() if name != "mysql_servers"}
+    return replace(wanted, tables=tables)
+
+
 def refused(found: Plan) -> list[str]:
     return [one.message for one in found.refusals]
 
 
 @pytest.mark.parametrize(
-    "change", [reader_removed, writer_weighs_nothing, reader_weighs_nothing, two_writers]
+    "change",
+    [
+        reader_removed,
+        writer_weighs_nothing,
+        reader_weighs_nothing,
+        two_writers,
+        two_writers_in_files_without_servers,
+    ],
 )
 def test_the_reader_hostgroup_is_not_emptied_unasked(
     proxysql: ProxySQL,

@@ -231,7 +231,10 @@ class TestAdminAccess:
     def said(self, name, before, after, **access):
         wanted = desired("admin_variables")
         found = survey(replace(wanted, rows={(name,): (name, after)}), {(name,): (name, before)})
-        return [danger.message for danger in lockouts(found, replace(self.ACCESS, **access))]
+        return [
+            danger.message
+            for danger in lockouts(found.changes[Layer.RUNTIME], replace(self.ACCESS, **access))
+        ]
 
     def test_the_login_in_use_stays(self):
         def said(after):
@@ -289,7 +292,8 @@ class TestAdminAccess:
     def test_nothing_allows_what_proxyctl_could_not_finish(self):
         name = "admin-read_only"
         wanted = replace(desired("admin_variables"), rows={(name,): (name, "true")})
-        found = list(lockouts(survey(wanted, {(name,): (name, "false")}), self.ACCESS))
+        changes = survey(wanted, {(name,): (name, "false")}).changes[Layer.RUNTIME]
+        found = list(lockouts(changes, self.ACCESS))
         off = GuardLimits(actions={"admin_access": OFF})
         (refusal,) = refusals(found, off, force=True)
         assert (refusal.code, refusal.allow) == ("admin_access", None)
@@ -300,7 +304,8 @@ class TestMonitorCredentials:
     def emptied(self, before, after):
         name = "mysql-monitor_password"
         wanted = replace(desired("mysql_variables"), rows={(name,): (name, after)})
-        return emptied_credentials(survey(wanted, {(name,): (name, before)}))
+        found = survey(wanted, {(name,): (name, before)})
+        return emptied_credentials(found.changes[Layer.RUNTIME])
 
     def test_the_monitor_keeps_its_account_while_families_depend_on_it(self):
         families = [Family("galera", 10, frozenset({10, 30}))]
