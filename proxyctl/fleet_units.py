@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
+from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.fleet.outcome import Planned
@@ -153,19 +155,26 @@ class UnitApply:
 
     def _login_at(self, here: Login, node: Node) -> Login:
         """Return who we are at a member: as the fleet says, or as we are here."""
-        for target in self.unit.targets:
-            login = target.login
-            if login.socket is None and (login.host, login.port) == node:
-                return login
-        return same_account(here, node)
+        logins = self._logins()
+        named = namesakes([node], logins, addresses_of_each).get(node)
+        if named is None:
+            return same_account(here, node)
+        # The rest of the cluster knows it by this address, and its locks are sorted by it.
+        return replace(logins[named], host=str(node[0]))
+
+    def _logins(self) -> dict[Node, Login]:
+        """Return who we are at the instances, by host and port, without those behind a socket."""
+        logins = [target.login for target in self.unit.targets]
+        return {(one.host, one.port): one for one in logins if one.socket is None}
 
     def _name_those_behind(self, targets: Sequence[Target]) -> None:
         """Say which members do not follow that are none of the targets: those were applied to."""
-        ours = {f"{one.login.host}:{one.login.port}" for one in targets}
+        behind = {peer.node: peer for peer in self._behind.values()}
+        ours = namesakes([*behind], self._logins(), addresses_of_each)
         reasons = [
             line.strip()
-            for peer in self._behind.values()
-            if peer.name not in ours
+            for node, peer in behind.items()
+            if node not in ours
             for line in peer_lines(peer)
         ]
         if reasons:

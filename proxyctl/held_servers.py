@@ -13,14 +13,14 @@ from proxyctl.admin.reconnect import Reconnect
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
-from proxyctl.families import Node, node_text
+from proxyctl.families import Node, ServerColumns, node_text
 from proxyctl.instance_survey import InstanceSurvey, survey_families
 from proxyctl.nearest import nearest
 from proxyctl.nodes.draining import Standing
 from proxyctl.pending import pending_edits, refusals
 from proxyctl.placement import placed_rows
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
-from proxyctl.state import DesiredTable, Layer, Rows, Scope, Source
+from proxyctl.state import DesiredTable, Layer, Row, Rows, Scope, Source
 from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
 SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
@@ -175,12 +175,10 @@ class HeldServers:
         """
         columns = self.standing.columns
         rows = self.rows_of(node, self.truth).values()
-        for status in ("OFFLINE_SOFT", "OFFLINE_HARD"):
-            if rows and all(str(row[columns.status]).upper() == status for row in rows):
-                return status
-        if rows and all(row[columns.max_connections] == 0 for row in rows):
-            return "max_connections 0"
-        return None
+        found = [_taken_out_by(columns, row) for row in rows]
+        # In a family and outside of it a drain does not show alike.
+        named = sorted({how for how in found if how is not None}, reverse=True)
+        return " and ".join(named) if named and None not in found else None
 
     def rows_of(self, node: Node, rows: Rows) -> Rows:
         """Return the rows of one node."""
@@ -243,6 +241,14 @@ class HeldServers:
             drains=frozenset(self.drains) - released,
             released=released,
         )
+
+
+def _taken_out_by(columns: ServerColumns, row: Row) -> str | None:
+    """Return what lets no connection to a row; None where it lets some."""
+    status = str(row[columns.status]).upper()
+    if status in ("OFFLINE_SOFT", "OFFLINE_HARD"):
+        return status
+    return "max_connections 0" if row[columns.max_connections] == 0 else None
 
 
 def _hint(text: str, names: list[str]) -> str | None:

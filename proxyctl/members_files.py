@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from proxyctl.cluster.differing import Compared, OtherMembers, compared, taken_by
 from proxyctl.cluster.membership import Membership
+from proxyctl.cluster.namesakes import AddressesOf, namesakes
 from proxyctl.config.context import UNKNOWN_SECRET
-from proxyctl.config.load import Instance, ParsedFiles, Project
+from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.errors import ConfigError
 from proxyctl.families import Node
-
-AddressesOf = Callable[[Collection[str]], Mapping[str, frozenset[str]]]
-"""Gives the addresses of hosts, and the names themselves."""
 
 
 def other_members(
@@ -33,9 +31,11 @@ def other_members(
     if not (membership.listed and loaded):
         return found
     others = [one for one in files.members() if files.with_vars(one.vars) is not files]
-    nodes = _listed(others, membership, addresses_of)
+    nodes: dict[str, Node] = {one.name: (one.host, one.port) for one in others if one.host}
+    members = namesakes([*nodes.values()], membership.listed, addresses_of)
     for instance in others:
-        taken = taken_by(nodes[instance.name], loaded, membership)
+        member = members.get(nodes.get(instance.name, ("", 0)))
+        taken = [] if member is None else taken_by(member, loaded, membership)
         if not taken:
             continue
         try:
@@ -51,31 +51,3 @@ def other_members(
                 case Compared.UNKNOWN:
                     found.note([module], instance.name, "a secret of theirs is not at hand here")
     return found
-
-
-def _listed(
-    instances: Collection[Instance], membership: Membership, addresses_of: AddressesOf
-) -> dict[str, Node]:
-    """Return the member that each instance is, by name, also where they are spelled differently."""
-    nodes: dict[str, Node] = {one.name: (one.host or "", one.port) for one in instances}
-    ports = {port for _, port in membership.listed}
-    unlike = [
-        node
-        for node in nodes.values()
-        if node[0] and node not in membership.listed and node[1] in ports
-    ]
-    if not unlike:
-        return nodes
-    members = [one for one in membership.listed if one[1] in {port for _, port in unlike}]
-    addresses = addresses_of({str(host) for host, _ in (*unlike, *members)})
-    for name, (host, port) in nodes.items():
-        if (host, port) not in unlike:
-            continue
-        alike = [
-            one
-            for one in members
-            if one[1] == port and addresses[str(host)] & addresses[str(one[0])]
-        ]
-        if len(alike) == 1:
-            nodes[name] = alike[0]
-    return nodes

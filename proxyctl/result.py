@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from proxyctl.families import Node
+
 OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
 """What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""
 NOT_OURS = "not known any more"
@@ -53,6 +55,12 @@ class PeerResult:
     reasons: tuple[NotFollowing, ...] = ()
     rows_read: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def node(self) -> Node:
+        """Host and port."""
+        host, _, port = self.name.rpartition(":")
+        return host, int(port)
 
     @property
     def follows(self) -> bool:

@@ -161,16 +161,19 @@ def login_at_members(
 ) -> Callable[[Login, Node], Login]:
     """Return who we are at another member of a cluster: as the files say, or as we are here.
 
-    Nobody is asked for a password.
+    The files may spell its host differently. Nobody is asked for a password.
     """
+    from proxyctl.admin.host_names import addresses_of_each
     from proxyctl.admin.members import same_account
+    from proxyctl.cluster.namesakes import namesakes
 
     by_node: dict[Node, Instance] = {(one.host, one.port): one for one in instances if one.host}
     logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
 
     def login_at(here: Login, node: Node) -> Login:
-        login, one = same_account(here, node), by_node.get(node)
-        return login if one is None else logins.beside(login, one)
+        login = same_account(here, node)
+        named = namesakes([node], by_node, addresses_of_each).get(node)
+        return login if named is None else logins.beside(login, by_node[named])
 
     return login_at
 

@@ -26,7 +26,8 @@ def given_back(
 ) -> Rows:
     """Return the rows where those of the node have what the first source that knows it says.
 
-    `or_defaults`: what nobody knows becomes what a new server has; else it stays as it is.
+    One that lets connections to it goes before others. A row that all who have it take out stays
+    out. `or_defaults`: what nobody knows becomes what a new server has; else it stays as it is.
     """
     columns = ServerColumns.of(layout)
     in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
@@ -36,12 +37,9 @@ def given_back(
         held = drained_columns(family, columns, row, {node})
         if not held:
             continue
-        known = [
-            found
-            for source in sources
-            for found in _nearest(in_family, key, source)
-            if _serves(columns, found)
-        ]
+        near = [found for source in sources for found in _nearest(in_family, key, source)]
+        known = [found for found in near if _serves(columns, found)]
+        known = known or [source[key] for source in sources if key in source]
         cells = list(row)
         for position in held:
             said = [cell for one in known if (cell := one[position]) is not KEEP]

@@ -81,6 +81,50 @@ def test_one_in_no_file_gets_what_a_new_server_has(servers: Instance, project: P
     assert held(servers) == [("ONLINE", "3", "1000")] * 3
 
 
+def in_several(project: Project) -> None:
+    """The server serves in two hostgroups, and the files take it out of a third one."""
+    more = "  - {{hostgroup_id: {0}, hostname: db{1}, weight: 3, max_connections: 50{2}}}\n"
+    out = ", status: OFFLINE_SOFT"
+    project.write(FILES + more.format(20, 2, "") + more.format(20, 1, "") + more.format(30, 2, out))
+    assert proxyctl("apply", "--auto-approve").code == 0
+
+
+IN_SEVERAL = [SERVES, SERVES, ("OFFLINE_SOFT", "3", "50")] * 3
+
+
+def test_a_row_that_the_files_take_out_stays_out_beside_others(
+    servers: Instance, project: Project
+) -> None:
+    in_several(project)
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    loaded_by_hand(servers, TAKE_OUT)
+    back = proxyctl("nodes", "restore", "db2", "--include-pending", "--force")
+    assert back.code == 0, back.text
+    assert "changed in the meantime" not in back.out
+    assert held(servers) == IN_SEVERAL
+
+    # And where nobody has it on record.
+    loaded_by_hand(servers, TAKE_OUT)
+    assert proxyctl("nodes", "restore", "db2", "--force").code == 0
+    assert held(servers) == IN_SEVERAL
+
+
+def test_one_that_is_out_in_each_hostgroup_in_another_way(
+    servers: Instance, project: Project
+) -> None:
+    in_several(project)
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    servers.execute(f"{TAKE_OUT} AND hostgroup_id=10")
+    limit = "UPDATE mysql_servers SET max_connections=0, weight=0 WHERE hostname='db2'"
+    loaded_by_hand(servers, f"{limit} AND hostgroup_id=20")
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3, refused.text
+    assert "db2:3306 has max_connections 0 and OFFLINE_SOFT in MEMORY" in refused.err
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert back.code == 0, back.text
+    assert held(servers) == IN_SEVERAL
+
+
 def test_one_that_the_files_take_out_stays_out(servers: Instance, project: Project) -> None:
     project.write(FILES.replace("weight: 3", "weight: 3, status: OFFLINE_SOFT"))
     assert proxyctl("apply", "--auto-approve").code == 0
