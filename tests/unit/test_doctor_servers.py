@@ -119,6 +119,20 @@ def test_a_check_that_fails_on_a_connection_that_works() -> None:
     assert codes == ["backend-unreachable"]
 
 
+def test_a_check_that_is_made_no_more_tells_of_old_times() -> None:
+    lag = with_variables(mysql__monitor_replication_lag_interval="10000")
+    logs = (*HEALTHY.monitor_logs, failing("replication_lag", "Access denied", ago=50))
+    assert [code for code, *_ in found(replace(lag, monitor_logs=logs))] == ["monitor-check-failed"]
+    logs = (*HEALTHY.monitor_logs, failing("replication_lag", "Access denied", ago=51))
+    assert found(replace(lag, monitor_logs=logs)) == []
+
+
+def test_the_way_out_is_the_right_that_the_server_names() -> None:
+    mariadb = "Access denied; you need (at least one of) the SUPER, SLAVE MONITOR privilege(s)"
+    (finding,) = examine(with_logs(failing("replication_lag", mariadb))).findings
+    assert finding.way_out == "GRANT SLAVE MONITOR ON *.* TO 'mon'@'%', which the server names"
+
+
 def test_a_server_out_of_service_may_be_down() -> None:
     away = tuple(one._replace(status="OFFLINE_SOFT") for one in HEALTHY.servers)
     facts = replace(with_logs(failing("ping", "Can't connect")), servers=away, rules=(), users=())
