@@ -239,3 +239,16 @@ def test_encryption_that_cannot_be_had() -> None:
     facts = replace(with_variables(**{"mysql__have_ssl": "false"}), users=(User("app", 10, True),))
     assert only(facts)[0] == "users-cannot-use-tls"
     assert found(with_variables(**{"mysql__have_ssl": "false"})) == []
+
+
+def test_a_server_that_is_shunned_beside_others_that_serve() -> None:
+    servers = (*HEALTHY.servers, Server(20, "db3", 3306, "SHUNNED"))
+    code, where, message = only(replace(HEALTHY, servers=servers))
+    assert (code, where) == ("server-shunned", "db3:3306")
+    assert message == "it takes no queries: SHUNNED in hostgroup 20"
+    # A node that waits beside a writer reads elsewhere.
+    reads = (*servers, Server(30, "db3", 3306))
+    assert found(replace(HEALTHY, servers=reads)) == []
+    # Of one that the monitor does not get through to another finding tells.
+    lost = (*HEALTHY.monitor_logs, failing("ping", "Can't connect", ("db3", 3306)))
+    assert only(replace(HEALTHY, servers=servers, monitor_logs=lost))[0] == "backend-unreachable"
