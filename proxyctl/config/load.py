@@ -15,7 +15,7 @@ from proxyctl.config import drops
 from proxyctl.config.constraints import check_constraints
 from proxyctl.config.context import Context
 from proxyctl.config.fast_routing import with_last_rule
-from proxyctl.config.fenced import Fence
+from proxyctl.config.fenced import ANYWHERE, Fence
 from proxyctl.config.files import Text, read_documents, read_texts
 from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
@@ -250,10 +250,11 @@ def rendered_texts(sources: Sources) -> list[Text]:
     return texts
 
 
-def instances_in(text: str, name: str) -> tuple[Instance, ...]:
+def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
     """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
 
-    `name`: what to call it in mistakes. Raises: ConfigError.
+    `name`: what to call it in mistakes. `fence`: where files that it names have to lie.
+    Raises: ConfigError.
     """
     mistakes = Mistakes()
     is_list = text.lstrip().startswith(("[", "-"))
@@ -261,7 +262,7 @@ def instances_in(text: str, name: str) -> tuple[Instance, ...]:
     document = read_yaml(section if is_list else text, name, mistakes)
     parts = split([] if document is None else [document], mistakes)
     mistakes.raise_if_any()
-    context = Context(REFERENCE)
+    context = Context(REFERENCE, fence or ANYWHERE)
     found = compile_instances(parts.get("instances", []), context)
     context.mistakes.raise_if_any()
     return found
