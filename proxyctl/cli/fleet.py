@@ -143,6 +143,7 @@ def targets_of(
     Raises: UsageError, ConfigError, ProxyctlError.
     """
     from proxyctl.cli.connection import Logins
+    from proxyctl.config.fenced import Fence
     from proxyctl.config.load import ParsedFiles
     from proxyctl.fleet_planning import Target
 
@@ -154,7 +155,7 @@ def targets_of(
     instances = parsed.instances()
     if fleet.instances_from is not None:
         hidden = _password_variables(parsed, sources)
-        instances = printed_instances(fleet.instances_from, hidden)
+        instances = printed_instances(fleet.instances_from, hidden, Fence.around(sources))
         parsed.among(instances)
     if not instances:
         parsed.raise_if_misread()  # they may stand where the files cannot be read

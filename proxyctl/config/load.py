@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
 from proxyctl.collector import collector_paused
 from proxyctl.config.context import Context
-from proxyctl.config.fenced import Fence
+from proxyctl.config.fenced import ANYWHERE, Fence
 from proxyctl.config.files import Text, read_documents, read_texts
 from proxyctl.config.hostgroups import compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
@@ -212,10 +212,11 @@ def rendered_texts(sources: Sources) -> list[Text]:
     return texts
 
 
-def instances_in(text: str, name: str) -> tuple[Instance, ...]:
+def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
     """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
 
-    `name`: what to call it in mistakes. Raises: ConfigError.
+    `name`: what to call it in mistakes. `fence`: where files that it names have to lie.
+    Raises: ConfigError.
     """
     mistakes = Mistakes()
     is_list = text.lstrip().startswith(("[", "-"))
@@ -223,7 +224,7 @@ def instances_in(text: str, name: str) -> tuple[Instance, ...]:
     document = read_yaml(section if is_list else text, name, mistakes)
     parts = split([] if document is None else [document], mistakes)
     mistakes.raise_if_any()
-    context = Context(REFERENCE)
+    context = Context(REFERENCE, fence or ANYWHERE)
     found = compile_instances(parts.get("instances", []), context)
     context.mistakes.raise_if_any()
     return found

@@ -15,6 +15,7 @@ KINDS = (
     "monitor",
     "kept_out",
     "hostgroups",
+    "shunned",
     "tls",
     "layers",
     "cluster",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from proxyctl.doctor.facts import Facts, MonitorLog
@@ -20,6 +21,15 @@ from proxyctl.state import Row
 
 _CONNECTING = ("connect", "ping")
 _DENIED = ("access denied", "using password:", "authentication", "is not allowed to connect")
+_CHECKED_EVERY = {
+    "read_only": "mysql-monitor_read_only_interval",
+    "replication_lag": "mysql-monitor_replication_lag_interval",
+    "galera": "mysql-monitor_galera_healthcheck_interval",
+    "group_replication": "mysql-monitor_groupreplication_healthcheck_interval",
+}
+"""Checks that are made of some servers only, and the variables that say how often."""
+_PATIENCE_S = 30
+_RIGHTS = re.compile(r"need \(at least one of\) the ([A-Z_, ]+) privilege")
 _TIMED_OUT = ("timeout", "timed out", "system error: 110", "(110)")
 
 
@@ -98,9 +108,19 @@ def check_failed(facts: Facts) -> Iterator[Finding]:
                 _where(found),
                 f"the monitor's check of {name.replace('_', ' ')} fails for"
                 f" {_how_long(facts, found)}: {error}",
-                f"grant {_user(facts)!r} what the check reads: REPLICATION CLIENT, and SELECT on"
-                " performance_schema",
+                _grant(_user(facts), error),
             )
+
+
+def _grant(user: str, error: str) -> str:
+    """Return what lets the monitor check: the least right that the server names, if it does."""
+    named = _RIGHTS.search(error)
+    if named is not None:
+        right = named[1].split(",")[-1].strip()
+        return f"GRANT {right} ON *.* TO '{user}'@'%', which the server names"
+    return (
+        f"grant {user!r} what the check reads: REPLICATION CLIENT, and SELECT on performance_schema"
+    )
 
 
 @check("node-drained", Severity.INFO)
@@ -183,7 +203,8 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     """Return the logs whose newest line is an error, one a server, of those that are in service.
 
     A line of a connection that failed is old news once a later ping went well, unless the account
-    was refused: a ping uses connections that were opened before.
+    was refused: a ping uses connections that were opened before. So is one of a check that is made
+    no more, since its server left the family, say: its line stays for two hours.
     """
     if not facts.is_on("mysql-monitor_enabled"):
         return []  # its logs tell of old times
@@ -192,6 +213,8 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     found: dict[object, MonitorLog] = {}
     for log in facts.monitor_logs:
         if log.log not in wanted or log.error is None or log.node not in in_service:
+            continue
+        if _is_over(facts, log):
             continue
         newer_success = any(
             other.node == log.node and other.log in wanted and not other.error
@@ -207,6 +230,14 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
         ):
             found[log.node] = log
     return list(found.values())
+
+
+def _is_over(facts: Facts, log: MonitorLog) -> bool:
+    """Return whether the next line of a check would be there by now, were it still made."""
+    interval = _CHECKED_EVERY.get(log.log)
+    if interval is None:
+        return False
+    return facts.now - log.at > max(_PATIENCE_S, 5 * facts.number(interval) / 1000)
 
 
 def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:

@@ -18,8 +18,9 @@ SLACK = 1.0
 class Look:
     """What an instance counted up to a moment.
 
-    Units: `at_s` seconds of any clock. `errors`: that ProxySQL or servers gave to clients.
-    `connection_errors`: to servers. `shunned`: servers as `hostgroup host:port`.
+    Units: `at_s` seconds of any clock. `errors`: that ProxySQL or servers gave to clients; the
+    `error_msg` of a rule is none. `connection_errors`: to servers. `shunned`: servers as
+    `hostgroup host:port`.
     """
 
     at_s: float

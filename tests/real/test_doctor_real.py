@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pymysql
@@ -26,6 +27,10 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
+
+
+POOR = "poor"
+"""An account of the server, and its password, that may log in and read nothing."""
 
 
 @contextmanager
@@ -57,7 +62,8 @@ def message(found: Examination, code: str) -> str:
 
 @pytest.fixture(scope="module")
 def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
-    with MariaDB(tmp_path_factory.mktemp("mariadb")) as server:
+    setup = f"CREATE USER {POOR}@'127.0.0.1' IDENTIFIED BY '{POOR}'"
+    with MariaDB(tmp_path_factory.mktemp("mariadb"), setup=setup) as server:
         yield server
 
 
@@ -136,6 +142,24 @@ def test_a_server_that_is_stopped(proxysql: ProxySQL, tmp_path: Path) -> None:
         assert said == f"hostgroup 20: queries of rule 5 fail after 10 s: 127.0.0.1:{port} SHUNNED"
 
 
+def test_a_check_that_failed_and_is_made_no_more(proxysql: ProxySQL) -> None:
+    run = proxysql.instance.execute
+    for name, value in {
+        "monitor_username": POOR,
+        "monitor_password": POOR,
+        "monitor_replication_lag_interval": "1000",
+    }.items():
+        run(f"SET mysql-{name}='{value}'")
+    run("SAVE MYSQL VARIABLES TO DISK")
+    load(proxysql.instance, "UPDATE mysql_servers SET max_replication_lag=5")
+    proxysql.restart()  # the monitor would go on with connections of the account before
+    with until_found(proxysql, "monitor-check-failed") as found:
+        assert "check of replication lag fails for" in message(found, "monitor-check-failed")
+    load(proxysql.instance, "UPDATE mysql_servers SET max_replication_lag=0")
+    soon = known(proxysql)
+    assert examine(replace(soon, now=soon.now + 60)).findings == ()
+
+
 def test_hostgroups_without_servers(proxysql: ProxySQL) -> None:
     load(
         proxysql.instance,
@@ -152,6 +176,23 @@ def test_hostgroups_without_servers(proxysql: ProxySQL) -> None:
         assert message(found, "hostgroup-without-servers").startswith(
             "hostgroup 98: queries of 1 row of fast routing fail"
         )
+
+
+def test_a_server_that_was_loaded_shunned(proxysql: ProxySQL, mariadb: MariaDB) -> None:
+    """The hostgroup is served by another one, and the monitor gets through to both."""
+    load(
+        proxysql.instance,
+        "INSERT INTO mysql_servers (hostgroup_id,hostname,port,status)"
+        f" VALUES (10,'localhost',{mariadb.port},'SHUNNED')",
+    )
+    with until_found(proxysql, "server-shunned") as found:
+        assert message(found, "server-shunned") == (
+            f"localhost:{mariadb.port}: it takes no queries: SHUNNED in hostgroup 10, as it was"
+            " loaded, and ProxySQL does not try it again"
+        )
+    load(proxysql.instance, "UPDATE mysql_servers SET status='ONLINE'")
+    with until_found(proxysql):
+        pass
 
 
 def test_edits_that_are_not_loaded_or_not_saved(proxysql: ProxySQL) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pymysql
@@ -26,13 +29,16 @@ instances:
   - {{name: px2, host: 127.0.0.1, port: {px2}, user: admin, password: admin}}
 variables: {{mysql-connect_timeout_server_max: 500, mysql-connect_retries_on_failure: 1}}
 mysql_servers: [{{hostgroup_id: 10, hostname: 127.0.0.1, port: {server}}}]
-mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
+mysql_users: [{{username: sb, password: {password}, default_hostgroup: 10}}]
 """
 
 
 @contextmanager
-def clients(ports: list[int]) -> Iterator[None]:
-    """Let a client at each port ask one query after the other, whatever becomes of it."""
+def clients(ports: list[int], *, lasting_s: float = 600) -> Iterator[None]:
+    """Let a client at each port ask one query after the other, whatever becomes of it.
+
+    `lasting_s`: it logs in again after so long.
+    """
     is_over = threading.Event()
 
     def ask(port: int) -> None:
@@ -41,8 +47,9 @@ def clients(ports: list[int]) -> Iterator[None]:
                 client = pymysql.connect(
                     host="127.0.0.1", port=port, user=USER, password=PASSWORD, autocommit=True
                 )
+                ends_at = time.monotonic() + lasting_s
                 with client, client.cursor() as cursor:
-                    while not is_over.is_set():
+                    while not is_over.is_set() and time.monotonic() < ends_at:
                         cursor.execute("SELECT 1 FROM DUAL")
                         is_over.wait(0.02)
             is_over.wait(0.02)
@@ -58,9 +65,26 @@ def clients(ports: list[int]) -> Iterator[None]:
             thread.join()
 
 
-def test_what_breaks_the_queries_of_one_does_not_reach_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@dataclass(frozen=True)
+class Fleet:
+    """Two instances alike in front of one server, and the folder of their files."""
+
+    project: Project
+    both: tuple[ProxySQL, ProxySQL]
+    server: int
+
+    def write(self, *, server: int = 0, password: str = PASSWORD) -> None:
+        px1, px2 = self.both
+        self.project.write(
+            FILES.format(
+                px1=px1.port, px2=px2.port, server=server or self.server, password=password
+            )
+        )
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    """Two instances that hold what the files say."""
     binary = proxysql_binary()
     if binary is None:
         pytest.skip(NO_BINARY)
@@ -70,26 +94,38 @@ def test_what_breaks_the_queries_of_one_does_not_reach_the_other(
         ProxySQL(binary, tmp_path / "px1") as px1,
         ProxySQL(binary, tmp_path / "px2") as px2,
     ):
-        project = Project(tmp_path / "files", monkeypatch)
-
-        def write(server: int) -> None:
-            project.write(FILES.format(px1=px1.port, px2=px2.port, server=server))
-
-        write(mariadb.port)
-        apply = ("apply", "--all", "--auto-approve", "--force", "--settle")
-        good = proxyctl(*apply, "0")
+        made = Fleet(Project(tmp_path / "files", monkeypatch), (px1, px2), mariadb.port)
+        made.write()
+        good = proxyctl(*APPLY, "0")
         assert good.code == 0, good.text
-        with clients([px1.traffic_port, px2.traffic_port]):
-            write(free_port())
-            found = proxyctl(*apply, "4", "--rollback-on-failure")
-            assert found.code == 4, found.text
-            assert f"px1  127.0.0.1:{px1.port}: rolled back\n" in found.out
-            assert "SHUNNED since: 10 127" in found.out or "a second, 0.0 before" in found.out
-            assert "1 rolled back: px1; 1 not touched: px2.\n" in found.out
+        yield made
 
-            write(mariadb.port)
-            assert proxyctl("drift", "--all").out == "Fleet of 2 instances: 2 without drift.\n"
-            again = proxyctl(*apply, "4")
-            assert "2 in sync" in again.out
-        for one in (px1, px2):
-            one.instance.close()
+
+APPLY = ("apply", "--all", "--auto-approve", "--force", "--settle")
+
+
+def test_what_breaks_the_queries_of_one_does_not_reach_the_other(fleet: Fleet) -> None:
+    px1, px2 = fleet.both
+    with clients([px1.traffic_port, px2.traffic_port]):
+        fleet.write(server=free_port())
+        found = proxyctl(*APPLY, "4", "--rollback-on-failure")
+        assert found.code == 4, found.text
+        assert f"px1  127.0.0.1:{px1.port}: rolled back\n" in found.out
+        assert "SHUNNED since: 10 127" in found.out or "a second, 0.0 before" in found.out
+        assert "1 rolled back: px1; 1 not touched: px2.\n" in found.out
+
+        fleet.write()
+        assert proxyctl("drift", "--all").out == "Fleet of 2 instances: 2 without drift.\n"
+        again = proxyctl(*APPLY, "4")
+        assert "2 in sync" in again.out
+
+
+def test_nor_does_what_lets_nobody_log_in(fleet: Fleet) -> None:
+    """ProxySQL refuses the clients itself: no server has an error, and none is SHUNNED."""
+    px1, px2 = fleet.both
+    with clients([px1.traffic_port, px2.traffic_port], lasting_s=0.2):
+        fleet.write(password="another")
+        found = proxyctl(*APPLY, "4", "--rollback-on-failure")
+        assert found.code == 4, found.text
+        assert re.search(r"  errors to clients: [0-9.]+ a second, 0\.0 before\n", found.out)
+        assert "1 rolled back: px1; 1 not touched: px2.\n" in found.out

@@ -119,6 +119,20 @@ def test_a_check_that_fails_on_a_connection_that_works() -> None:
     assert codes == ["backend-unreachable"]
 
 
+def test_a_check_that_is_made_no_more_tells_of_old_times() -> None:
+    lag = with_variables(mysql__monitor_replication_lag_interval="10000")
+    logs = (*HEALTHY.monitor_logs, failing("replication_lag", "Access denied", ago=50))
+    assert [code for code, *_ in found(replace(lag, monitor_logs=logs))] == ["monitor-check-failed"]
+    logs = (*HEALTHY.monitor_logs, failing("replication_lag", "Access denied", ago=51))
+    assert found(replace(lag, monitor_logs=logs)) == []
+
+
+def test_the_way_out_is_the_right_that_the_server_names() -> None:
+    mariadb = "Access denied; you need (at least one of) the SUPER, SLAVE MONITOR privilege(s)"
+    (finding,) = examine(with_logs(failing("replication_lag", mariadb))).findings
+    assert finding.way_out == "GRANT SLAVE MONITOR ON *.* TO 'mon'@'%', which the server names"
+
+
 def test_a_server_out_of_service_may_be_down() -> None:
     away = tuple(one._replace(status="OFFLINE_SOFT") for one in HEALTHY.servers)
     facts = replace(with_logs(failing("ping", "Can't connect")), servers=away, rules=(), users=())
@@ -225,3 +239,16 @@ def test_encryption_that_cannot_be_had() -> None:
     facts = replace(with_variables(**{"mysql__have_ssl": "false"}), users=(User("app", 10, True),))
     assert only(facts)[0] == "users-cannot-use-tls"
     assert found(with_variables(**{"mysql__have_ssl": "false"})) == []
+
+
+def test_a_server_that_is_shunned_beside_others_that_serve() -> None:
+    servers = (*HEALTHY.servers, Server(20, "db3", 3306, "SHUNNED"))
+    code, where, message = only(replace(HEALTHY, servers=servers))
+    assert (code, where) == ("server-shunned", "db3:3306")
+    assert message == "it takes no queries: SHUNNED in hostgroup 20"
+    # A node that waits beside a writer reads elsewhere.
+    reads = (*servers, Server(30, "db3", 3306))
+    assert found(replace(HEALTHY, servers=reads)) == []
+    # Of one that the monitor does not get through to another finding tells.
+    lost = (*HEALTHY.monitor_logs, failing("ping", "Can't connect", ("db3", 3306)))
+    assert only(replace(HEALTHY, servers=servers, monitor_logs=lost))[0] == "backend-unreachable"

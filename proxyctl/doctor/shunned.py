@@ -1,0 +1,44 @@
+"""Servers that take no queries though the monitor gets through to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from proxyctl.doctor.facts import Facts, Server
+from proxyctl.doctor.finding import Finding, Severity, check
+from proxyctl.doctor.monitor import failing_nodes
+from proxyctl.families import node_text
+from proxyctl.shunned import shunned_by_hand
+
+
+@check("server-shunned", Severity.WARNING)
+def shunned(facts: Facts) -> Iterator[Finding]:
+    """A server is SHUNNED, and ONLINE nowhere: it was loaded so, lags, or had too many errors."""
+    told = failing_nodes(facts)
+    for node in facts.nodes:
+        rows = [server for server in facts.servers if server.node == node]
+        out = [row for row in rows if row.status == "SHUNNED" and not row.is_out_of_service]
+        if node in told or not out or any(row.status == "ONLINE" for row in rows):
+            continue
+        hostgroups = ", ".join(str(row.hostgroup) for row in out)
+        message = f"it takes no queries: SHUNNED in hostgroup {hostgroups}"
+        way_out = (
+            "its lag, stats_mysql_errors and the log of ProxySQL tell why; ProxySQL tries it again"
+            " by itself"
+        )
+        if _was_loaded_so(facts, out):
+            message += ", as it was loaded, and ProxySQL does not try it again"
+            way_out = (
+                "say `status: ONLINE` in the files, and `proxyctl apply`; or set it in"
+                " mysql_servers, LOAD MYSQL SERVERS TO RUNTIME and SAVE MYSQL SERVERS TO DISK"
+            )
+        yield Finding(node_text(node), message, way_out)
+
+
+def _was_loaded_so(facts: Facts, rows: Sequence[Server]) -> bool:
+    """Return whether MEMORY has a server SHUNNED that nobody brings back."""
+    survey = facts.surveys.get("mysql_servers")
+    if survey is None:
+        return False
+    keys = [(row.hostgroup, row.hostname, row.port) for row in rows]
+    return bool(shunned_by_hand(survey.layout, keys, survey.memory, facts.families))

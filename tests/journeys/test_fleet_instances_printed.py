@@ -1,0 +1,58 @@
+"""What the command of --instances-from may print: not too much, and no file outside the fence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proxyctl.cli.printed_instances import MAX_OUTPUT
+from proxyctl.sandbox import Sandbox
+from tests.cli import Project, proxyctl
+from tests.journeys.story import said
+
+SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
+
+
+def test_a_command_that_never_stops_writing_is_ended(offline: Project) -> None:
+    offline.write(SERVERS)
+    found = proxyctl("plan", "--all", "--instances-from", "yes")
+    said(found, 1, f"--instances-from yes: it wrote more than {MAX_OUTPUT:,} bytes")
+
+
+def test_much_is_not_too_much(offline: Project) -> None:
+    offline.write(SERVERS)
+    instance = {"name": "px1", "host": "h.invalid"}
+    offline.write(json.dumps([instance]) + " " * (MAX_OUTPUT - 100), "found.json")
+    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
+    assert "1 not read: px1." in found.out
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_files_that_it_names_stay_in_the_fence(
+    offline: Project, tmp_path: Path, restricted: bool
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("admin\n")
+    secret.chmod(0o600)
+    inside = offline.folder / "inside"
+    inside.mkdir()
+    (inside / "proxyctl.yaml").write_text(SERVERS)
+    with Sandbox() as sandbox:
+        named = {"file": str(secret)}
+        instance = {"name": "px1", "host": "127.0.0.1", "port": sandbox.port, "password": named}
+        offline.write(json.dumps([instance]), "found.json")
+        options = ("--restrict-paths",) if restricted else ()
+        command = ("--instances-from", "cat found.json", *options)
+        found = proxyctl("plan", "--all", "-f", "inside", *command)
+        instance["tls_ca"] = str(secret)
+        offline.write(json.dumps([instance]), "found.json")
+        of_ca = proxyctl("plan", "--all", "-f", "inside", *command)
+    if restricted:
+        said(
+            found, 1, "instances.px1.password", "the path leads out of the folders of the -f paths"
+        )
+        said(of_ca, 1, "instances[0].tls_ca", "the path leads out of the folders of the -f paths")
+    else:
+        assert found.code == 0, found.text
