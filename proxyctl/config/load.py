@@ -31,9 +31,10 @@ from proxyctl.config.shards import Shards, check_digests, check_reserved, compil
 from proxyctl.config.shared_hostgroups import shared_hostgroups
 from proxyctl.config.sources import Sources
 from proxyctl.config.tables import compile_part, join, rest
+from proxyctl.config.unresolved import may_be_unresolved
 from proxyctl.config.variables import compile_variables
 from proxyctl.config.yaml_reader import read_yaml
-from proxyctl.errors import Mistake
+from proxyctl.errors import ConfigError, Mistake
 from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.routing_tests import RoutingTest
 from proxyctl.runtime_image import PASTED
@@ -89,6 +90,7 @@ class ParsedFiles:
             documents = read_documents(sources, self._mistakes)
             self._parts = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
+        self._resolved: set[bool] = set()
         self._guard = threading.Lock()
 
     def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
@@ -147,6 +149,23 @@ class ParsedFiles:
         Raises: ConfigError.
         """
         self._mistakes.copy().raise_if_any()
+
+    def raise_if_unresolved(self, *, needs_secrets: bool = True) -> None:
+        """Raise what is not at hand of all that the files refer to, whatever the version.
+
+        Nobody should connect before this was asked, who is to compile them: without it the instance
+        would have to wait, or a lock there. `needs_secrets` as for `project`. Raises: ConfigError.
+        """
+        with self._guard:
+            if needs_secrets in self._resolved:
+                return
+            if may_be_unresolved(self._parts, self._fence):
+                context = Context(REFERENCE, self._fence, needs_secrets, self._mistakes.copy())
+                with collector_paused():
+                    _Compiler(self._parts, context).project()
+                if context.unresolved:
+                    raise ConfigError(context.unresolved)
+            self._resolved.add(needs_secrets)
 
     def ignores(self) -> tuple[Ignore, ...]:
         """Return what the `lint` section of the files ignores; nothing else of them is looked at.
