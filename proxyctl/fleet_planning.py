@@ -38,9 +38,15 @@ class Target:
         """What people call it."""
         return self.login.name or self.login.address
 
-    def connect(self) -> AdminClient:
-        """Open a connection. Raises: InstanceError; ConfigError for files that cannot be read."""
+    def connect(self, *, compiles: bool = True) -> AdminClient:
+        """Open a connection; `compiles` where the files are to be compiled then.
+
+        Raises: InstanceError; ConfigError for files that cannot be read, or refer to what is not at
+        hand.
+        """
         self.files.raise_if_misread()
+        if compiles:
+            self.files.raise_if_unresolved()
         return AdminClient(self.login, trace=self.trace)
 
 
@@ -143,7 +149,7 @@ def examine_fleet(
     """
 
     def work(target: Target) -> Examination:
-        with target.connect() as client:
+        with target.connect(compiles=False) as client:
             return look(client, target.files)
 
     return ExaminedFleet(*_at_all(targets, work, workers, done))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.admin.answers import NOT_UNDERSTOOD, code_and_text, decoded
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.host_names import connect_to
 from proxyctl.admin.transport import why_not_answered
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Node
@@ -25,12 +27,13 @@ MOST_SAID = 1 << 20
 Units: bytes.
 """
 _HIGHEST_PORT = 65535
+_NO_MONITOR_USER = "there is no monitor user to log in as: mysql-monitor_username is empty"
 _NO_MYSQL = "it does not speak the MySQL protocol"
 
 
 @dataclass(frozen=True)
 class Account:
-    """Who asks. `password` never appears in a repr."""
+    """Who asks; with an empty `user` nobody does. `password` never appears in a repr."""
 
     user: str
     password: str
@@ -40,7 +43,7 @@ class Account:
 
 
 def monitor_account(client: AdminClient) -> Account:
-    """Return the account that ProxySQL's monitor uses. Raises: InstanceError."""
+    """Return the account that ProxySQL's monitor uses, if it has one. Raises: InstanceError."""
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')",
@@ -111,6 +114,8 @@ def backend(
     Raises: BackendRefusedError, whose text is the reason without the name of the server.
     """
     host, port = node
+    if not account.user:  # PyMySQL would log in as the user of this machine
+        raise BackendRefusedError(_NO_MONITOR_USER)
     if not port:
         raise BackendRefusedError("a Unix socket of the machine that ProxySQL runs on")
     if not 0 < (number := int(str(port))) <= _HIGHEST_PORT:
@@ -137,6 +142,16 @@ def _open(
 
         _may_say = most_said
 
+        def connect(self, sock: socket.socket | None = None) -> None:
+            """Connect. PyMySQL itself would wait for a name as long as the system does."""
+            if sock is None:
+                try:
+                    sock = connect_to(host, port, TIMEOUT_S)
+                except OSError as error:
+                    said = f"Can't connect to MySQL server on {host!r} ({error})"
+                    raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, said) from error
+            super().connect(sock)
+
         def _read_bytes(self, count: int) -> bytes:
             self._may_say -= count
             if self._may_say < 0:
@@ -162,7 +177,6 @@ def _open(
             user=account.user.encode("utf-8", "surrogateescape"),
             # As text, PyMySQL would take it for latin1.
             password=account.password.encode("utf-8", "surrogateescape"),
-            connect_timeout=int(TIMEOUT_S),
             read_timeout=timeout_s,
             use_unicode=False,
             conv=without_decoders,

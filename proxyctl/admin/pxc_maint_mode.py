@@ -29,6 +29,7 @@ class MaintMode:
 def read_maint_mode(node: Node, account: Account) -> MaintMode:
     """Return what the node says. Raises: InstanceError."""
     name = f"{node[0]}:{node[1]}"
+    asked = f"it was asked as {account.user!r}, from this machine; " if account.user else ""
     try:
         with backend(node, account) as connection:
             rows = connection.query(
@@ -44,8 +45,7 @@ def read_maint_mode(node: Node, account: Account) -> MaintMode:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
             then=error.then,
-            hint=f"it was asked as {account.user!r}, from this machine; --backend-user names"
-            " another account",
+            hint=f"{asked}--backend-user names another account",
         ) from error
     return MaintMode(values.get("pxc_maint_mode"), values.get("version", ""), float(period))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from proxyctl.catalog.model import Column, Layout, Table, Version, layout_of
+from proxyctl.catalog.secret_names import names_a_secret
 from proxyctl.catalog.variables import VARIABLES
 
 
@@ -62,7 +63,7 @@ def unlisted_column(
         default=_default(default),
         kept=True,
         is_listed=False,
-        secret=str(name).lower().endswith(("password", "secret", "token")),
+        secret=names_a_secret(str(name)),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog.pgsql_variables import PGSQL_VARIABLES
+from proxyctl.catalog.secret_names import names_a_secret
 from proxyctl.catalog.variable import BOOL, INT, TEXT, Variable, VariableKind
 
 __all__ = [
@@ -333,4 +334,4 @@ def is_secret_variable(name: str) -> bool:
     known = VARIABLES.get(name)
     if known is not None:
         return known.secret
-    return name.endswith(("password", "credentials"))
+    return names_a_secret(name)

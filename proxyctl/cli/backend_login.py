@@ -50,8 +50,8 @@ class BackendOptions:
     def account(self) -> Account | None:
         """Return the account that is named, None where none is.
 
-        Raises: UsageError for a password without a name; ProxyctlError for a file that cannot be
-        read.
+        Raises: UsageError for a password without a name, or an empty name; ProxyctlError for a file
+        that cannot be read.
         """
         from proxyctl.admin.backend import Account
 
@@ -59,6 +59,8 @@ class BackendOptions:
             if self.backend_password_file is not None:
                 raise UsageError("--backend-password-file goes with --backend-user")
             return None
+        if not self.backend_user:
+            raise UsageError("--backend-user: the name is empty")
         return Account(self.backend_user, self._password(self.backend_user))
 
     def _password(self, user: str) -> str:

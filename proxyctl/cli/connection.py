@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(
-    files: FileOptions, connection: ConnectionOptions
+    files: FileOptions, connection: ConnectionOptions, *, needs_secrets: bool = True
 ) -> Iterator[tuple[AdminClient, ParsedFiles]]:
     """Parse the files, which may name the instance, and connect to it.
 
-    Raises: InstanceError, UsageError; ConfigError for files that cannot be read, before connecting.
+    `needs_secrets` False: one that is not at hand does not matter.
+
+    Raises: InstanceError, UsageError; before connecting ConfigError for files that cannot be read,
+    or that refer to what is not at hand.
     """
     connection = settled(connection)
     parsed, chosen = _read(files, connection)
+    parsed.raise_if_unresolved(needs_secrets=needs_secrets)
     with connect(connection, chosen) as client:
         yield client, parsed
 

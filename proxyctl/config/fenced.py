@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from proxyctl.config.exposure import exposure
 from proxyctl.config.sources import Sources
@@ -117,19 +119,35 @@ def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
     Raises: UnreadableError, also for a file larger than `limit` bytes, outside the fence, or a
     named pipe: whoever names one can let proxyctl wait for ever. That of `<(command)` has an end.
     """
+    with _opened(path, fence) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
+    return content
+
+
+def is_readable(path: str, *, fence: Fence = ANYWHERE) -> bool:
+    """Return whether a file can be opened. Nothing is read: a pipe gives its text once."""
+    try:
+        with _opened(path, fence):
+            return True
+    except UnreadableError:
+        return False
+
+
+@contextmanager
+def _opened(path: str, fence: Fence) -> Iterator[BinaryIO]:
+    """Open a file. Raises: UnreadableError, also for what fails while it is read."""
     try:
         if stat.S_ISFIFO(os.stat(path).st_mode) and os.path.exists(os.path.realpath(path)):
             raise UnreadableError("a named pipe, which may never have an end", _PIPES)
         with open(path, "rb") as file:
             fence.check(file.fileno(), path)
-            content = file.read(limit + 1)
+            yield file
     except OSError as error:
         raise UnreadableError((error.strerror or "it cannot be read").lower()) from error
     except ValueError as error:
         raise UnreadableError("the path holds a NUL character") from error
-    if len(content) > limit:
-        raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
-    return content
 
 
 def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> str:

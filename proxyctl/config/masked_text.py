@@ -16,7 +16,10 @@ from yaml._yaml import CParser
 from proxyctl.config.yaml_reader import Mark
 from proxyctl.sql import MASK
 
-_SECRET_KEY = re.compile(r"pas+w|pwd|credential|secret", re.IGNORECASE)
+_SECRET_KEY = re.compile(
+    r"pas+w|passphrase|[-_]pass\b|pwd|credential|secret|token|(?:api|access|private)_?key",
+    re.IGNORECASE,
+)
 """Also a misspelt one: this is shown to find such a mistake."""
 
 _LINE = re.compile(rf"(?P<key>(?:{_SECRET_KEY.pattern})[^:]*:)(?P<value>.*)", re.IGNORECASE)

@@ -39,12 +39,13 @@ class Mistakes:
         made._found, made._rendered = dict(self._found), set(self._rendered)
         return made
 
-    def add(self, where: Where, key: str, message: str, hint: str | None = None) -> None:
-        """Note one mistake at a place. Changes: self."""
+    def add(self, where: Where, key: str, message: str, hint: str | None = None) -> Mistake:
+        """Note one mistake at a place, and return it. Changes: self."""
         found = Mistake(where.path, where.line, where.column, key, message, hint)
         if where.path in self._rendered and where.line:
             found = replace(found, hint=f"{hint}; {_RENDERED}" if hint else _RENDERED)
         self._found[found] = None
+        return found
 
     def did_you_mean(self, word: str, *known: Collection[str]) -> str | None:
         """Return `did you mean "weight"?`, or None when nothing known is near.

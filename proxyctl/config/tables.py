@@ -97,7 +97,7 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
             context.mistakes.add(error.where(path), "", error.message, error.hint)
         else:
             message = f"{named(name)}: {error.message}"
-            context.mistakes.add(part.where(kind), f"{part.name}.{kind}", message, error.hint)
+            context.add_unresolved(part.where(kind), f"{part.name}.{kind}", message, error.hint)
         return None
 
 

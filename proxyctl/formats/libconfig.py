@@ -219,7 +219,7 @@ def _integer(text: str, place: Place) -> int:
     try:
         number = int(digits, base)
     except ValueError:
-        raise _error(place, f"{text}: a leading zero means octal here") from None
+        raise _error(place, "a leading zero means octal here, which has no 8 or 9") from None
     return -number if text.startswith("-") else number
 
 
@@ -232,6 +232,15 @@ _TYPES = {
     "hex64": Type.LONG,
     "float": Type.FLOAT,
     "boolean": Type.BOOL,
+}
+
+_UNEXPECTED = {
+    "name": "an unexpected word",
+    "string": "an unexpected text",
+    **dict.fromkeys(
+        ("integer", "integer64", "hex", "hex64", "float"),
+        "an unexpected number",
+    ),
 }
 
 
@@ -251,14 +260,16 @@ class _Parser(libconf.Parser):  # type: ignore[misc]
         return Setting(Type.GROUP, (self._path, 1, 1), members=members)
 
     def unexpected(self) -> ConfigError:
-        """Return the error at the token that does not fit. Text is not shown: it may be secret."""
+        """Return the error at the token that does not fit.
+
+        Only what can be no part of a password is shown: that may stand there without its quotes.
+        """
         token = self.tokens.peek()
         if token is not None:
-            return _error(
-                token.place,
-                f"unexpected {token.text}",
-                "is a comma, an equals sign or a bracket missing in front of it?",
-            )
+            missing = "is a comma, an equals sign or a bracket missing in front of it?"
+            what = _UNEXPECTED.get(token.type, f"unexpected {token.text}")
+            quoted = "write text in double quotes; or " if token.type == "name" else ""
+            return _error(token.place, what, quoted + missing)
         last = self.tokens.tokens[-1].place if self.tokens.tokens else (self._path, 1, 1)
         return _error(last, "the file ends too early", "is a bracket or a value missing?")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
 from tests.faults.proxy import Exchange
-from tests.faults.wire import error_packet
+from tests.faults.wire import error_packet, ok_packet
 
 DELAY_S = 0.05
 
@@ -38,6 +39,11 @@ def half_an_answer(exchange: Exchange) -> None:
 def error(exchange: Exchange) -> None:
     """ProxySQL answers that it could not."""
     exchange.deliver(error_packet("a fault of the test"))
+
+
+def said_and_not_done(exchange: Exchange) -> None:
+    """ProxySQL answers that it did it, and did nothing."""
+    exchange.deliver(ok_packet(changed=1))
 
 
 def frozen(exchange: Exchange) -> None:
@@ -74,12 +80,26 @@ KINDS: dict[str, Callable[[Exchange], None]] = {
         delayed,
         half_an_answer,
         error,
+        said_and_not_done,
         frozen,
         late,
         killed_before,
         killed_after,
     )
 }
+
+_IS_READ_OR_LOCK = re.compile(
+    r"SELECT|SET NAMES|CREATE TEMP |(?:INSERT INTO|UPDATE|DELETE FROM) proxyctl_lock"
+)
+
+
+def can_happen(kind: str, sql: str) -> bool:
+    """Return whether this kind of fault can happen at a statement.
+
+    What only reads cannot be left undone; nor is the lock, which is not what an apply brings about.
+    """
+    return kind != "said and not done" or not _IS_READ_OR_LOCK.match(sql)
+
 
 FREEZES = ("frozen", "late")
 """The kinds that last until proxyctl gives up."""

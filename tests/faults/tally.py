@@ -47,7 +47,9 @@ _COUNTED = (*CODES.values(), *ENDS, *AGAIN)
 
 def table(tallies: Sequence[Tally]) -> str:
     """Return the counts as a table: a line a server and kind, and one for all."""
-    sums = [sum(column) for column in zip(*(one.numbers() for one in tallies), strict=True)]
+    nothing = Tally("", "").numbers()
+    found = [nothing, *(one.numbers() for one in tallies)]
+    sums = [sum(column) for column in zip(*found, strict=True)]
     rows = [
         ["server", "fault", "tried", *_COUNTED, "broken"],
         *([one.server, one.kind, *map(str, one.numbers())] for one in tallies),

@@ -80,6 +80,12 @@ def pass_login(client: Stream, server: Stream) -> None:
             server.send(client.packet())
 
 
+def ok_packet(*, changed: int) -> bytes:
+    """Return an answer to a statement, which says how many rows it changed: some, below 251."""
+    data = b"\0" + bytes([changed, 0]) + b"\2\0\0\0"
+    return len(data).to_bytes(3, "little") + b"\x01" + data
+
+
 def error_packet(message: str) -> bytes:
     """Return an answer to a statement, which says that it failed."""
     data = b"\xff" + (1045).to_bytes(2, "little") + b"#28000" + message.encode()

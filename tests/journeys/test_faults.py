@@ -35,13 +35,17 @@ STEPS = [
 def test_the_connection_breaks_after_a_step(
     sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, step: str
 ) -> None:
+    """It was carried out, which is seen there: it is not sent a second time."""
     sandbox_project.write(FILES)
     applied()
     sandbox_project.write(CHANGED)
+    sent: list[str] = []
+    sandbox.options.before_statement = sent.append
     hook = sandbox.options.after_statement = Once(step, cut)
     done = apply()
     assert hook.happened
     assert done.code == 0, done.text
+    assert sent.count(step) == 1
     assert plan().code == 0
 
 

@@ -26,9 +26,10 @@ TOMORROW = Additions(
             ("mysql_servers", _column("burst", "BIGINT", -1)),
             ("mysql_query_rules", _column("sample_rate", "INT", None, notnull=False)),
             ("mysql_users", _column("second_password", "VARCHAR", "")),
+            ("scheduler", _column("api_key", "VARCHAR", "")),
         }
     ),
-    frozenset({"mysql-time_travel"}),
+    frozenset({"mysql-time_travel", "mysql-vault_token"}),
 )
 ALL = "SELECT hostgroup_id, hostname, zone, burst FROM {}mysql_servers ORDER BY 1, 2"
 
@@ -120,6 +121,25 @@ def test_what_may_be_a_password_is_not_shown(project: Project, instance: Instanc
     assert "second_password" in shown.out
     assert "hunter2" not in shown.text
     json.loads(shown.out)
+
+
+def test_nor_what_may_be_a_password_at_the_instance(project: Project, instance: Instance) -> None:
+    jobs = "scheduler: [{id: 1, interval_ms: 1000, filename: /bin/true}]\n"
+    token = "  mysql-vault_token: hunter3\n"
+    project.write((FILES + jobs).replace("variables:\n", f"variables:\n{token}"))
+    applied()
+    instance.execute("UPDATE scheduler SET api_key='hunter2'")
+    instance.execute(
+        "UPDATE global_variables SET variable_value='hunter2'"
+        " WHERE variable_name='mysql-vault_token'"
+    )
+    for layer in ("runtime", "memory"):
+        for form in ("yaml", "sql", "cnf"):
+            assert "hunter" not in proxyctl("export", "--layer", layer, "--format", form).text
+    for command in (("plan",), ("plan", "--format", "json"), ("drift",), ("render", "--numbered")):
+        assert "hunter" not in proxyctl(*command, "--debug").text
+    project.write(FILES.replace("variables:\n", f"variables:\n{token}"))
+    assert "hunter" not in plan("--format", "sql").text
 
 
 def test_a_misspelt_column_is_still_a_mistake(project: Project, instance: Instance) -> None:

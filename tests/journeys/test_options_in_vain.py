@@ -49,3 +49,15 @@ def test_an_account_of_the_node_goes_with_its_own_mode(
     said(found, 64, f"--backend-password-file {needs}")
     monkeypatch.setenv("PROXYCTL_BACKEND_USER", "ops")
     said(proxyctl(*command), 1, "cannot connect to 127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import", "--users-from", "127.0.0.1:1"),
+        ("nodes", "drain", "db2", "--method", "pxc_maint_mode", "--port", "1"),
+    ],
+)
+def test_an_account_without_a_name(offline: Project, command: tuple[str, ...]) -> None:
+    found = proxyctl(*command, "--backend-user", "")
+    said(found, 64, "--backend-user: the name is empty")

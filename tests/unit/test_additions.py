@@ -6,6 +6,7 @@ import pytest
 
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, TABLES, Additions, Kind, Layout, layout_of
 from proxyctl.catalog.additions import unlisted_column
+from proxyctl.catalog.variables import is_secret_variable
 
 SERVERS = TABLES["mysql_servers"]
 ZONE = unlisted_column("zone", "VARCHAR", "1", "''")
@@ -33,9 +34,19 @@ def test_a_column_that_holds_whole_numbers() -> None:
     assert unlisted_column("a", "", "1", None).kind is Kind.TEXT
 
 
-@pytest.mark.parametrize("name", ["password2_password", "api_token", "Secret"])
+@pytest.mark.parametrize(
+    "name",
+    ["password2_password", "api_token", "Secret", "root_pass", "bind_pwd", "api_key", "privateKey"],
+)
 def test_what_may_be_a_secret_is_one(name: str) -> None:
     assert unlisted_column(name, "VARCHAR", "0", None).secret
+    assert is_secret_variable(f"mysql-ldap_{name}")
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "bypass", "ssl_key", "passive", "zone"])
+def test_what_is_no_secret_is_shown(name: str) -> None:
+    assert not unlisted_column(name, "VARCHAR", "0", None).secret
+    assert not is_secret_variable(f"mysql-{name}")
 
 
 def test_only_what_the_catalogue_lacks_is_an_addition() -> None:

@@ -103,18 +103,18 @@ def test_types_of_numbers(text: str, kind: Type) -> None:
         ("x = ", "p.cnf:1:3: the file ends too early"),
         ("x = (\n{ a = 1 ", "p.cnf:2:7: the file ends too early"),
         ("x = ( , 1 )", "p.cnf:1:7: unexpected ,"),
-        ("x = ( 1 2 )", "p.cnf:1:9: unexpected 2"),
+        ("x = ( 1 2 )", "p.cnf:1:9: an unexpected number"),
         ("x = ( {a=1}; {a=2} )", "p.cnf:1:12: unexpected ;"),
         ("x = { a=1;; b=2 }", "p.cnf:1:11: unexpected ;"),
         ("x ( 1 )", "p.cnf:1:3: unexpected ("),
-        ("x = truex", "p.cnf:1:5: unexpected truex"),
+        ("x = truex", "p.cnf:1:5: an unexpected word"),
         ("x = 5l", "p.cnf:1:6: the file ends too early"),
-        ("x = 10.0.0.1", "p.cnf:1:9: unexpected .0"),
+        ("x = 10.0.0.1", "p.cnf:1:9: an unexpected number"),
         ("}", "p.cnf:1:1: unexpected }"),
-        ("a.b = 1", "p.cnf:1:2: unexpected ."),
+        ("a.b = 1", "p.cnf:1:2: an unexpected number"),
         ('x = "never', "p.cnf:1:5: a text that does not end"),
         ("x = 'a'", "p.cnf:1:5: a single quote begins nothing here"),
-        ("x = 08", "p.cnf:1:5: 08: a leading zero means octal here"),
+        ("x = 08", "p.cnf:1:5: a leading zero means octal here"),
         ("x = " + "9" * 5000, "p.cnf:1:5: a number with too many digits"),
         ("\ufeffx = 1", "p.cnf:1:1: a character that libconfig does not know: U+FEFF"),
         ("x =\u00a01", "p.cnf:1:4: a character that libconfig does not know: U+00A0"),
@@ -134,8 +134,27 @@ def test_mistakes(text: str, message: str) -> None:
     assert message in mistake(text)
 
 
-def test_a_text_is_never_repeated() -> None:
-    assert "secret" not in mistake('users = ( { password = "x" } "secret" )')
+@pytest.mark.parametrize(
+    "text",
+    [
+        'users = ( { password = "x" } "secret1" )',
+        "users = ( { password = secret1 } )",
+        "users = ( { password = true secret1 } )",
+        "users = ( { password = 12 secret1 } )",
+        "users = ( { password = secret1; secret1 = x } )",
+    ],
+)
+def test_what_may_be_a_password_is_never_repeated(text: str) -> None:
+    assert "secret" not in mistake(text)
+
+
+@pytest.mark.parametrize("number", ["0998877", "12.998877.5", "5 998877", "1 0x998877"])
+def test_a_password_that_is_a_number_is_never_repeated(number: str) -> None:
+    assert "998877" not in mistake(f"users = ( {{ password = {number} }} )")
+
+
+def test_text_without_quotes_is_told_what_it_lacks() -> None:
+    assert "hint: write text in double quotes" in mistake("users = ( { password = other } )")
 
 
 def test_includes() -> None:

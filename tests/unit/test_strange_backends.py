@@ -55,6 +55,20 @@ def test_what_is_right_is_told(server: AnsweringServer) -> None:
     assert (said(server).version, said(server).unreachable) == ("8.0.36", None)
 
 
+NOBODY = Account("", "secret")
+
+
+def test_without_a_monitor_user_nobody_logs_in(server: AnsweringServer) -> None:
+    """A driver would log in as the user of this machine instead."""
+    answers(server, {"VARIABLES": VERSION})
+    reason = "there is no monitor user to log in as: mysql-monitor_username is empty"
+    assert ask_nodes([node(server)], NOBODY)[node(server)] == Said(unreachable=reason)
+    with pytest.raises(InstanceError) as raised:
+        read_maint_mode(node(server), NOBODY)
+    assert raised.value.message == f"127.0.0.1:{server.port}: {reason}"
+    assert raised.value.hint == "--backend-user names another account"
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

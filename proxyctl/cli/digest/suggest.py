@@ -113,7 +113,7 @@ def _read(
             if table is None:
                 warn_of_size(client, is_approved=is_approved)
             return subject_of_instance(client, table)
-    with opened(files, connection) as (client, parsed):
+    with opened(files, connection, needs_secrets=False) as (client, parsed):
         desired = desired_at(client, parsed)
         if table is None:
             warn_of_size(client, is_approved=is_approved)
