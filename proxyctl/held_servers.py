@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.admin.reconnect import Reconnect
+from proxyctl.admin.runtime_facts import read_facts
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError

@@ -8,14 +8,8 @@ from dataclasses import dataclass, field
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_leftovers
-from proxyctl.admin.read import (
-    RuntimeFacts,
-    TableReader,
-    read_additions,
-    read_facts,
-    read_layouts,
-    used_hostgroups,
-)
+from proxyctl.admin.read import TableReader, read_additions, read_layouts
+from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts, used_hostgroups
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import FAMILY_TABLES, MOVE_NODES, Family, families_in, monitored

@@ -16,7 +16,8 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.host_names import addresses_of_each
-from proxyctl.admin.read import RuntimeFacts, TableReader, used_connections
+from proxyctl.admin.read import TableReader
+from proxyctl.admin.runtime_facts import RuntimeFacts, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.change import Change
 from proxyctl.cluster.account import cut_off

@@ -6,13 +6,8 @@ from typing import cast
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
-from proxyctl.admin.read import (
-    RuntimeFacts,
-    TableReader,
-    read_additions,
-    read_facts,
-    read_layouts,
-)
+from proxyctl.admin.read import TableReader, read_additions, read_layouts
+from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.compare import fold_users
 from proxyctl.drains import undrained

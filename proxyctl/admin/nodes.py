@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
-from proxyctl.admin.read import TableReader, read_facts, read_layouts
+from proxyctl.admin.read import TableReader, read_layouts
+from proxyctl.admin.runtime_facts import read_facts
 from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Layout
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import used_hostgroups
+from proxyctl.admin.runtime_facts import used_hostgroups
 from proxyctl.catalog import Value
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.refusing import dangers

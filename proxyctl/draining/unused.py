@@ -11,7 +11,7 @@ from proxyctl.admin.interrupts import interruptible
 from proxyctl.admin.leaving import Use, wait_for_end_of_use
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import Members, same_account
-from proxyctl.admin.read import used_connections
+from proxyctl.admin.runtime_facts import used_connections
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, counted
 from proxyctl.families import Node, node_text

@@ -16,8 +16,9 @@ from proxyctl.admin.health import read_health
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
 from proxyctl.admin.nodes import read_nodes
-from proxyctl.admin.read import read_facts, read_layouts, used_hostgroups
+from proxyctl.admin.read import read_layouts
 from proxyctl.admin.rule_hits import read_rule_hits
+from proxyctl.admin.runtime_facts import read_facts, used_hostgroups
 from proxyctl.admin.whole_answer import END
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import InstanceError

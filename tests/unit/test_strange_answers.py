@@ -17,9 +17,10 @@ from proxyctl.admin.export import unknown_tables
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
-from proxyctl.admin.read import read_facts, read_layouts, used_connections
+from proxyctl.admin.read import read_layouts
 from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.rule_hits import read_rule_hits
+from proxyctl.admin.runtime_facts import read_facts, used_connections
 from proxyctl.admin.suggest_hits import read_hits_since
 from proxyctl.admin.whole_answer import END
 from proxyctl.digests.top import TopOptions
