@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -44,13 +45,8 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
     Shape: by catalogue name. A column that the catalogue does not list (of a newer ProxySQL) is
     there as the instance describes it, as long as RUNTIME shows it too.
     """
-    rows = client.query(
-        'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
-        " JOIN pragma_table_info(m.name) p WHERE m.type='table' ORDER BY m.name, p.cid",
-        width=5,
-    )
     columns: dict[str, list[tuple[str | None, ...]]] = {}
-    for row in rows:
+    for row in _described(client):
         columns.setdefault(str(row[0]), []).append(row[1:])
     layouts = {}
     for table in TABLES.values():
@@ -65,6 +61,29 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
         if name not in layouts:
             raise client.strange(f"it has no table {name}")
     return layouts
+
+
+_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""How long to wait before the tables are asked for again."""
+
+
+def _described(client: AdminClient) -> Sequence[tuple[str | None, ...]]:
+    """Return the columns of all tables; asked again where ProxySQL names none.
+
+    SQLite may have to read one of its files for that. While ProxySQL writes its statistics there,
+    it answers with no rows, and no error. Source: ProxySQL 2.7.1, watched.
+    """
+    sql = (
+        'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
+        " JOIN pragma_table_info(m.name) p WHERE m.type='table' ORDER BY m.name, p.cid"
+    )
+    rows = client.query(sql, width=5)
+    for pause_s in _PAUSES_S:
+        if rows:
+            break
+        time.sleep(pause_s)
+        rows = client.query(sql, width=5)
+    return rows
 
 
 _IN_EVERY_VERSION = ("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_variables")
