@@ -183,6 +183,10 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
     """Yield the edit of a managed part, and the edit of an unmanaged part, of one row."""
     layout, desired, key = survey.layout, survey.desired, difference.key
     if desired is None or not desired.owns(key):
+        held = survey.memory.get(key)
+        is_server = layout.table.role is Role.SERVERS
+        if difference.desired is None and is_server and held and is_offline_hard(layout, held):
+            difference = replace(difference, columns=(layout.index["status"],))
         yield Pending(layout, (layer,), difference, is_ours=False)
         return
     wanted = desired.rows.get(key)

@@ -120,11 +120,12 @@ def _status_in_one_layer(
     kept = {k for k, row in desired.rows.items() if row[status] is KEEP and k not in without}
     for key in sorted(to_be_taken_off(found).keys() & kept, key=repr):
         yield f"{_named(key)} OFFLINE_HARD in MEMORY, not loaded"
-    for one in found.unpublished:
-        row = one.desired
-        is_kept = one.key in kept and one.key[1:3] not in found.drained
-        if is_kept and row is not None and _is_status_to_load(found, one):
-            yield f"{_named(one.key)} {row[status]} in MEMORY, not loaded"
+    # RUNTIME may have a node of a family in several hostgroups, for one row of MEMORY.
+    to_load = {one.key: one for one in found.unpublished if _is_status_to_load(found, one)}
+    for key, one in to_load.items():
+        is_kept = key in kept and key[1:3] not in found.drained
+        if is_kept and one.desired is not None:
+            yield f"{_named(key)} {one.desired[status]} in MEMORY, not loaded"
     for one in found.unsaved:
         row = one.current
         is_out = row is not None and str(row[status]).upper() != "ONLINE"

@@ -67,7 +67,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
             )
         if before is None:
             check_not_configured_out(servers, node)
-        reasons = [*reasons_against(servers, node, method, force=request.force)]
+        reasons = [*reasons_against(servers, node, method, request)]
         if method is DrainMethod.PXC_MAINT_MODE:
             mode = by_maint_mode.checked(servers, node, request, reasons)
             with _acting(servers, node):

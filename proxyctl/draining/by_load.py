@@ -12,7 +12,7 @@ from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.drained_memory import as_meant
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
-from proxyctl.draining.refusals import MONITOR_IS_OFF
+from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
@@ -102,7 +102,8 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     meant = servers if edited else as_meant(servers, node, request, found)
     if found is None and meant is servers and servers.placed(node) == servers.placed():
         return Restored(node, None, was_drained=False)
-    servers.check(edited, include_pending=request.include_pending)
+    reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
+    servers.check(reasons, include_pending=request.include_pending)
     # DISK has the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
     meant.load(node, _released(meant, node), saves=saves)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.runtime_facts import used_hostgroups
 from proxyctl.catalog import Value
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.refusing import dangers
+from proxyctl.draining.request import DrainRequest
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import RefusedError
 from proxyctl.families import Node, node_text
 from proxyctl.held_servers import SERVERS, HeldServers
-from proxyctl.nodes.draining import in_order, last_of_family, left_without, undrainable
+from proxyctl.nodes.draining import (
+    in_order,
+    last_of_family,
+    left_without,
+    lost_with_edits,
+    undrainable,
+)
+from proxyctl.state import Rows
 
 _FORCE = "allow with --force"
 MONITOR_IS_OFF = "the monitor is off (mysql-monitor_enabled)"
@@ -48,8 +56,26 @@ def check_not_configured_out(servers: HeldServers, node: Node) -> None:
         )
 
 
+def reasons_against_edits(
+    servers: HeldServers, image: Rows, request: DrainRequest
+) -> Iterable[str]:
+    """Yield why edits of others must not go along when these rows are loaded."""
+    if request.include_pending and not request.force:
+        used = used_hostgroups(servers.client, servers.survey.layouts)
+        yield from _lost_with_edits(servers, image, frozenset[Value]().union(*used.values()))
+
+
+def _lost_with_edits(servers: HeldServers, image: Rows, used: Collection[Value]) -> Iterator[str]:
+    standing = servers.standing
+    for hostgroup in lost_with_edits(standing, standing.once_loaded(image), used):
+        yield (
+            f"hostgroup {hostgroup} would have no usable node: edits in MEMORY take its last one"
+            f" out   {_FORCE}"
+        )
+
+
 def reasons_against(
-    servers: HeldServers, node: Node, method: DrainMethod, *, force: bool
+    servers: HeldServers, node: Node, method: DrainMethod, request: DrainRequest
 ) -> Iterable[str]:
     """Yield why the node must not be drained."""
     standing = servers.standing
@@ -60,9 +86,13 @@ def reasons_against(
             yield f"{node_text(node)} {why}"
     used = used_hostgroups(servers.client, servers.survey.layouts)
     in_use = frozenset[Value]().union(*used.values())
+    if method is DrainMethod.PROXYSQL and request.include_pending:
+        if not request.force:
+            yield from _lost_with_edits(servers, servers.placed(), in_use)
+        standing = standing.once_loaded(servers.placed())
     ours, heirs = left_without(standing, node, in_use)
     family = last_of_family(standing, node)
-    if force:
+    if request.force:
         return
     for hostgroup in ours:
         moves = standing.is_monitored or standing.family_of(hostgroup) is None

@@ -12,11 +12,11 @@ ProxySQL 2.7.1.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.families import Family, Node, ServerColumns
-from proxyctl.state import Row, Rows
+from proxyctl.state import Key, Row, Rows
 
 _SERVERS_CHOOSE = {
     "group_replication": "make another member the primary, or set super_read_only on this one",
@@ -41,6 +41,23 @@ class Standing:
     def columns(self) -> ServerColumns:
         """Where the columns stand in a row."""
         return ServerColumns.of(self.layout)
+
+    def once_loaded(self, image: Rows) -> Standing:
+        """Return the servers that are here once a LOAD takes these rows; new ones do not count.
+
+        Whether a server is unwell does not hang on the LOAD.
+        """
+        columns, rows = self.columns, dict[Key, Row]()
+        for key in self.runtime.keys() & image.keys():
+            row, loaded = self.runtime[key], image[key]
+            status = row[columns.status]
+            if not (_is(status, "SHUNNED") and _is(loaded[columns.status], "ONLINE")):
+                status = loaded[columns.status]
+            kept = {
+                position: loaded[position] for position in (columns.weight, columns.max_connections)
+            }
+            rows[key] = _with(row, {columns.status: status, **kept})
+        return replace(self, runtime=rows)
 
     def family_of(self, hostgroup: Value) -> Family | None:
         """Return the family that a hostgroup belongs to."""
@@ -85,8 +102,12 @@ class Standing:
         return None if best is None else columns.node(best)
 
 
+def _is(status: Value, name: str) -> bool:
+    return str(status).upper() == name
+
+
 def _is_usable(columns: ServerColumns, row: Row) -> bool:
-    return str(row[columns.status]).upper() == "ONLINE" and _may_serve(columns, row)
+    return _is(row[columns.status], "ONLINE") and _may_serve(columns, row)
 
 
 def _may_serve(columns: ServerColumns, row: Row) -> bool:
@@ -155,6 +176,18 @@ def left_without(
             if standing.usable(hostgroup) <= {heir} and _counts(standing, hostgroup, used):
                 leaves.add(hostgroup)
     return in_order(empty), in_order(leaves)
+
+
+def lost_with_edits(standing: Standing, loaded: Standing, used: Collection[Value]) -> list[Value]:
+    """Return the hostgroups that have a server now and none once this is loaded.
+
+    `used`: hostgroups that rules and users send traffic to. Others count where a monitor places
+    nodes to serve there.
+    """
+    families = standing.families
+    served = {*used, *(one.writer for one in families), *(one.reader for one in families)}
+    lost = (one for one in served if standing.usable(one) and not loaded.usable(one))
+    return in_order(lost)
 
 
 def _counts(standing: Standing, hostgroup: Value, used: Collection[Value]) -> bool:

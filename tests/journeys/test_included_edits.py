@@ -74,3 +74,32 @@ def test_without_a_save_what_was_not_saved_is_no_obstacle(
     project.write(FILES.replace("8.0.36", "8.4.0"))
     assert "not saved to DISK" in plan().out
     assert "1 LOAD, 0 SAVE" in applied("--no-save").out
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        "manage:\n  mysql_servers: {hostgroup_id: '1-20'}\n"
+        "mysql_servers:\n  - {hostgroup_id: 10, hostname: db1}\n",
+        "hostgroups:\n  other: {id: 30, multiplex: false}\n",
+    ],
+    ids=["outside manage", "servers in no file"],
+)
+def test_a_server_of_theirs_that_they_set_offline_hard_stays_on_disk(
+    project: Project, instance: Instance, files: str
+) -> None:
+    instance.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (50, 'db5')")
+    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
+    instance.run("SAVE MYSQL SERVERS TO DISK")
+    instance.run("UPDATE mysql_servers SET status='OFFLINE_HARD'")
+    project.write(f"version: 1\n{files}")
+    refused = "mysql_servers 50:db5:3306: status edited in MEMORY, not loaded to RUNTIME (ONLINE ->"
+    assert f"{refused} OFFLINE_HARD); not in the files" in plan().out
+    section = plan("--include-pending").out.split("edited in MEMORY by others")[1]
+    (line,) = [line for line in section.splitlines() if "- server 50 db5:3306" in line]
+    assert line.endswith("RUNTIME and DISK only; OFFLINE_HARD in MEMORY")
+    assert "1 to delete at RUNTIME" in section
+    applied("--include-pending")
+    rows = in_layers(instance, "SELECT status FROM {}mysql_servers WHERE hostname='db5'")
+    hard = [("OFFLINE_HARD",)]
+    assert rows == {"RUNTIME": [], "MEMORY": hard, "DISK": hard}

@@ -63,3 +63,24 @@ def test_it_is_told_as_memorys_alone_where_runtime_has_another(
     found = proxyctl("drift").out
     assert "db2:3306 in hostgroup 10 OFFLINE_SOFT in MEMORY" in found
     assert "set by an operator" not in found
+
+
+@pytest.mark.parametrize("status", ["OFFLINE_SOFT", "SHUNNED"])
+def test_it_is_told_once_where_runtime_has_the_node_twice(
+    project: Project, instance: Instance, status: str
+) -> None:
+    """A writer stands among the readers as well."""
+    project.write(FILES)
+    applied()
+    for statement in (
+        "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (20, 'db2')",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "DELETE FROM mysql_servers WHERE hostgroup_id=20",
+        f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db2'",
+    ):
+        instance.run(statement)
+    assert sorted(in_layers(instance, ROWS)["RUNTIME"]) == [("10", "ONLINE"), ("20", "ONLINE")]
+    told = f"db2:3306 in hostgroup 10 {status} in MEMORY, not loaded"
+    assert f"no drift ({told})\n" in proxyctl("drift").out
+    metrics = proxyctl("drift", "--format", "prometheus").out.splitlines()
+    assert [line[-2:] for line in metrics if "servers_taken_out{" in line] == [" 1"]

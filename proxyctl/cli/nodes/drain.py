@@ -141,7 +141,8 @@ def restore(
         bool,
         typer.Option(
             "--force",
-            help="Also if MEMORY has it drained: with what is on record, in the files, or default.",
+            help="Also if MEMORY has it drained: with what is on record, in the files, or default;"
+            " or if edits of others leave a hostgroup without a usable node.",
         ),
     ] = False,
     include_pending: IncludePending = False,

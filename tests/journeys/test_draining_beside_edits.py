@@ -1,0 +1,82 @@
+"""nodes drain and restore with edits of others that go along: what they take out counts as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.layers import in_layers
+from tests.journeys.story import applied
+from tests.servers import Instance
+
+FILES = """\
+version: 1
+mysql_servers:
+  - {hostgroup_id: 10, hostname: db1}
+  - {hostgroup_id: 20, hostname: db2}
+  - {hostgroup_id: 20, hostname: db3}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 10, apply: true}
+"""
+OUT = {
+    **{
+        status: f"UPDATE mysql_servers SET status='{status}' WHERE hostname='{{}}'"
+        for status in ("OFFLINE_SOFT", "OFFLINE_HARD", "SHUNNED")
+    },
+    "no weight": "UPDATE mysql_servers SET weight=0 WHERE hostname='{}'",
+    "moved": "UPDATE mysql_servers SET hostgroup_id=99 WHERE hostname='{}'",
+    "removed": "DELETE FROM mysql_servers WHERE hostname='{}'",
+}
+ROWS = "SELECT hostgroup_id, hostname, status, weight FROM {}mysql_servers ORDER BY 1, 2"
+
+
+@pytest.fixture
+def servers(project: Project, instance: Instance) -> Instance:
+    project.write(FILES)
+    applied()
+    return instance
+
+
+def nodes(command: str, *options: str) -> Outcome:
+    return proxyctl("nodes", command, "db3", "--include-pending", *options)
+
+
+@pytest.mark.parametrize("edit", OUT)
+def test_a_node_is_the_last_one_where_an_edit_takes_the_other_out(
+    servers: Instance, edit: str
+) -> None:
+    servers.run(OUT[edit].format("db2"))
+    before = in_layers(servers, ROWS)
+    refused = nodes("drain")
+    assert refused.code == 3, refused.text
+    assert "db3:3306 is the last usable node of hostgroup 20   allow with --force" in refused.err
+    assert in_layers(servers, ROWS) == before
+    assert nodes("drain", "--force").code == 0
+
+
+@pytest.mark.parametrize("edit", OUT)
+def test_an_edit_that_takes_the_last_node_of_another_hostgroup_out_is_refused(
+    servers: Instance, edit: str
+) -> None:
+    told = "hostgroup 10 would have no usable node: edits in MEMORY take its last one out"
+    assert nodes("drain").code == 0
+    servers.run(OUT[edit].format("db1"))
+    before = in_layers(servers, ROWS)
+    refused = nodes("restore")
+    assert refused.code == 3, refused.text
+    assert f"{told}   allow with --force" in refused.err
+    assert in_layers(servers, ROWS) == before
+    assert nodes("restore", "--force").code == 0
+    servers.run("LOAD MYSQL SERVERS FROM DISK")
+    servers.run("LOAD MYSQL SERVERS TO RUNTIME")
+    servers.run(OUT[edit].format("db1"))
+    refused = nodes("drain")
+    assert refused.code == 3, refused.text
+    assert f"{told}   allow with --force" in refused.err
+    assert nodes("drain", "--force").code == 0
+
+
+def test_edits_that_leave_a_node_go_along(servers: Instance) -> None:
+    servers.run("UPDATE mysql_servers SET max_connections=7 WHERE hostname='db2'")
+    assert nodes("drain").code == 0
+    assert nodes("restore").code == 0
