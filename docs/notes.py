@@ -220,7 +220,8 @@ EXIT_CODE = {
     " each admin module holds now. Or it did, and members of a ProxySQL Cluster do not follow,"
     " which it names. With `--all` also: some instances are changed, and others, which it names,"
     " are not. `nodes drain` and `nodes restore`: what became of the node is said; so after"
-    " `--timeout`, where the node is drained and still in use. `digest reset`: whether it cleared"
+    " `--timeout` or `--peer-timeout`, where a drained node is still in use, or a peer does not"
+    " follow. `digest reset`: whether it cleared"
     " is not known. These list no layers.",
     "USAGE": "A wrong command line.",
     "INTERRUPTED": "Interrupted from the keyboard. What holds now is said as for 4.",

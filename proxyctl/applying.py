@@ -125,7 +125,7 @@ def apply_planned(
             request.progress,
             members.wait_for_a_later_second,
             options.drain_timeout_s,
-            members.followers_of,
+            members.followers_that_answer,
         )
         with outcome_kept(kept):
             result = apply_plan(client, found, lock, how)

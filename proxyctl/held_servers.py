@@ -36,7 +36,8 @@ class HeldServers:
 
     `truth` are the rows that MEMORY is meant to hold: another drain may have died while it held
     placed ones. `before_load` is called before each LOAD. `is_monitored`: whether the monitor is
-    on. What it placed before it was switched off still stands, and a LOAD must not undo it.
+    on. What it placed before it was switched off still stands, and a LOAD must not undo it. `warn`
+    is given each LOAD before it is done, and the interval of the Galera checks here in ms.
     """
 
     client: AdminClient
@@ -47,10 +48,15 @@ class HeldServers:
     before_load: Callable[[AdminModule], None]
     drains: dict[Node, Drain] = field(default_factory=dict)
     is_monitored: bool = True
+    warn: Callable[[ModulePlan, int], None] = lambda _module, _check_ms: None
 
     @classmethod
     def read(
-        cls, client: AdminClient, lock: Lock, before_load: Callable[[AdminModule], None]
+        cls,
+        client: AdminClient,
+        lock: Lock,
+        before_load: Callable[[AdminModule], None],
+        warn: Callable[[ModulePlan, int], None],
     ) -> HeldServers:
         """Read everything that a LOAD of MYSQL SERVERS moves.
 
@@ -82,7 +88,7 @@ class HeldServers:
             truth = dead[0].memory
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
         is_monitored = facts.monitor_enabled
-        return cls(client, lock, survey, surveys, truth, before_load, drains, is_monitored)
+        return cls(client, lock, survey, surveys, truth, before_load, drains, is_monitored, warn)
 
     def revive(self, error: BaseException) -> None:
         """Connect again unless the connection surely is in step: an answer may be half read.
@@ -96,7 +102,7 @@ class HeldServers:
 
     def again(self) -> HeldServers:
         """Return the servers as they are now."""
-        return self.read(self.client, self.lock, self.before_load)
+        return self.read(self.client, self.lock, self.before_load, self.warn)
 
     def as_if(self, truth: Rows) -> HeldServers:
         """Return the servers with other rows that MEMORY is meant to hold."""
@@ -107,6 +113,12 @@ class HeldServers:
     def is_saved(self) -> bool:
         """Whether DISK holds what MEMORY does, so that a SAVE would publish nobody else's edit."""
         return not any(survey.unsaved for survey in self.surveys.values())
+
+    @property
+    def are_others_saved(self) -> bool:
+        """Whether DISK holds the tables that are loaded and saved together with the servers."""
+        others = (survey for name, survey in self.surveys.items() if name != "mysql_servers")
+        return not any(survey.unsaved for survey in others)
 
     @property
     def layout(self) -> Layout:
@@ -220,7 +232,9 @@ class HeldServers:
         `saves`: and SAVE that; else DISK stays as it is.
         """
         options = ApplyOptions(save=saves, before_load=self.before_load)
-        apply_plan(self.client, self._plan(node, image, saves=saves), self.lock, options)
+        plan = self._plan(node, image, saves=saves)
+        self.warn(plan.modules[0], self.survey.facts.galera_check_ms)
+        apply_plan(self.client, plan, self.lock, options)
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)

@@ -1,4 +1,4 @@
-"""Wait until nothing uses servers that take no new connections: at an instance and its peers."""
+"""Wait until nothing uses servers that take no new connections, and until peers have followed."""
 
 from __future__ import annotations
 
@@ -18,24 +18,28 @@ _POLL_S = 0.2
 class Use:
     """What one instance does with such servers.
 
-    Shape: `used` connections in use, keyed like mysql_servers, only above 0. `takes_new`: whether
-    it gives them new ones.
+    Shape: `used` connections in use, keyed like mysql_servers, only above 0. `is_behind`: whether
+    it has yet to follow, as it gives them new ones. `is_placing`: whether its monitor has yet to
+    choose who writes.
     """
 
     used: Mapping[Key, int]
-    takes_new: bool
+    is_behind: bool
+    is_placing: bool = False
 
 
 @dataclass
 class Waited:
     """What is left after a wait, by the addresses of instances.
 
-    `used` are connections in use, by server. `to_follow` has peers that give new ones still;
-    `lost` why the others could not be asked to the end.
+    `used` are connections in use, by server. `to_follow` has peers that are behind still, `placing`
+    those whose monitor has not chosen the writers; `lost` why the others could not be asked to the
+    end.
     """
 
     used: dict[str, Mapping[Key, int]] = field(default_factory=dict)
     to_follow: list[str] = field(default_factory=list)
+    placing: list[str] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     has_peers: bool = False
 
@@ -45,7 +49,9 @@ class Waited:
             f"{in_use(one)} at {address}" if self.has_peers else in_use(one)
             for address, one in self.used.items()
         ]
-        return ", ".join([*used, *(f"{address} to follow" for address in self.to_follow)])
+        behind = [f"{address} to follow" for address in self.to_follow]
+        placing = [f"{address} to choose the writers" for address in self.placing]
+        return ", ".join([*used, *behind, *placing])
 
 
 def wait_for_leavers(
@@ -59,9 +65,9 @@ def wait_for_leavers(
 ) -> dict[Key, int]:
     """Return what is still in use after `timeout_s`, by server: nothing if all have ended before.
 
-    `leaving` are keys of mysql_servers. The rest is as with `wait_for_end_of_use`.
+    `leaving` are keys of mysql_servers. The rest is as with `wait_until_settled`.
     """
-    left = wait_for_end_of_use(
+    left = wait_until_settled(
         client,
         lambda one: _pools(one, leaving),
         followers=followers,
@@ -75,7 +81,7 @@ def wait_for_leavers(
     return dict(used)
 
 
-def wait_for_end_of_use(
+def wait_until_settled(
     client: AdminClient,
     ask: Callable[[AdminClient], Use],
     *,
@@ -108,8 +114,10 @@ def wait_for_end_of_use(
                 continue
             if theirs.used:
                 left.used[one.address] = theirs.used
-            if theirs.takes_new:
+            if theirs.is_behind:
                 left.to_follow.append(one.address)
+            elif theirs.is_placing:
+                left.placing.append(one.address)
         awaited = left.text()
         if awaited and awaited != last:
             last = awaited

@@ -8,8 +8,9 @@ Source: ProxySQL 2.7.1, three members in front of simulated nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from proxyctl.catalog import Value
 from proxyctl.cluster.following import Why, way_out
 from proxyctl.cluster.membership import Member, Membership
 from proxyctl.errors import counted
@@ -31,7 +32,7 @@ def further_writers(
         if found is None or not module.images or not membership.travels(module.name):
             continue
         columns = ServerColumns.of(found.layout)
-        for family in _placed(module):
+        for family in placed_by_monitor(found.families):
             waiting = [
                 node_text(columns.node(row))
                 for row in module.images[-1][_TABLE].values()
@@ -52,10 +53,10 @@ def not_placed(modules: Iterable[ModulePlan], member: Member) -> Iterator[NotFol
         if found is None:
             continue
         columns = ServerColumns.of(found.layout)
-        for family in _placed(module):
+        for family in placed_by_monitor(found.families):
             rows = (found.runtime or {}).values()
             online = sum(1 for row in rows if _takes_writes(columns, family, row, "ONLINE"))
-            most = max(family.max_writers, 1)  # with 0 the monitor may choose a last resort
+            most = _most(family)
             if online > most:
                 text = (
                     f"{counted(online, 'ONLINE writer')} in {family.writer}, where {most} may be:"
@@ -67,10 +68,23 @@ def not_placed(modules: Iterable[ModulePlan], member: Member) -> Iterator[NotFol
                 )
 
 
-def _placed(module: ModulePlan) -> list[Family]:
+def has_too_many(families: Iterable[Family], online: Mapping[Value, int]) -> bool:
+    """Return whether a monitor has yet to choose the writers of one of these.
+
+    `online`: how many servers of each hostgroup take connections at RUNTIME.
+    """
+    return any(online.get(family.writer, 0) > _most(family) for family in families)
+
+
+def placed_by_monitor(families: Iterable[Family]) -> list[Family]:
     """Return the Galera families, each once, that one monitor places."""
-    families = {family.writer: family for family in module.surveys[_TABLE].families}
-    return [family for family in families.values() if family.is_galera and not family.also]
+    found = {family.writer: family for family in families}
+    return [family for family in found.values() if family.is_galera and not family.also]
+
+
+def _most(family: Family) -> int:
+    """Return how many writers there may be. With 0 the monitor may choose a last resort."""
+    return max(family.max_writers, 1)
 
 
 def _takes_writes(columns: ServerColumns, family: Family, row: Row, status: str) -> bool:

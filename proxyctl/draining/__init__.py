@@ -1,12 +1,14 @@
 """Drain one node of an instance, and put it back. A restart of ProxySQL ends what RUNTIME holds.
 
-lock -> read -> refuse, or: note it -> drain -> wait until nothing uses the node, without the lock
+lock -> read -> refuse, or: note it -> drain -> wait until nothing uses the node, without the lock.
+In a ProxySQL Cluster peers are waited for then, also when a node was put back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from proxyctl.admin.client import AdminClient
@@ -14,7 +16,10 @@ from proxyctl.admin.drains import forget_drain, read_drains
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import Members
+from proxyctl.cluster.membership import Membership
+from proxyctl.cluster.writers import further_writers, placed_by_monitor
 from proxyctl.draining import by_load, by_maint_mode
+from proxyctl.draining.back import wait_until_back
 from proxyctl.draining.refusals import (
     check_not_behind,
     check_not_configured_out,
@@ -31,10 +36,19 @@ from proxyctl.errors import (
     RefusedError,
     UsageError,
 )
-from proxyctl.families import Node, node_text
+from proxyctl.families import Family, Node, node_text
 from proxyctl.held_servers import HeldServers
+from proxyctl.plan import ModulePlan
 
-__all__ = ["DrainRequest", "Drained", "Restored", "drain", "restore", "wait_until_unused"]
+__all__ = [
+    "DrainRequest",
+    "Drained",
+    "Restored",
+    "drain",
+    "restore",
+    "wait_until_back",
+    "wait_until_unused",
+]
 
 
 def drain(client: AdminClient, request: DrainRequest) -> Drained:
@@ -59,7 +73,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
                 hint=f"proxyctl nodes restore {node_text(node)} --include-pending loads that",
             )
         if before is not None and before.is_done and servers.shows(node, before.method):
-            return Drained(node, before, was_before=True)
+            return Drained(node, before, was_before=True, families=_galera(servers))
         if before is not None and not before.is_done and before.method is not method:
             raise RefusedError(
                 f"{node_text(node)} is {before.text()}",
@@ -76,7 +90,8 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
             servers.check(reasons, include_pending=request.include_pending)
             with _acting(servers, node):
                 by_load.drain(servers, node, request)
-        return Drained(node, read_drains(client, servers.layout)[node])
+        drained = read_drains(client, servers.layout)[node]
+        return Drained(node, drained, families=_galera(servers))
 
 
 def restore(client: AdminClient, request: DrainRequest) -> Restored:
@@ -95,7 +110,13 @@ def restore(client: AdminClient, request: DrainRequest) -> Restored:
                 return Restored(node, found, was_drained=False, is_gone=True)
             if method is DrainMethod.PXC_MAINT_MODE:
                 return by_maint_mode.restore(servers, node, request, found)
-            return by_load.restore(servers, node, request)
+            restored = by_load.restore(servers, node, request)
+            return replace(restored, families=_galera(servers))
+
+
+def _galera(servers: HeldServers) -> list[Family]:
+    """Return the families for which every member of a cluster chooses the writers by itself."""
+    return placed_by_monitor(servers.standing.families)
 
 
 @contextmanager
@@ -141,12 +162,30 @@ def _held(
     members = Members(client, partial(request.login_at, client.login), request.progress)
     try:
         members.take(lock, timeout_s=request.lock_timeout_s)
+        membership = members.look()
         # What is put back by force is no older than what the others hold.
         if what == "restore" or not request.force:
-            check_not_behind(client, members.look())
-        servers = HeldServers.read(client, lock, members.wait_for_a_later_second)
+            check_not_behind(client, membership)
+        servers = HeldServers.read(
+            client, lock, members.wait_for_a_later_second, _warner(membership, request)
+        )
         yield servers, servers.find(request.node)
     finally:
         with uninterrupted():
             lock.give_back(request.progress)
             members.close()
+
+
+def _warner(membership: Membership, request: DrainRequest) -> Callable[[ModulePlan, int], None]:
+    """Return what says, before each LOAD, which nodes peers take for writers for a while."""
+    said: set[str] = set()
+
+    def warn(module: ModulePlan, check_ms: int) -> None:
+        if len(membership.listed) < 2:
+            return
+        for text in further_writers([module], membership, check_ms):
+            if text not in said:
+                said.add(text)
+                request.progress(f"warning: {text}")
+
+    return warn

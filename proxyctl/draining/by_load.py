@@ -31,7 +31,7 @@ from proxyctl.state import Rows
 
 def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     """Note the drain, move the writer, drain. Takes everything back when it does not succeed."""
-    client = servers.client
+    client, saves = servers.client, False
     try:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
@@ -40,10 +40,13 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             request.progress(f"{MONITOR_IS_OFF}: every other node stays where it is")
         if family is not None:
             request.progress(f"{node_text(node)} is the writer: another node takes over first")
+            before, was_saved = servers, servers.is_saved
             rows = with_another_writer(servers.standing, servers.placed(node), family, node)
             servers.load(node, rows)
             servers = _with_another_writer(servers, family.writer, node, request)
-        servers.load(node, with_drained(servers.standing, servers.placed(node), node))
+            servers, saves = _without_weights_sent_back(before, servers, was_saved=was_saved)
+        drained = with_drained(servers.standing, servers.placed(node), node)
+        servers.load(node, drained, saves=saves)
         if not servers.again().shows(node):
             raise ApplyError(f"{node_text(node)} does not show as drained after the LOAD")
     except (ProxyctlError, KeyboardInterrupt) as error:
@@ -89,6 +92,20 @@ def _with_another_writer(
     return now
 
 
+def _without_weights_sent_back(
+    before: HeldServers, now: HeldServers, *, was_saved: bool
+) -> tuple[HeldServers, bool]:
+    """Return the servers as MEMORY is meant to hold them, and whether DISK has to be put back, too.
+
+    A peer of a ProxySQL Cluster whose monitor moves the writer first may send the weights that move
+    it back, into MEMORY and DISK.
+    """
+    if not now.survey.surroundings.is_cluster_member:
+        return now, False
+    is_overwritten = was_saved and now.disk != before.truth and now.are_others_saved
+    return now.as_if(before.truth), is_overwritten
+
+
 def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored:
     """Put a drained node back as it is configured, or find that it is not drained.
 
@@ -121,6 +138,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         is_gone=is_gone,
         is_unsaved=(meant is not servers and not saves)
         or (is_gone and bool(now.rows_of(node, now.disk))),
+        is_loaded=True,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from proxyctl.admin.backend import Account
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.drains import Drain, DrainMethod
-from proxyctl.families import Node
+from proxyctl.families import Family, Node
 from proxyctl.state import DesiredTable
 
 
@@ -40,11 +40,15 @@ class DrainRequest:
 
 @dataclass(frozen=True)
 class Drained:
-    """A drained node. `was_before`: it was drained already, and nothing was changed."""
+    """A drained node. `was_before`: it was drained already, and nothing was changed.
+
+    `families` are those of Galera for which the monitors of the peers choose the writers again.
+    """
 
     node: Node
     drain: Drain
     was_before: bool = False
+    families: Sequence[Family] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Restored:
     `was_drained` False: RUNTIME did not show it drained. `is_changed`: it came back with other
     values than it had, since its configuration was changed in the meantime. `is_gone`: neither
     MEMORY nor RUNTIME has it any more, and it is off the record. `is_unsaved`: DISK still has it
-    drained, or still has it though it is gone.
+    drained, or still has it though it is gone. `is_loaded`: the peers are to take something over;
+    `families` as with `Drained`.
     """
 
     node: Node
@@ -63,3 +68,5 @@ class Restored:
     is_changed: bool = False
     is_gone: bool = False
     is_unsaved: bool = False
+    is_loaded: bool = False
+    families: Sequence[Family] = ()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible
-from proxyctl.admin.leaving import Use, wait_for_end_of_use
+from proxyctl.admin.leaving import Use, wait_until_settled
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import Members, same_account
+from proxyctl.admin.placing_writers import is_placing
 from proxyctl.admin.runtime_facts import used_connections
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, counted
-from proxyctl.families import Node, node_text
+from proxyctl.families import Family, Node, node_text
 from proxyctl.sql import literal
 
 
@@ -26,21 +27,23 @@ def wait_until_unused(
     progress: Callable[[str], None],
     method: DrainMethod = DrainMethod.PROXYSQL,
     login_at: Callable[[Login, Node], Login] = same_account,
+    families: Sequence[Family] = (),
 ) -> list[str]:
     """Wait until no connection to the node is in use here and at the members of the cluster.
 
-    What is waited for is said whenever it changes. `method` is that of the drain, and `login_at`
-    tells who we are at a member. Returns the addresses of the members that use it no more.
+    And until the monitors of the members have chosen the writers of these `families`. What is
+    waited for is said whenever it changes. `method` is that of the drain, and `login_at` tells who
+    we are at a member. Returns the addresses of the members that use it no more.
 
     Raises: ApplyError when a connection is in use after `timeout_s`, or it cannot be read, or a
-    member may use the node: it gives it new connections, or could not be asked;
-    InterruptedApplyError.
+    member may use the node: it gives it new connections, or could not be asked; or it has more
+    writers than there may be; InterruptedApplyError.
     """
     members = Members(client, partial(login_at, client.login), progress)
     try:
         with interruptible():
             members.connect()
-            return _Wait(client, node, method, members, progress).go(timeout_s)
+            return _Wait(client, node, method, members, progress, families).go(timeout_s)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
             f"interrupted: {node_text(node)} is drained, and may still be in use", hint=_hint(node)
@@ -65,11 +68,12 @@ class _Wait:
     method: DrainMethod
     members: Members
     progress: Callable[[str], None]
+    families: Sequence[Family]
 
     def go(self, timeout_s: float) -> list[str]:
         """Wait. Returns the peers that use the node no more. Raises: ApplyError, InstanceError."""
         followers, reasons = self._followers()
-        left = wait_for_end_of_use(
+        left = wait_until_settled(
             self.client,
             self._use,
             followers=followers,
@@ -84,6 +88,7 @@ class _Wait:
             for address, count in used.items()
         ]
         found += [f"{one} still gives it new connections {after}" for one in left.to_follow]
+        found += [still_placing(one, after) for one in left.placing]
         found += reasons
         found += [_not_asked(address, reason) for address, reason in left.lost.items()]
         found += [
@@ -112,7 +117,7 @@ class _Wait:
         reasons: list[str] = []
         for member, contact in sorted(contacts.items()):
             try:
-                if contact in following or not self._use(contact).takes_new:
+                if contact in following or not self._use(contact).is_behind:
                     waited_for.append(contact)
                     continue
             except InstanceError as error:
@@ -132,7 +137,8 @@ class _Wait:
             for key, count in used_connections(client).items()
             if (key[1], key[2]) == self.node
         }
-        return Use(used, self._may_get_new_ones(client))
+        placing = client is not self.client and is_placing(client, self.families)
+        return Use(used, self._may_get_new_ones(client), placing)
 
     def _may_get_new_ones(self, client: AdminClient) -> bool:
         """Return whether a row of RUNTIME lets new connections to the node.
@@ -153,6 +159,11 @@ class _Wait:
             width=1,
         )
         return client.number(rows[0][0]) > 0
+
+
+def still_placing(address: str, after: str) -> str:
+    """Return that a peer has writers too many."""
+    return f"{address} has more ONLINE writers than there may be {after}: its monitor places them"
 
 
 def _not_asked(address: str, reason: str) -> str:

@@ -27,6 +27,12 @@ def unused_text(node: Node, peers: int = 0) -> str:
     return f"{_name(node)}: no connection is in use{where}\n"
 
 
+def followed_text(node: Node, peers: int) -> str:
+    """Return how many peers have taken over that the node is back."""
+    verb = "follows" if peers == 1 else "follow"
+    return f"{_name(node)}: {counted(peers, 'peer')} {verb}\n"
+
+
 def restored_text(
     node: Node,
     drain: Drain | None,

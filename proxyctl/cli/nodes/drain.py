@@ -11,7 +11,14 @@ import typer
 
 from proxyctl.cli.backend_login import BackendOptions
 from proxyctl.cli.nodes.names import instance_of
-from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command, spelled
+from proxyctl.cli.options import (
+    ConnectionOptions,
+    FileOptions,
+    PeerOptions,
+    TextFormat,
+    command,
+    spelled,
+)
 from proxyctl.cli.output import say, write
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import ExitCode, UsageError
@@ -111,6 +118,7 @@ def drain(
                 progress=say,
                 method=drained.drain.method,
                 login_at=request.login_at,
+                families=drained.families,
             )
             if is_text:
                 write(unused_text(drained.node, len(peers)))
@@ -133,6 +141,7 @@ def restore(
     files: FileOptions,
     connection: ConnectionOptions,
     backends: BackendOptions,
+    peers: PeerOptions,
     method: Annotated[
         DrainMethod | None,
         typer.Option("--method", help="How it was drained, where nothing is on record about that."),
@@ -151,9 +160,9 @@ def restore(
 ) -> int:
     """Put a drained node back as it was."""
     from proxyctl.cli.connection import connected_beside, instances_beside, login_at_members
-    from proxyctl.draining import DrainRequest
+    from proxyctl.draining import DrainRequest, wait_until_back
     from proxyctl.draining import restore as restore_node
-    from proxyctl.render.nodes_drain_text import restored_text
+    from proxyctl.render.nodes_drain_text import followed_text, restored_text
     from proxyctl.render.nodes_machine import restored_json
 
     with connected_beside(files, connection) as (client, parsed):
@@ -169,17 +178,27 @@ def restore(
             files=partial(_servers_of, parsed, client),
         )
         restored = restore_node(client, request)
-        instance = instance_of(client)
-    write(
-        (restored_text if format is TextFormat.TEXT else partial(restored_json, instance))(
-            restored.node,
-            restored.drain,
-            was_drained=restored.was_drained,
-            is_changed=restored.is_changed,
-            is_gone=restored.is_gone,
-            is_unsaved=restored.is_unsaved,
+        is_text = format is TextFormat.TEXT
+        text = restored_text if is_text else partial(restored_json, instance_of(client))
+        write(
+            text(
+                restored.node,
+                restored.drain,
+                was_drained=restored.was_drained,
+                is_changed=restored.is_changed,
+                is_gone=restored.is_gone,
+                is_unsaved=restored.is_unsaved,
+            )
         )
-    )
+        following = wait_until_back(
+            client,
+            restored,
+            timeout_s=peers.peer_timeout,
+            progress=say,
+            login_at=request.login_at,
+        )
+        if is_text and following:
+            write(followed_text(restored.node, len(following)))
     return ExitCode.DONE
 
 

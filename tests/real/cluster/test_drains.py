@@ -145,6 +145,27 @@ def test_a_drain_that_is_on_no_record_any_more(
     assert all_hold(monitored, "127.0.1.2", DRAINED)()
     back = proxyctl("nodes", "restore", "127.0.1.2", "--force")
     assert back.code == 0, back.text
-    assert back.out == f"127.0.1.2:{nodes.port} is back\n"
+    name = f"127.0.1.2:{nodes.port}"
+    assert back.out == f"{name} is back\n{name}: 2 peers follow\n"
     wait_until(all_hold(monitored, "127.0.1.2", ("ONLINE", "5", "500")))
     assert "No changes" in proxyctl("plan").out
+
+
+def test_files_that_change_a_drained_galera_node_wait_until_it_is_back(
+    monitored: list[ProxySQL], shop: Project, nodes: GaleraCluster
+) -> None:
+    assert proxyctl("nodes", "drain", "127.0.1.2", "--no-wait").code == 0
+    wait_until(lambda: all(held(one, "127.0.1.2") == {DRAINED} for one in monitored))
+    changed = GALERA.replace("max_connections: 500, weight: 5", "max_connections: 300, weight: 7")
+    write(shop, changed.format(port=nodes.port, limit=400))
+    assert apply(*at(monitored[1])).code == 0
+    wait_until(lambda: agree(monitored[0], monitored))
+
+    back = proxyctl("nodes", "restore", "127.0.1.2")
+    assert back.code == 0, back.text
+    wait_until(all_hold(monitored, "127.0.1.2", ("ONLINE", "5", "500")))
+    for one in monitored:
+        plan = proxyctl("plan", *at(one))
+        assert "Plan: 0 to add, 1 to change, 0 to delete" in plan.out, plan.text
+    assert apply().code == 0
+    wait_until(all_hold(monitored, "127.0.1.2", ("ONLINE", "7", "300")))

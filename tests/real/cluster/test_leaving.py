@@ -10,7 +10,7 @@ import pytest
 from tests.cli import Project, proxyctl
 from tests.mariadb_server import MISSING, MariaDB
 from tests.real.cluster.files import SERVERS, apply, fleet_of, keep_apart, name, write
-from tests.real.cluster.rig import set_admin
+from tests.real.cluster.rig import ACCOUNT, set_admin
 from tests.real.leaving_rig import SETUP, Rig, begun, waiting
 from tests.servers import ProxySQL
 
@@ -72,6 +72,19 @@ def test_nobody_waits_for_a_peer_that_takes_no_servers_over(
     assert found.code == 4, found.text
     assert rig.statuses()["10 127.0.0.1"] == "ONLINE"
     rig.insert()
+
+
+def test_a_peer_that_lets_nobody_in_is_named(three: list[ProxySQL], project: Project) -> None:
+    keep_apart(three)
+    write(project, SERVERS)
+    assert apply().code == 0
+    set_admin(three[1], admin_credentials=f"admin:other;{ACCOUNT}:{ACCOUNT}")
+    write(project, SERVERS.replace(", {hostgroup_id: 1, hostname: b}", ""))
+    done = apply("--drain-timeout", "5")
+    assert done.code == 0, done.text
+    said = f"{name(three[1])}: its connections are not waited for (admin@{name(three[1])}: access"
+    assert said in done.err
+    set_admin(three[1], admin_credentials=f"admin:admin;{ACCOUNT}:{ACCOUNT}")
 
 
 def test_an_edit_at_a_peer_that_had_nothing_to_take_over_stays(

@@ -6,12 +6,14 @@ check. Real ProxySQL with simulated nodes, RUNTIME of all members looked at all 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
 
-from tests.cli import Project, proxyctl
+from tests.cli import Outcome, Project, proxyctl
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement
 from tests.real.cluster.files import apply, fleet_of, keep_apart, name, write
@@ -177,3 +179,87 @@ def test_peers_save_the_placement_and_nobody_takes_it_for_a_difference(
             " proxyctl loads the placement itself, so peers save it with any value, and plan and"
             " drift take that for no difference"
         )
+
+
+def nodes_command(*arguments: str, at_the_end: list[ProxySQL]) -> tuple[Outcome, list[set[str]]]:
+    done = proxyctl("nodes", *arguments)
+    return done, [writers(one) for one in at_the_end]
+
+
+def test_a_drain_and_its_end_wait_for_them_too(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    reader, port = HOSTS[0], nodes.port
+    done, now = nodes_command("drain", reader, at_the_end=settled)
+    assert done.code == 0, done.text
+    assert now == [{WRITER}] * 3
+    further = "warning: MYSQL SERVERS: a peer that takes this over has {0} ONLINE in 10 as well"
+    assert further.format(f"{HOSTS[1]}:{port}") in done.err
+    assert "to choose the writers\n" in done.err
+
+    back, now = nodes_command("restore", reader, at_the_end=settled)
+    assert back.code == 0, back.text
+    assert now == [{WRITER}] * 3
+    assert further.format(f"{reader}:{port}, {HOSTS[1]}:{port}") in back.err
+    assert f"{reader}:{port}: 2 peers follow\n" in back.out
+
+
+def test_a_drain_names_peers_whose_monitors_have_not_placed_them_in_time(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    slow = settled[2].instance
+    slow.execute("SET mysql-monitor_galera_healthcheck_interval=60000")
+    slow.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    # Its check that is due by the old interval may still come after the first LOAD.
+    time.sleep(CHECK_MS / 1000)
+    late = f"{name(settled[2])} has more ONLINE writers than there may be after 6 s"
+    done = proxyctl("nodes", "drain", HOSTS[0], "--timeout", "6")
+    assert done.code == 4, done.text
+    assert late in done.err
+    back = proxyctl("nodes", "restore", HOSTS[0], "--peer-timeout", "6")
+    assert back.code == 4, back.text
+    assert "is back (drained by" in back.out
+    assert late in back.err
+    assert proxyctl("nodes", "drain", HOSTS[0], "--no-wait").code == 0
+    assert proxyctl("nodes", "restore", HOSTS[0], "--peer-timeout", "0").code == 0
+
+
+def test_peers_that_still_have_it_drained_are_named(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    keep_apart(settled)
+    assert proxyctl("nodes", "drain", HOSTS[0]).code == 0
+    set_admin(settled[1], cluster_mysql_servers_diffs_before_sync=0)
+    settled[2].stop()
+    back = proxyctl("nodes", "restore", HOSTS[0], "--peer-timeout", "10")
+    assert back.code == 4, back.text
+    assert f"{HOSTS[0]}:{nodes.port} is back (drained by" in back.out
+    said = f"{name(settled[1])} takes no servers over from here, and has it drained"
+    assert f"{said}: restore it there, too\n" in back.err
+    assert f"{name(settled[2])} could not be asked, and may have it drained (cannot" in back.err
+
+
+def test_weights_that_a_peer_sends_back_while_the_writer_moves_are_not_kept(
+    settled: list[ProxySQL], project: Project, nodes: GaleraCluster
+) -> None:
+    """A member whose monitor is first may do that: then RUNTIME is written into MEMORY and DISK."""
+    here = settled[0].instance
+    weights = "SELECT DISTINCT weight FROM {0}mysql_servers"
+
+    def follow() -> None:
+        wait_until(lambda: here.query(weights.format("runtime_")) != [("1",)])
+        here.execute("SAVE MYSQL SERVERS TO MEMORY")
+        here.execute("SAVE MYSQL SERVERS TO DISK")
+
+    with ThreadPoolExecutor() as pool:
+        followed = pool.submit(follow)
+        done = proxyctl("nodes", "drain", WRITER)
+        followed.result()
+    assert done.code == 0, done.text
+    assert here.query(weights.format("")) == here.query(weights.format("disk.")) == [("1",)]
+    back = proxyctl("nodes", "restore", WRITER)
+    assert back.code == 0, back.text
+    assert "changed in the meantime" not in back.out
+    for one in settled:
+        for layer in ("runtime_", "", "disk."):
+            assert one.instance.query(weights.format(layer)) == [("1",)], (one.port, layer)
