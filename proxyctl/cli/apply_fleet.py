@@ -31,7 +31,6 @@ def apply_all(
     Raises: RefusedError when a plan is refused or not approved, InstanceError or ProxyctlError when
     there is one without a plan: then no instance was changed.
     """
-    from proxyctl.fleet.rollout import Rollout
     from proxyctl.fleet_applying import RolloutRequest, apply_fleet
     from proxyctl.render.fleet_text import fleet_text
     from proxyctl.render.rollout_text import rollout_json, rollout_text
@@ -41,24 +40,22 @@ def apply_all(
     (write if is_text else say)(fleet_text(found, style()))
     _refuse(found)
     _stop_for_unread(found, skips=rollout.skip_unreachable)
-    done = Rollout([], unread=found.failed)
-    if found.alike:
-        if not auto_approve:
-            _ask(found.alike)
-        how = RolloutRequest(
-            request,
-            rollout.strategy,
-            rollout.max_unavailable,
-            fleet.parallel,
-            rollout.settle,
-            rollout.rollback_on_failure,
-            say,
-        )
-        done = apply_fleet(targets, found, how)
-        if is_text:
-            write(rollout_text(done, style()))
+    if found.alike and not auto_approve:
+        _ask(found.alike)
+    how = RolloutRequest(
+        request,
+        rollout.strategy,
+        rollout.max_unavailable,
+        fleet.parallel,
+        rollout.settle,
+        rollout.rollback_on_failure,
+        say,
+    )
+    done = apply_fleet(targets, found, how)
     if not is_text:
         write(rollout_json(done))
+    elif found.alike:
+        write(rollout_text(done, style()))
     return done.exit_code
 
 
