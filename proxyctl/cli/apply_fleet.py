@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.fleet import FleetOptions, RolloutOptions, planned_fleet
 from proxyctl.cli.options import TextFormat
 from proxyctl.cli.output import is_terminal, say, says_yes, style, write
-from proxyctl.errors import InstanceError, ProxyctlError, RefusedError, UsageError
+from proxyctl.errors import (
+    ApplyError,
+    InstanceError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from proxyctl.applying import ApplyRequest
     from proxyctl.fleet.outcome import Fleet, Planned
+    from proxyctl.fleet.rollout import Rollout
     from proxyctl.fleet_planning import Target
 
 
@@ -52,11 +61,28 @@ def apply_all(
         say,
     )
     done = apply_fleet(targets, found, how)
-    if not is_text:
-        write(rollout_json(done))
-    elif found.alike:
-        write(rollout_text(done, style()))
+    with _told(done):
+        if not is_text:
+            write(rollout_json(done))
+        elif found.alike:
+            write(rollout_text(done, style()))
     return done.exit_code
+
+
+@contextmanager
+def _told(done: Rollout) -> Iterator[None]:
+    """Whatever hinders the report of instances that were changed: say what became of them."""
+    from proxyctl.render.rollout_text import rollout_text
+
+    try:
+        yield
+    except (ProxyctlError, KeyboardInterrupt) as error:
+        if not done.has_changed:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        reason = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        layers = rollout_text(done).splitlines()
+        raise kind(f"changed, but then: {reason}", layers=layers) from error
 
 
 def _refuse(found: Fleet) -> None:

@@ -57,6 +57,21 @@ def test_a_full_disk_behind_stdout(project: Project, instance: Instance) -> None
     assert plan().code == 0
 
 
+def test_a_full_disk_behind_the_report_of_all_instances(
+    project: Project, instance: Instance
+) -> None:
+    named = f"{{name: px1, host: {instance.host}, port: {instance.port}, user: {instance.user}}}"
+    project.write(f"{FILES}instances: [{named}]\n")
+    apply = "$proxyctl apply --all --auto-approve --settle 0 --format json > /dev/full"
+    found = shell(apply)
+    assert found.returncode == 4, found.stderr
+    assert "changed, but then: stdout cannot be written: No space left" in found.stderr
+    assert "  Fleet of 1 instance: 1 applied: px1.\n" in found.stderr
+    again = shell(apply)
+    assert again.returncode == 1, again.stderr
+    assert "changed" not in again.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(project: Project, instance: Instance) -> None:
     project.write(FILES)
     assert shell("$proxyctl plan | true").returncode == 0
