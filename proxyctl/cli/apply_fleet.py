@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.fleet import FleetOptions, RolloutOptions, planned_fleet
 from proxyctl.cli.options import TextFormat
-from proxyctl.cli.output import is_terminal, say, says_yes, style, write
+from proxyctl.cli.output import is_terminal, say, says_yes, style, write, write_beside
 from proxyctl.errors import (
     ApplyError,
     InstanceError,
@@ -46,7 +46,7 @@ def apply_all(
 
     is_text = format is TextFormat.TEXT
     found = planned_fleet(targets, request.options, fleet)
-    (write if is_text else say)(fleet_text(found, style()))
+    (write if is_text else write_beside)(fleet_text(found, style()))
     _refuse(found)
     _stop_for_unread(found, skips=rollout.skip_unreachable)
     if found.alike and not auto_approve:
