@@ -11,6 +11,7 @@ from proxyctl import rolling_back
 from proxyctl.admin.health import read_health
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.applying import ApplyRequest, apply_planned
+from proxyctl.at_once import at_once
 from proxyctl.errors import ProxyctlError
 from proxyctl.fleet.health import Look, Span, worsened
 from proxyctl.fleet.outcome import Fleet, Planned
@@ -73,6 +74,7 @@ class _Rollout:
                 self._change(units_of(self._approved))
             except KeyboardInterrupt:
                 self._was_interrupted = True
+                self._request.say("interrupted: nothing more is begun")
         went_wrong = self._was_interrupted or any(
             one.state in _WENT_WRONG for one in self._found.values()
         )
@@ -121,8 +123,12 @@ class _Rollout:
             except ProxyctlError as error:
                 return error
 
-        with ThreadPoolExecutor(self._request.workers) as pool:
-            return dict(zip(targets, pool.map(look, targets), strict=True))
+        found: dict[Target, Look | ProxyctlError] = {}
+        for target, result in at_once(targets, look, workers=self._request.workers):
+            if isinstance(result, BaseException) and not isinstance(result, ProxyctlError):
+                raise result
+            found[target] = result
+        return found
 
     def _judge(
         self,

@@ -21,7 +21,7 @@ from proxyctl.cli.options import (
     TextFormat,
     command,
 )
-from proxyctl.cli.output import is_terminal, say, says_yes, style, write
+from proxyctl.cli.output import is_terminal, say, says_yes, style, write, write_beside
 from proxyctl.errors import (
     ExitCode,
     ProxyctlError,
@@ -95,7 +95,7 @@ def apply(
     if saved is not None:
         files, allowances = _as_saved(saved, files, allowances)
     is_text = format is TextFormat.TEXT
-    tell = write if is_text else say
+    tell = write if is_text else write_beside
     with opened(files, connection) as (client, parsed):
         if saved is not None:
             saved.check_address(client.address)

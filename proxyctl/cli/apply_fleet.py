@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.fleet import FleetOptions, RolloutOptions, planned_fleet
 from proxyctl.cli.options import TextFormat
-from proxyctl.cli.output import is_terminal, say, says_yes, style, write
-from proxyctl.errors import InstanceError, ProxyctlError, RefusedError, UsageError
+from proxyctl.cli.output import is_terminal, say, says_yes, style, write, write_beside
+from proxyctl.errors import (
+    ApplyError,
+    InstanceError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from proxyctl.applying import ApplyRequest
     from proxyctl.fleet.outcome import Fleet, Planned
+    from proxyctl.fleet.rollout import Rollout
     from proxyctl.fleet_planning import Target
 
 
@@ -31,35 +40,49 @@ def apply_all(
     Raises: RefusedError when a plan is refused or not approved, InstanceError or ProxyctlError when
     there is one without a plan: then no instance was changed.
     """
-    from proxyctl.fleet.rollout import Rollout
     from proxyctl.fleet_applying import RolloutRequest, apply_fleet
     from proxyctl.render.fleet_text import fleet_text
     from proxyctl.render.rollout_text import rollout_json, rollout_text
 
     is_text = format is TextFormat.TEXT
     found = planned_fleet(targets, request.options, fleet)
-    (write if is_text else say)(fleet_text(found, style()))
+    (write if is_text else write_beside)(fleet_text(found, style()))
     _refuse(found)
     _stop_for_unread(found, skips=rollout.skip_unreachable)
-    done = Rollout([], unread=found.failed)
-    if found.alike:
-        if not auto_approve:
-            _ask(found.alike)
-        how = RolloutRequest(
-            request,
-            rollout.strategy,
-            rollout.max_unavailable,
-            fleet.parallel,
-            rollout.settle,
-            rollout.rollback_on_failure,
-            say,
-        )
-        done = apply_fleet(targets, found, how)
-        if is_text:
+    if found.alike and not auto_approve:
+        _ask(found.alike)
+    how = RolloutRequest(
+        request,
+        rollout.strategy,
+        rollout.max_unavailable,
+        fleet.parallel,
+        rollout.settle,
+        rollout.rollback_on_failure,
+        say,
+    )
+    done = apply_fleet(targets, found, how)
+    with _told(done):
+        if not is_text:
+            write(rollout_json(done))
+        elif found.alike:
             write(rollout_text(done, style()))
-    if not is_text:
-        write(rollout_json(done))
     return done.exit_code
+
+
+@contextmanager
+def _told(done: Rollout) -> Iterator[None]:
+    """Whatever hinders the report of instances that were changed: say what became of them."""
+    from proxyctl.render.rollout_text import rollout_text
+
+    try:
+        yield
+    except (ProxyctlError, KeyboardInterrupt) as error:
+        if not done.has_changed:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        reason = error.message if isinstance(error, ProxyctlError) else "interrupted"
+        layers = rollout_text(done).splitlines()
+        raise kind(f"changed, but then: {reason}", layers=layers) from error
 
 
 def _refuse(found: Fleet) -> None:

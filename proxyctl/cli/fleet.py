@@ -16,7 +16,7 @@ from proxyctl.fleet.strategy import Strategy
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
-    from proxyctl.config.load import ParsedFiles, Sources
+    from proxyctl.config.load import Instance, ParsedFiles, Sources
     from proxyctl.doctor.examination import Examination
     from proxyctl.doctor.fleet import ExaminedFleet
     from proxyctl.fleet.outcome import DriftingFleet, Fleet
@@ -163,6 +163,7 @@ def targets_of(
             "--all: there are no instances",
             hint="list them in the section `instances` of the files",
         )
+    _refuse_one_twice(instances)
     logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
     targets = [
         Target(
@@ -175,6 +176,26 @@ def targets_of(
     if all(target.files.is_misread for target in targets):
         targets[0].files.raise_if_misread()  # no instance can do without, so none is asked
     return targets
+
+
+def _refuse_one_twice(instances: Sequence[Instance]) -> None:
+    """Refuse one address under two names: with a slip like that an instance is left out.
+
+    Raises: ConfigError.
+    """
+    from proxyctl.errors import ConfigError, Mistake
+
+    first: dict[object, Instance] = {}
+    mistakes = []
+    for one in instances:
+        known = first.setdefault(one.socket or (one.host, one.port), one)
+        if known is not one:
+            path, line, column, _ = one.where
+            message = f"the address of {known.name}, at {known.where}"
+            hint = "give each its own, or leave one of them out"
+            mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, hint))
+    if mistakes:
+        raise ConfigError(mistakes)
 
 
 def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]:

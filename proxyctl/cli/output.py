@@ -79,6 +79,14 @@ def say(*lines: str) -> None:
     _to_stderr("".join(f"{printable(line)}\n" for line in lines))
 
 
+def write_beside(text: str) -> None:
+    """Write a rendered text to stderr, where stdout is for a document: its lines are its own.
+
+    What came from a server or a file is printable in it already. Never raises.
+    """
+    _to_stderr(text)
+
+
 def says_yes(question: str) -> bool:
     """Ask on the terminal, and return whether the answer is `yes`."""
     _to_stderr(f"{printable(question)} Only 'yes' is accepted: ")

@@ -18,7 +18,7 @@ from proxyctl.cli.options import (
     TextFormat,
     command,
 )
-from proxyctl.cli.output import say, style, write
+from proxyctl.cli.output import say, style, write, write_beside
 from proxyctl.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def rollback(
         if dry_run:
             write(_plan_output(planner(client, options, None), is_text=is_text))
             return ExitCode.DONE
-        tell = write if is_text else say
+        tell = write if is_text else write_beside
         request = ApplyRequest(
             options,
             approval(auto_approve, lambda: planner(client, options, None), tell, "rollback"),

@@ -1,4 +1,4 @@
-"""Nodes that the Galera monitor keeps out of service."""
+"""Nodes that the Galera monitor keeps out of service, or leaves in service though it should not."""
 
 from __future__ import annotations
 
@@ -31,3 +31,29 @@ def kept_out(facts: Facts) -> Iterator[Finding]:
                 f"the monitor keeps it in the offline hostgroup {family.offline}: {why}",
                 "nothing to do while it is looked after; `proxyctl nodes list` shows what it says",
             )
+
+
+@check("node-not-primary", Severity.ERROR)
+def not_primary(facts: Facts) -> Iterator[Finding]:
+    """A Galera node is ONLINE outside of the primary component: every query fails there.
+
+    Source: ProxySQL 2.7.1, run with simulated nodes: the last writer stays where no node is in it.
+    """
+    for family in facts.families:
+        if not family.is_galera:
+            continue
+        serving = family.hostgroups - {family.offline}
+        for node in facts.nodes:
+            found = [
+                str(server.hostgroup)
+                for server in facts.servers
+                if server.node == node and server.hostgroup in serving and server.is_usable
+            ]
+            if found and facts.wsrep.get(node, {}).get("primary_partition") == "NO":
+                yield Finding(
+                    node_text(node),
+                    f"it is ONLINE in hostgroup {', '.join(found)}, and at its last check it was"
+                    " outside of the primary component: queries fail there",
+                    "look at the network between the nodes; where none is in a primary component,"
+                    " bootstrap the cluster again at the node with the newest data",
+                )

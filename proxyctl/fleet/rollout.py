@@ -69,6 +69,11 @@ class Rollout:
     unread: Sequence[Failed] = ()
 
     @property
+    def has_changed(self) -> bool:
+        """Whether any instance was, or may have been, changed: also one that is back by now."""
+        return any(one.state not in (State.IN_SYNC, State.NOT_TOUCHED) for one in self.rolled)
+
+    @property
     def exit_code(self) -> ExitCode:
         """The worst of all: 4 as soon as one is applied and another one is not."""
         of_unread = [one.error.exit_code for one in self.unread]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,12 +30,13 @@ SECRETS = {
 CONTEXT = {
     **{f"secrets.{name}": value for name, value in SECRETS.items()},
     "github.event.number": "7",
+    "github.event.pull_request.head.sha": "0123abcd",
     "github.token": "a-token",
 }
 _SHIMS = {
     "proxyctl": 'exec {python} -m proxyctl "$@"',
     # Keeps what would become the comment.
-    "gh": 'echo "$@" >> {folder}/gh.txt; cat plan.md > {folder}/comment.md',
+    "gh": 'echo "$@" >> {folder}/gh.txt; cat > {folder}/comment.md',
 }
 
 
@@ -72,7 +74,7 @@ class Runner:
                 continue
             if "if" in step:
                 condition = re.fullmatch(
-                    r"always\(\) && steps\.(\w+)\.outcome != 'skipped'", step["if"]
+                    r"\$\{\{ !cancelled\(\) && steps\.(\w+)\.outcome != 'skipped' \}\}", step["if"]
                 )
                 assert condition is not None
                 runs = condition[1] in begun
@@ -81,19 +83,25 @@ class Runner:
             if not runs:
                 continue
             begun.add(step.get("id", ""))
-            given = {**found.get("env", {}), **step.get("env", {})}
-            done.append(
-                subprocess.run(
-                    ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-                    cwd=self.checkout,
-                    env=self._environment() | {n: filled_in(text) for n, text in given.items()},
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-            )
+            with self.begin(found, step) as process:
+                out, err = process.communicate()
+            done.append(subprocess.CompletedProcess(step["run"], process.returncode, out, err))
         return done
+
+    def begin(self, of: dict[str, Any], step: dict[str, Any]) -> subprocess.Popen[str]:
+        """Start a step of a workflow, as a script."""
+        given = {**of.get("env", {}), **step.get("env", {})}
+        script = self.folder / "step.sh"
+        script.write_text(step["run"], encoding="utf-8")
+        return subprocess.Popen(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+            cwd=self.checkout,
+            env=self._environment() | {n: filled_in(text) for n, text in given.items()},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -148,7 +156,8 @@ def test_a_pull_request_gets_its_plan_as_a_comment_and_changes_nothing(runner: R
     assert "+ user shop" in comment
     assert not any(secret in comment for secret in SECRETS.values())
     sent = (runner.folder / "gh.txt").read_text(encoding="utf-8")
-    assert sent == "pr comment 7 --edit-last --create-if-none --body-file plan.md\n"
+    assert sent == "pr comment 7 --edit-last --create-if-none --body-file -\n"
+    assert comment.startswith("Of 0123abcd:\n\n")
     assert [users(one) for one in runner.instances] == [[], [], []]
 
 
@@ -185,6 +194,21 @@ def test_a_merge_is_applied_and_an_edit_by_hand_is_drift(runner: Runner) -> None
     assert "2 without drift, 1 drifted: px2." in drift.stdout
     # Such a LOAD leaves nobody to read, until the monitor looks again.
     assert "1 with errors: px2" in doctor.stdout
+
+
+def test_an_apply_that_is_cancelled_brings_back_what_it_has_done(runner: Runner) -> None:
+    """Who cancels has a SIGINT sent to the process that the runner started, and to no other one."""
+    found = workflow(runner.checkout / ".github" / "workflows" / "apply.yml")
+    (job,) = found["jobs"].values()
+    with runner.begin(found, job["steps"][-1]) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("px1: SAVE"):
+                break
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate()
+    assert process.returncode == 130, out
+    assert "Fleet of 3 instances: 1 rolled back: px1; 2 not touched: px2, px3.\n" in out
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -34,10 +34,10 @@ def command_lines() -> list[str]:
     texts = [step.get("run", "") for path in WORKFLOWS for step in steps(path)]
     texts += [b.text for page in pages() for b in blocks(page) if "not run" in b.says]
     lines = [
-        line.removeprefix("$ ")
+        line.removeprefix("$ ").removeprefix("exec ")
         for text in texts
         for line in text.splitlines()
-        if re.match(r"(\$ )?proxyctl ", line)
+        if re.match(r"(\$ |exec )?proxyctl ", line)
     ]
     return list(dict.fromkeys(lines))
 

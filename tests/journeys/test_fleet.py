@@ -276,6 +276,19 @@ def test_apply_changes_one_after_the_other(offline: Project, ports: list[int]) -
     assert (again.code, again.out) == (0, "Fleet of 3 instances: 3 in sync.\n")
 
 
+def test_in_json_each_has_its_state_also_where_nothing_is_left_to_do(
+    offline: Project, ports: list[int]
+) -> None:
+    offline.write(SERVERS + listed(ports))
+    apply = ("apply", "--all", "--auto-approve", "--settle", "0", "--format", "json")
+    for state in ("applied", "in sync"):
+        found = proxyctl(*apply)
+        assert found.code == 0, found.text
+        instances = found.json["instances"]
+        assert [one["name"] for one in instances] == ["px1", "px2", "px3"]
+        assert {one["state"] for one in instances} == {state}
+
+
 def test_a_canary_goes_first(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
     found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "canary", "--settle", "0")

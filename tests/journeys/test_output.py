@@ -57,6 +57,21 @@ def test_a_full_disk_behind_stdout(project: Project, instance: Instance) -> None
     assert plan().code == 0
 
 
+def test_a_full_disk_behind_the_report_of_all_instances(
+    project: Project, instance: Instance
+) -> None:
+    named = f"{{name: px1, host: {instance.host}, port: {instance.port}, user: {instance.user}}}"
+    project.write(f"{FILES}instances: [{named}]\n")
+    apply = "$proxyctl apply --all --auto-approve --settle 0 --format json > /dev/full"
+    found = shell(apply)
+    assert found.returncode == 4, found.stderr
+    assert "changed, but then: stdout cannot be written: No space left" in found.stderr
+    assert "  Fleet of 1 instance: 1 applied: px1.\n" in found.stderr
+    again = shell(apply)
+    assert again.returncode == 1, again.stderr
+    assert "changed" not in again.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(project: Project, instance: Instance) -> None:
     project.write(FILES)
     assert shell("$proxyctl plan | true").returncode == 0
@@ -92,3 +107,23 @@ def test_no_place_for_a_snapshot(
 def test_errors_as_json(project: Project, instance: Instance) -> None:
     found = proxyctl("plan", "--format", "json", "--nosuch")
     assert (found.code, found.json["error"]["exit_code"]) == (64, 64)
+
+
+def test_with_json_on_stdout_the_plan_to_approve_can_be_read_on_stderr(
+    project: Project, instance: Instance
+) -> None:
+    project.write(FILES)
+    asked = proxyctl("apply", "--format", "json")
+    assert asked.code == 64
+    assert "\n\nMYSQL SERVERS       5 to add\n" in asked.err
+
+    assert proxyctl("apply", "--auto-approve").code == 0
+    asked = proxyctl("rollback", "--force", "--format", "json")
+    assert asked.code == 64
+    assert "\n\nMYSQL SERVERS       5 to delete\n" in asked.err
+
+    named = f"{{name: px1, host: {instance.host}, port: {instance.port}, user: {instance.user}}}"
+    project.write(f"mysql_servers: [{{hostgroup_id: 10, hostname: db9}}]\ninstances: [{named}]\n")
+    asked = proxyctl("apply", "--all", "--force", "--format", "json")
+    assert asked.code == 64
+    assert "\n\nMYSQL SERVERS       1 to add, 4 to delete\n" in asked.err

@@ -17,10 +17,10 @@ from tests.servers import ProxySQL
 __all__ = ["cluster", "proxysql", "pytestmark"]
 
 
-def kept_out(server: ProxySQL) -> list[str]:
+def kept_out(server: ProxySQL, code: str = "node-kept-out") -> list[str]:
     with AdminClient(login(server)) as client:
         found = examine(read_facts_for_doctor(client, asks=False)).findings
-    return sorted(f"{one.where}: {one.message}" for one in found if one.code == "node-kept-out")
+    return sorted(f"{one.where}: {one.message}" for one in found if one.code == code)
 
 
 def until_offline(server: ProxySQL, host: str) -> None:
@@ -52,3 +52,32 @@ def test_a_node_that_proxyctl_put_into_maintenance_is_no_surprise(
 ) -> None:
     drained_reader(proxysql, DrainMethod.PXC_MAINT_MODE)
     assert kept_out(proxysql) == []
+
+
+def test_a_writer_outside_of_the_primary_component_that_stays_the_writer(
+    proxysql: ProxySQL,
+    cluster: GaleraCluster,
+) -> None:
+    """With no other one in the primary component the monitor leaves the last writer ONLINE."""
+    (writer,) = online(placement(proxysql.instance)[10])
+    for node in cluster.nodes.values():
+        node.wsrep_cluster_status = "non-Primary"
+    for host in sorted(online(placement(proxysql.instance)[30])):
+        until_offline(proxysql, host)
+    for _ in range(300):
+        found = kept_out(proxysql, "node-not-primary")
+        if found:
+            break
+        time.sleep(0.05)
+    assert found == [
+        f"{writer}:{cluster.port}: it is ONLINE in hostgroup 10, and at its last check it was"
+        " outside of the primary component: queries fail there"
+    ]
+    assert len(kept_out(proxysql)) == 2
+    for node in cluster.nodes.values():
+        node.wsrep_cluster_status = "Primary"
+    for _ in range(300):
+        if not kept_out(proxysql, "node-not-primary"):
+            break
+        time.sleep(0.05)
+    assert kept_out(proxysql, "node-not-primary") == []
