@@ -10,6 +10,8 @@ from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Node
 
 _SECONDS = re.compile(r"[0-9]{1,10}")
+_MOST_SECONDS = (1 << 32) - 1
+"""More than any server takes; no socket waits for ten times as long."""
 OFF = "DISABLED"
 ON = "MAINTENANCE"
 
@@ -39,7 +41,7 @@ def read_maint_mode(node: Node, account: Account) -> MaintMode:
             )
             values = {str(variable).lower(): value for variable, value in rows if value is not None}
             period = values.get("pxc_maint_transition_period", "0")
-            if not _SECONDS.fullmatch(period):
+            if not _SECONDS.fullmatch(period) or int(period) > _MOST_SECONDS:
                 raise connection.strange(f"a pxc_maint_transition_period of {period[:40]!r}")
     except BackendRefusedError as error:
         raise InstanceError(

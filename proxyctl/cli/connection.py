@@ -334,7 +334,9 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
     path = options.defaults_file or os.path.expanduser("~/.my.cnf")
     if not os.path.isfile(path):
         if options.defaults_file:
-            raise ProxyctlError(f"--defaults-file {path}: no such file")
+            # A pipe gives its text once, and it is asked for at each member of a cluster.
+            what = "it is no file" if os.path.exists(path) else "no such file"
+            raise ProxyctlError(f"--defaults-file {path}: {what}")
         return {}
     wanted = ["user", "password"]
     if options.defaults_file:

@@ -22,6 +22,9 @@ _SECRET_KEY = re.compile(
 )
 """Also a misspelt one: this is shown to find such a mistake."""
 
+_JSON_KEY = re.compile(r'"([^"]*)"\s*:')
+"""One in a text of JSON, such as the attributes of a user."""
+
 _LINE = re.compile(rf"(?P<key>(?:{_SECRET_KEY.pattern})[^:]*:)(?P<value>.*)", re.IGNORECASE)
 _NAMES = frozenset(("env", "file"))
 """References whose argument is a name, not the secret."""
@@ -78,13 +81,19 @@ def _scalars(text: str) -> Iterator[tuple[_Span, bool]]:
         if not isinstance(event, events.NodeEvent):
             continue
         parent = open_nodes[-1] if open_nodes else _Node()
-        is_secret = parent.takes(getattr(event, "value", None))
+        value = getattr(event, "value", None)
+        is_secret = parent.takes(value) or _holds_secret(value or "")
         if isinstance(event, events.CollectionStartEvent):
             is_mapping = isinstance(event, events.MappingStartEvent)
             open_nodes.append(_Node(is_mapping=is_mapping, is_secret=is_secret))
         else:
             begin, end = cast(Mark, event.start_mark), cast(Mark, event.end_mark)
             yield _Span(begin.line, begin.column, end.line, end.column), is_secret
+
+
+def _holds_secret(text: str) -> bool:
+    """Return whether a text of JSON has a key for secrets; one with an escape may be any."""
+    return any(_SECRET_KEY.search(key) or "\\u00" in key for key in _JSON_KEY.findall(text))
 
 
 class _Node:

@@ -306,13 +306,20 @@ def _login(lie: Lie) -> Answer:
 
 
 def _seeds() -> Sequence[bytes]:
-    said = (b"", b"x", b"-1", b"NULL", b"8.0.36", b"9" * 30, b"\xff", b"a:1,b:2", b"\x1b[2J")
-    kinds = (*range(0, 12, 2), *range(_BROKEN, _BROKEN + 8))
-    return [bytes([first]) for first in range(len(_ASKS) * len(_PRODUCTS))] + [
-        bytes([first, number, kind, first * 40 % 256]) + said[(first + number + kind) % len(said)]
-        for first in range(len(_ASKS) * len(_PRODUCTS))
-        for number in range(8)
-        for kind in kinds[(first + number) % 3 :: 3]
+    """Return every product's right answers, and each kind of lie in each of its answers.
+
+    Kinds below 24 take turns in the cells of a row, its name and its value. What is said there, and
+    in which row, changes with each: all of them would be too many.
+    """
+    said = (
+        *(b"", b"x\x1b[2J", b"-1", b"NULL", b"8.0.36\x1b[2J", b"9" * 30, b"9" * 10, b"\xff"),
+        *(b"a:1\x1b[2J,b:2", b"8.0.36", b"\x1b[2J"),
+    )
+    kinds = (*range(24), *range(_BROKEN, _BROKEN + 8))
+    chosen = range(len(_ASKS) * len(_PRODUCTS))
+    lies = [(first, number, kind) for first in chosen for number in range(8) for kind in kinds]
+    return [bytes([first]) for first in chosen] + [
+        bytes([*lie, turn % 251]) + said[turn % len(said)] for turn, lie in enumerate(lies)
     ]
 
 

@@ -286,10 +286,11 @@ def _answers(folder: Path) -> Iterator[Run]:
 def _answer_seeds() -> Sequence[bytes]:
     said = (b"", b"x", b"-1", b"[1,2]", b"1e5", b"[[1]]", b"9" * 30, b"null", b"\xff")
     return [
-        bytes([action, statement, kind, 0]) + said[(action + statement + kind) % len(said)]
+        bytes([action, statement, kind, (action + kind) * 7 % 256])
+        + said[(action + statement + kind) % len(said)]
         for action in range(len(_ACTIONS))
         for statement in range(0, 14, 3)
-        for kind in range(0, 12, 2)
+        for kind in range(0, 30, 2)
     ]
 
 

@@ -74,6 +74,27 @@ def test_a_step_that_does_not_happen_is_taken_back(
     assert plan().code == 0
 
 
+def test_modules_are_put_back_in_reverse_order(
+    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+) -> None:
+    """Nothing leads to what is not there any more: users and rules go back before the servers."""
+    sandbox_project.write(FILES)
+    applied()
+    sandbox_project.write(CHANGED)
+    loads: list[str] = []
+    failing = Once("SAVE MYSQL VARIABLES", fail)
+
+    def hook(sql: str) -> None:
+        if sql.startswith("LOAD "):
+            loads.append(sql)
+        failing(sql)
+
+    sandbox.options.before_statement = hook
+    said(apply(), 4, "everything was restored")
+    assert len(loads) == 8
+    assert loads[4:] == loads[3::-1]
+
+
 @pytest.mark.parametrize("start", ["UPDATE mysql_query_rules", "UPDATE mysql_users"])
 @pytest.mark.parametrize("hook", ["before_statement", "after_statement"])
 @pytest.mark.parametrize("act", [cut, fail])
