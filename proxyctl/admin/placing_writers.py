@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import read_facts
+from proxyctl.admin.runtime_facts import read_facts
 from proxyctl.catalog import Value
 from proxyctl.cluster.writers import has_too_many
 from proxyctl.families import Family
