@@ -55,8 +55,12 @@ def restored_json(
     is_changed: bool,
     is_gone: bool = False,
     is_unsaved: bool = False,
+    back_at: Sequence[str] = (),
 ) -> str:
-    """Return what became of a node that was put back as JSON."""
+    """Return what became of a node that was put back as JSON.
+
+    `back_at`: the peers, as host:port, that have followed.
+    """
     return _document(
         instance,
         **_node_name(node),
@@ -64,6 +68,7 @@ def restored_json(
         changed=is_changed,
         gone=is_gone,
         unsaved=is_unsaved,
+        back_at=list(back_at),
         drain=drain and _drain(drain),
     )
 

@@ -178,18 +178,15 @@ def restore(
             files=partial(_servers_of, parsed, client),
         )
         restored = restore_node(client, request)
+        found = {
+            "was_drained": restored.was_drained,
+            "is_changed": restored.is_changed,
+            "is_gone": restored.is_gone,
+            "is_unsaved": restored.is_unsaved,
+        }
         is_text = format is TextFormat.TEXT
-        text = restored_text if is_text else partial(restored_json, instance_of(client))
-        write(
-            text(
-                restored.node,
-                restored.drain,
-                was_drained=restored.was_drained,
-                is_changed=restored.is_changed,
-                is_gone=restored.is_gone,
-                is_unsaved=restored.is_unsaved,
-            )
-        )
+        if is_text:
+            write(restored_text(restored.node, restored.drain, **found))
         following = wait_until_back(
             client,
             restored,
@@ -199,6 +196,9 @@ def restore(
         )
         if is_text and following:
             write(followed_text(restored.node, len(following)))
+        instance = instance_of(client)
+    if not is_text:
+        write(restored_json(instance, restored.node, restored.drain, back_at=following, **found))
     return ExitCode.DONE
 
 

@@ -203,6 +203,10 @@ def test_a_drain_and_its_end_wait_for_them_too(
     assert further.format(f"{reader}:{port}, {HOSTS[1]}:{port}") in back.err
     assert f"{reader}:{port}: 2 peers follow\n" in back.out
 
+    assert proxyctl("nodes", "drain", reader, "--no-wait").code == 0
+    back = proxyctl("nodes", "restore", reader, "--format", "json")
+    assert set(back.json["back_at"]) == {name(one) for one in settled[1:]}
+
 
 def test_a_drain_names_peers_whose_monitors_have_not_placed_them_in_time(
     settled: list[ProxySQL], project: Project, nodes: GaleraCluster
@@ -221,7 +225,13 @@ def test_a_drain_names_peers_whose_monitors_have_not_placed_them_in_time(
     assert "is back (drained by" in back.out
     assert late in back.err
     assert proxyctl("nodes", "drain", HOSTS[0], "--no-wait").code == 0
-    assert proxyctl("nodes", "restore", HOSTS[0], "--peer-timeout", "0").code == 0
+    form = ("--format", "json", "--peer-timeout")
+    back = proxyctl("nodes", "restore", HOSTS[0], *form, "6")
+    assert back.code == 4, back.text
+    assert late in back.json["error"]["message"]
+    assert proxyctl("nodes", "drain", HOSTS[0], "--no-wait").code == 0
+    back = proxyctl("nodes", "restore", HOSTS[0], *form, "0")
+    assert (back.code, back.json["back_at"]) == (0, [])
 
 
 def test_peers_that_still_have_it_drained_are_named(
