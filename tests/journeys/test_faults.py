@@ -198,7 +198,7 @@ def test_an_instance_that_does_not_answer_in_time(
     def wait() -> None:
         may_go_on.wait()
 
-    sandbox.options.before_statement = Once("SELECT m.name", wait)
+    sandbox.options.before_statement = Once("SELECT * FROM (SELECT m.name", wait)
     found = plan("--read-timeout", "0.3")
     may_go_on.set()
     said(found, 1, "no answer within 0.3 s: the admin interface is busy")
