@@ -116,18 +116,18 @@ class _Rollout:
         return spans
 
     def _looks(self, targets: Sequence[Target]) -> dict[Target, Look | ProxyctlError]:
-        def look(target: Target) -> Look | ProxyctlError:
-            try:
-                with target.connect() as client:
-                    return read_health(client)
-            except ProxyctlError as error:
-                return error
+        def look(target: Target) -> Look:
+            with target.connect() as client:
+                return read_health(client)
 
         found: dict[Target, Look | ProxyctlError] = {}
         for target, result in at_once(targets, look, workers=self._request.workers):
-            if isinstance(result, BaseException) and not isinstance(result, ProxyctlError):
+            if isinstance(result, Exception):
+                found[target] = target.told(result)
+            elif isinstance(result, BaseException):
                 raise result
-            found[target] = result
+            else:
+                found[target] = result
         return found
 
     def _judge(
@@ -199,6 +199,6 @@ class _Rollout:
                         sources=(back_to.snapshot.name,),
                     ),
                 )
-        except ProxyctlError as error:
-            return replace(one, state=State.NOT_ROLLED_BACK, error=error)
+        except Exception as error:  # also a bug: the others are to go back
+            return replace(one, state=State.NOT_ROLLED_BACK, error=target.told(error))
         return replace(one, state=State.ROLLED_BACK)
