@@ -58,6 +58,7 @@ def apply_all(
         fleet.parallel,
         rollout.settle,
         rollout.rollback_on_failure,
+        rollout.skip_unreachable,
         say,
     )
     done = apply_fleet(targets, found, how)

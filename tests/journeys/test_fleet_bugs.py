@@ -129,3 +129,12 @@ def test_also_where_it_is_the_way_back_of_one_that_fails(
     found = proxyctl(*APPLY, "--rollback-on-failure")
     told(found, 4, f"px2  127.0.0.1:{ports[1]}: not rolled back\n  {BUG}", "1 rolled back: px1")
     assert servers(ports) == ["0", "1", "0"]
+
+
+def test_nothing_changes_where_it_shows_in_the_look_before(
+    offline: Project, ports: list[int], broken: Break
+) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_applying, "read_health", ports[1])
+    told(proxyctl(*APPLY[:-1], "0.1"), 1, BUG, "1 failed: px2; 2 not touched: px1, px3.\n")
+    assert servers(ports) == ["0", "0", "0"]
