@@ -209,13 +209,22 @@ class InternalError(ProxyctlError):
     """A broken invariant, or what nobody expected: it is a bug, and says so."""
 
 
+def said_of(error: BaseException) -> list[str]:
+    """Return what is said of any error, a line each; the first one is the message."""
+    if isinstance(error, KeyboardInterrupt):
+        return ["interrupted"]
+    if isinstance(error, ProxyctlError):
+        return [error.message, *error.then]
+    return [f"internal error, a bug in proxyctl: {bug_text(error)}"]
+
+
 def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
     """Return what to say of an exception that nobody below caught."""
     if isinstance(error, PermissionError) and error.filename:
         # Somewhere it was only asked whether a file is there.
         return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
     return InternalError(
-        f"internal error, a bug in proxyctl: {bug_text(error)}",
+        said_of(error)[0],
         hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
         " no password",
     )

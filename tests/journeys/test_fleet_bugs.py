@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl import fleet_applying, fleet_planning, fleet_units
+from proxyctl import applying, fleet_applying, fleet_planning, fleet_units
 from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_fleet import SERVERS, listed, ports
 from tests.servers import Instance
@@ -138,3 +138,17 @@ def test_nothing_changes_where_it_shows_in_the_look_before(
     broken(fleet_applying, "read_health", ports[1])
     told(proxyctl(*APPLY[:-1], "0.1"), 1, BUG, "1 failed: px2; 2 not touched: px1, px3.\n")
     assert servers(ports) == ["0", "0", "0"]
+
+
+@pytest.mark.parametrize("options", [("--instance", "px1"), ("--all", "--settle", "0")])
+def test_one_that_shows_after_all_is_applied_does_not_hide_that(
+    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError(SECRET)
+
+    offline.write(SERVERS + listed(ports[:1]))
+    monkeypatch.setattr(applying, "ended_by", fails)
+    found = proxyctl("apply", "--auto-approve", *options)
+    told(found, 4, f"applied and read back, but then: {BUG} at applying.py:", "MYSQL SERVERS: ")
+    assert servers(ports) == ["1", "0", "0"]
