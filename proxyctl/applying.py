@@ -25,8 +25,8 @@ from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
     InterruptedApplyError,
-    ProxyctlError,
     RefusedError,
+    said_of,
 )
 from proxyctl.families import Node, node_text
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
@@ -193,14 +193,12 @@ def applied(result: ApplyResult | None) -> Iterator[None]:
     """Whatever goes wrong after an apply: say that it is done."""
     try:
         yield
-    except (ProxyctlError, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:
         if result is None:
             raise
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         layers = [module.text() for module in result.modules]
-        reason, then = "interrupted", list[str]()
-        if isinstance(error, ProxyctlError):
-            reason, then = error.message, error.then
+        reason, *then = said_of(error)
         raise kind(
             f"applied and read back, but then: {reason}", then=then, layers=layers
         ) from error

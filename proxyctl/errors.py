@@ -13,7 +13,9 @@ Exit code 2 (differences) is no error: commands return it. 130 is an interrupt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import traceback
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
@@ -29,13 +31,29 @@ def bug_text(error: BaseException) -> str:
 
     Not its own words: those of a KeyError or of a driver repeat values, and one may be a password.
     """
-    place, traceback = "", error.__traceback__
-    while traceback is not None:
-        _, is_ours, path = traceback.tb_frame.f_code.co_filename.rpartition("/proxyctl/")
+    place, passed = "", error.__traceback__
+    while passed is not None:
+        _, is_ours, path = passed.tb_frame.f_code.co_filename.rpartition("/proxyctl/")
         if is_ours:
-            place = f" at {path}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
+            place = f" at {path}:{passed.tb_lineno}"
+        passed = passed.tb_next
     return f"{type(error).__name__}{place}"
+
+
+def traceback_lines(error: BaseException) -> Iterator[str]:
+    """Yield where an exception came from, and what it came of, in lines of code only.
+
+    Its own words stay away, as in `bug_text`.
+    """
+    chain: list[BaseException] = []
+    found: BaseException | None = error
+    while found is not None and found not in chain:
+        chain.append(found)
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    for one in reversed(chain):
+        for frame in traceback.extract_tb(one.__traceback__):
+            yield f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+        yield bug_text(one)
 
 
 class ExitCode(IntEnum):
@@ -188,4 +206,25 @@ class InterruptedApplyError(ApplyError):
 
 
 class InternalError(ProxyctlError):
-    """A broken invariant. Never caught below the command line: it is a bug, and says so."""
+    """A broken invariant, or what nobody expected: it is a bug, and says so."""
+
+
+def said_of(error: BaseException) -> list[str]:
+    """Return what is said of any error, a line each; the first one is the message."""
+    if isinstance(error, KeyboardInterrupt):
+        return ["interrupted"]
+    if isinstance(error, ProxyctlError):
+        return [error.message, *error.then]
+    return [f"internal error, a bug in proxyctl: {bug_text(error)}"]
+
+
+def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
+    """Return what to say of an exception that nobody below caught."""
+    if isinstance(error, PermissionError) and error.filename:
+        # Somewhere it was only asked whether a file is there.
+        return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
+    return InternalError(
+        said_of(error)[0],
+        hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
+        " no password",
+    )

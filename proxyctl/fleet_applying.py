@@ -12,9 +12,9 @@ from proxyctl.admin.health import read_health
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.applying import ApplyRequest, apply_planned
 from proxyctl.at_once import at_once
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.fleet.health import Look, Span, worsened
-from proxyctl.fleet.outcome import Fleet, Planned
+from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.fleet.rollout import Rolled, Rollout, State
 from proxyctl.fleet.strategy import Strategy, batches
 from proxyctl.fleet_planning import Target
@@ -28,7 +28,8 @@ class RolloutRequest:
 
     `apply`: what holds for each instance. `settle_s`: how long an instance is looked at before the
     first batch and after its own; 0 looks at none. `rolls_back`: whether instances that are done
-    go back to where they were when one fails. `say` is told what is under way.
+    go back to where they were when one fails. `skips`: whether the others are changed where one
+    cannot be looked at before the first batch. `say` is told what is under way.
     """
 
     apply: ApplyRequest
@@ -37,6 +38,7 @@ class RolloutRequest:
     workers: int
     settle_s: float
     rolls_back: bool
+    skips: bool
     say: Callable[[str], None]
 
 
@@ -64,7 +66,7 @@ class _Rollout:
             for target, one in self._approved.items()
         }
         self._applied_to: list[Target] = []
-        self._unread = fleet.failed
+        self._unread = [*fleet.failed]
         self._was_interrupted = False
 
     def run(self) -> Rollout:
@@ -85,7 +87,7 @@ class _Rollout:
 
     def _change(self, units: Sequence[Unit]) -> None:
         request = self._request
-        before = self._spans([target for unit in units for target in unit.targets])
+        before, units = self._looked_at(units)
         found = [*batches(units, request.strategy, max_unavailable=request.max_unavailable)]
         for number, batch in enumerate(found, 1):
             named = ", ".join(unit.names for unit in batch)
@@ -97,6 +99,26 @@ class _Rollout:
             went_wrong = any(self._found[one].state in _WENT_WRONG for one in targets)
             if went_wrong or self._was_interrupted:
                 return
+
+    def _looked_at(self, units: Sequence[Unit]) -> tuple[dict[Target, Span], Sequence[Unit]]:
+        """Return how instances do before anything changes, and what is to be changed.
+
+        Without that nobody could tell whether one does worse. So where one cannot be looked at,
+        nothing is changed; or, where it may be skipped, nothing of its unit.
+        """
+        found = self._spans([target for unit in units for target in unit.targets])
+        unread = {one: error for one, error in found.items() if isinstance(error, ProxyctlError)}
+        spans = {one: span for one, span in found.items() if isinstance(span, Span)}
+        for target, error in unread.items():
+            if self._request.skips and isinstance(error, InstanceError):
+                self._request.say(f"{target.name}: left out: {error.message}")
+                self._unread.append(Failed(target.name, target.login.address, error))
+                del self._found[target]
+            else:
+                self._found[target] = replace(rolled(target, State.FAILED), error=error)
+        if any(target in self._found for target in unread):
+            return spans, []
+        return spans, [unit for unit in units if not unread.keys() & {*unit.targets}]
 
     def _spans(self, targets: Sequence[Target]) -> dict[Target, Span | ProxyctlError]:
         """Look at instances twice, with the time to settle between."""
@@ -116,33 +138,30 @@ class _Rollout:
         return spans
 
     def _looks(self, targets: Sequence[Target]) -> dict[Target, Look | ProxyctlError]:
-        def look(target: Target) -> Look | ProxyctlError:
-            try:
-                with target.connect() as client:
-                    return read_health(client)
-            except ProxyctlError as error:
-                return error
+        def look(target: Target) -> Look:
+            with target.connect() as client:
+                return read_health(client)
 
         found: dict[Target, Look | ProxyctlError] = {}
         for target, result in at_once(targets, look, workers=self._request.workers):
-            if isinstance(result, BaseException) and not isinstance(result, ProxyctlError):
+            if isinstance(result, Exception):
+                found[target] = target.told(result)
+            elif isinstance(result, BaseException):
                 raise result
-            found[target] = result
+            else:
+                found[target] = result
         return found
 
     def _judge(
         self,
-        before: Mapping[Target, Span | ProxyctlError],
+        before: Mapping[Target, Span],
         after: Mapping[Target, Span | ProxyctlError],
     ) -> None:
         for target, now in after.items():
-            then = before[target]
             if isinstance(now, ProxyctlError):
                 reasons: tuple[str, ...] = (now.message,)
-            elif isinstance(then, ProxyctlError):
-                reasons = ()  # nothing to compare with
             else:
-                reasons = tuple(worsened(then, now))
+                reasons = tuple(worsened(before[target], now))
             if reasons:
                 self._found[target] = replace(
                     self._found[target], state=State.UNHEALTHY, reasons=reasons
@@ -199,6 +218,6 @@ class _Rollout:
                         sources=(back_to.snapshot.name,),
                     ),
                 )
-        except ProxyctlError as error:
-            return replace(one, state=State.NOT_ROLLED_BACK, error=error)
+        except Exception as error:  # also a bug: the others are to go back
+            return replace(one, state=State.NOT_ROLLED_BACK, error=target.told(error))
         return replace(one, state=State.ROLLED_BACK)

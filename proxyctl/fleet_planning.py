@@ -17,7 +17,7 @@ from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor.examination import Examination
 from proxyctl.doctor.fleet import ExaminedFleet
 from proxyctl.drift import Drift
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
 from proxyctl.plan import Plan
 from proxyctl.workflow import PlanOptions, drift_of, plan_files
@@ -48,6 +48,15 @@ class Target:
         if compiles:
             self.files.raise_if_unresolved()
         return AdminClient(self.login, trace=self.trace)
+
+    def told(self, error: Exception) -> ProxyctlError:
+        """Return what to say of what was raised here; --debug says where a bug is."""
+        if isinstance(error, ProxyctlError):
+            return error
+        if self.trace is not None:
+            for line in traceback_lines(error):
+                self.trace(f"{self.name}: {line}")
+        return unexpected(error, is_debug=self.trace is not None)
 
 
 @dataclass
@@ -80,7 +89,7 @@ def plan_fleet(
 ) -> Fleet:
     """Return the plans of all instances, and why some have none. Sends SELECTs only.
 
-    `done` is told how many are finished. Raises what is no expected error of an instance.
+    `done` is told how many are finished. A bug that shows at one instance is why that one has none.
     """
     distinct = _DistinctPlans()
 
@@ -170,8 +179,8 @@ def _at_all(
     failed: list[Failed] = []
     for target in targets:
         result = found[target]
-        if isinstance(result, ProxyctlError):
-            failed.append(Failed(target.name, target.login.address, result))
+        if isinstance(result, Exception):
+            failed.append(Failed(target.name, target.login.address, target.told(result)))
         elif isinstance(result, BaseException):
             raise result
         else:

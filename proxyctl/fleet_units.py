@@ -17,7 +17,7 @@ from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
 from proxyctl.cluster.namesakes import namesakes
-from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.fleet.outcome import Planned
 from proxyctl.fleet.rollout import Rolled, State
@@ -74,11 +74,21 @@ class UnitApply:
             targets = self._in_order()
             for self._at in targets:
                 self.done[self._at] = self._applied(self._at, is_first=self._at is targets[0])
-        except ProxyctlError as error:
-            self.done[self._at] = replace(rolled(self._at, State.FAILED), error=error)
-        else:
+            self._at = targets[0]
             self._name_those_behind(targets)
+        except Exception as error:
+            # What is done already keeps its snapshot: it can go back.
+            known = self.done.get(self._at, rolled(self._at, State.FAILED))
+            self.done[self._at] = replace(known, state=State.FAILED, error=self._told(error))
         return self.done
+
+    def _told(self, error: Exception) -> ProxyctlError:
+        """Return what to say of an error; after a bug nobody knows what the layers hold."""
+        said = self._at.told(error)
+        if isinstance(error, ProxyctlError):
+            return said
+        unknown = "what it has changed there is not known; plan says what differs from the files"
+        return ApplyError(said.message, then=[unknown], hint=said.hint)
 
     def _in_order(self) -> list[Target]:
         """Return the instances, first the member that the others are to follow.

@@ -18,7 +18,7 @@ from proxyctl.errors import (
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
-    bug_text,
+    said_of,
 )
 from proxyctl.families import ServerColumns
 from proxyctl.placement import placed_rows, without_shunning
@@ -54,7 +54,7 @@ class PuttingBack:
             what = f"{RESTARTED}; we loaded nothing, and MEMORY was put back"
         if isinstance(error, KeyboardInterrupt):
             return self._failure(error, [what])
-        first, *then = _said(error)
+        first, *then = said_of(error)
         return InstanceError(first, then=[*then, what], hint=getattr(error, "hint", None))
 
     def _is_memory_old(self) -> bool:
@@ -96,7 +96,7 @@ class PuttingBack:
         if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
             return
         try:
-            self.steps.reconnect(ConnectionLostError(_said(error)[0]))
+            self.steps.reconnect(ConnectionLostError(said_of(error)[0]))
         except ConnectionLostError:
             raise InstanceError(
                 "ProxySQL does not answer any more. When it is started again, MEMORY and RUNTIME"
@@ -196,10 +196,10 @@ class PuttingBack:
         for result in self.steps.results.values():
             result.disown()
         what = "nothing was put back: another apply may have gone on there since"
-        if second is None or _said(second) == _said(error):
+        if second is None or said_of(second) == said_of(error):
             return self._failure(error, [what])
         hint = getattr(second, "hint", None)
-        return self._failure(error, [*_said(second), what], hint)
+        return self._failure(error, [*said_of(second), what], hint)
 
     def _failure(
         self, error: BaseException, what: list[str], hint: str | None = None
@@ -211,11 +211,11 @@ class PuttingBack:
         if self.steps.way_back.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN
-        said = _said(error)
+        said = said_of(error)
         if self.steps.way_back.was_restarted and said != [RESTARTED]:
             what = [RESTARTED, *what]
         if self.steps.lost is not None:
-            said = [*_said(self.steps.lost), *_after("after reconnecting", error)]
+            said = [*said_of(self.steps.lost), *_after("after reconnecting", error)]
         return kind(
             said[0],
             then=[*said[1:], *what],
@@ -237,15 +237,6 @@ def _disk_before(module: ModulePlan) -> dict[str, Rows]:
     }
 
 
-def _said(error: BaseException) -> list[str]:
-    """Return what is said of an error, a line each."""
-    if isinstance(error, KeyboardInterrupt):
-        return ["interrupted"]
-    if isinstance(error, ProxyctlError):
-        return [error.message, *error.then]
-    return [f"internal error, a bug in proxyctl: {bug_text(error)}"]
-
-
 def _after(what: str, error: BaseException) -> list[str]:
-    first, *then = _said(error)
+    first, *then = said_of(error)
     return [f"{what}: {first}", *then]

@@ -17,6 +17,7 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
+    said_of,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def apply_all(
         fleet.parallel,
         rollout.settle,
         rollout.rollback_on_failure,
+        rollout.skip_unreachable,
         say,
     )
     done = apply_fleet(targets, found, how)
@@ -76,13 +78,12 @@ def _told(done: Rollout) -> Iterator[None]:
 
     try:
         yield
-    except (ProxyctlError, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:
         if not done.has_changed:
             raise
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
-        reason = error.message if isinstance(error, ProxyctlError) else "interrupted"
         layers = rollout_text(done).splitlines()
-        raise kind(f"changed, but then: {reason}", layers=layers) from error
+        raise kind(f"changed, but then: {said_of(error)[0]}", layers=layers) from error
 
 
 def _refuse(found: Fleet) -> None:

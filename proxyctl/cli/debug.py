@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import platform
 import time
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
@@ -17,7 +16,7 @@ from typing import Any
 from proxyctl import __version__
 from proxyctl.cli.output import say
 from proxyctl.control_characters import printable
-from proxyctl.errors import bug_text
+from proxyctl.errors import traceback_lines
 
 
 class DebugLog:
@@ -58,19 +57,9 @@ def _given(context: Any) -> str:  # noqa: ANN401 - as above
 
 
 def say_traceback(error: BaseException) -> None:
-    """Say where an exception came from, and what it came of, in lines of code only.
-
-    Its own words stay away: those of a driver or of a KeyError repeat values.
-    """
-    chain: list[BaseException] = []
-    found: BaseException | None = error
-    while found is not None and found not in chain:
-        chain.append(found)
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
-    for one in reversed(chain):
-        for frame in traceback.extract_tb(one.__traceback__):
-            say(f"debug: {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}")
-        say(f"debug: {bug_text(one)}")
+    """Say where an exception came from, in lines of code only."""
+    for line in traceback_lines(error):
+        say(f"debug: {line}")
 
 
 def asks_for_debug(arguments: Sequence[str]) -> bool:

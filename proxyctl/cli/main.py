@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -12,7 +11,7 @@ import typer
 from proxyctl.cli.debug import asks_for_debug, say_traceback
 from proxyctl.cli.output import report_error, say
 from proxyctl.cli.wrong_command_line import WrongCommandLine, usage_error
-from proxyctl.errors import ExitCode, InternalError, ProxyctlError, bug_text
+from proxyctl.errors import ExitCode, ProxyctlError, unexpected
 
 _HELP = frozenset({"-h", "--help"})
 
@@ -51,22 +50,10 @@ def run(arguments: Sequence[str]) -> int:
         is_debug = asks_for_debug(arguments)
         if is_debug:
             say_traceback(error)
-        said = _unexpected(error, is_debug=is_debug)
+        said = unexpected(error, is_debug=is_debug)
         report_error(said, as_json=as_json)
         return said.exit_code
     return int(code or 0)
-
-
-def _unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
-    """Return what to say of an exception that nobody below caught."""
-    if isinstance(error, PermissionError) and error.filename:
-        # Somewhere it was only asked whether a file is there.
-        return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
-    return InternalError(
-        f"internal error, a bug in proxyctl: {bug_text(error)}",
-        hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
-        " no password",
-    )
 
 
 def _asks_for_json(arguments: Sequence[str]) -> bool:

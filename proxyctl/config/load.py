@@ -18,7 +18,7 @@ from proxyctl.config.instances import Instance, compile_instances
 from proxyctl.config.lint_section import compile_lint
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import Project, compile_project
-from proxyctl.config.sections import split
+from proxyctl.config.sections import check_version, split
 from proxyctl.config.sources import Sources
 from proxyctl.config.unresolved import may_be_unresolved
 from proxyctl.config.yaml_reader import read_yaml
@@ -231,6 +231,9 @@ def rendered_texts(sources: Sources) -> list[Text]:
     return texts
 
 
+_INSTANCES_ONLY = "only `instances` are taken from what a command prints"
+
+
 def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
     """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
 
@@ -242,8 +245,13 @@ def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Inst
     section = f"instances:\n{text}" if text.lstrip().startswith("-") else f"{{instances: {text}}}"
     document = read_yaml(section if is_list else text, name, mistakes)
     parts = split([] if document is None else [document], mistakes)
+    for part in parts.pop("version", []):
+        check_version(part, mistakes)
+    listed = parts.pop("instances", [])
+    for part in (part for others in parts.values() for part in others):
+        mistakes.add(part.where(of_key=True), part.name, _INSTANCES_ONLY)
     mistakes.raise_if_any()
     context = Context(REFERENCE, fence or ANYWHERE)
-    found = compile_instances(parts.get("instances", []), context)
+    found = compile_instances(listed, context)
     context.mistakes.raise_if_any()
     return found

@@ -15,13 +15,12 @@ from proxyctl.config.fast_routing import with_last_rule
 from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
 from proxyctl.config.lint_section import compile_lint
-from proxyctl.config.mistakes import described
 from proxyctl.config.patterns import RULE_TABLES, check_patterns, engine_in_files
 from proxyctl.config.pxc import Clusters, check_nodes, compile_clusters
 from proxyctl.config.routing_tests import compile_routing_tests
 from proxyctl.config.rows import Batch
 from proxyctl.config.scopes import apply_manage, compile_manage
-from proxyctl.config.sections import TABLE_SECTIONS, Part, check, missing_table
+from proxyctl.config.sections import TABLE_SECTIONS, Part, check, check_version, missing_table
 from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
 from proxyctl.config.shared_hostgroups import shared_hostgroups
 from proxyctl.config.tables import compile_part, join, rest
@@ -87,9 +86,7 @@ class _Compiler:
         """Return everything; mistakes are noted, not raised."""
         context = self._context
         for part in self._of("version"):
-            if type(part.value) is not int or part.value != 1:
-                message = f"expected 1, got {described(part.value)}"
-                self._mistakes.add(part.where(), "version", message)
+            check_version(part, self._mistakes)
         instances = compile_instances(self._of("instances"), context)
         tests = compile_routing_tests(self._of("routing_tests"), context)
         ignores = compile_lint(self._of("lint"), context)

@@ -92,6 +92,12 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     return False
 
 
+def check_version(part: Part, mistakes: Mistakes) -> None:
+    """Note a version of the file format that is not known. Changes: mistakes."""
+    if type(part.value) is not int or part.value != 1:
+        mistakes.add(part.where(), "version", f"expected 1, got {described(part.value)}")
+
+
 def check(
     part: Part,
     context: Context,

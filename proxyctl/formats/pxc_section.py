@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from proxyctl.errors import counted
 from proxyctl.families import Node
 from proxyctl.formats.yaml_writer import quoted
 
 _HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}
 
 
-def pxc_section(cluster: str, nodes: Iterable[Node]) -> str:
-    """Return a file with the cluster; its hostgroups are a proposal."""
+def pxc_section(cluster: str, nodes: Iterable[Node], *, silent: int = 0) -> str:
+    """Return a file with the cluster; its hostgroups are a proposal.
+
+    `silent`: how many nodes are to be added by hand, since they do not say their address.
+    """
     name = re.sub(r"[^0-9A-Za-z_-]", "_", cluster) or "main"
     lines = ["version: 1", "hostgroups:"]
     lines += [f"  {role}: {{id: {number}}}" for role, number in _HOSTGROUPS.items()]
@@ -22,4 +26,6 @@ def pxc_section(cluster: str, nodes: Iterable[Node]) -> str:
     for host, port in nodes:
         named = f", port: {port}" if port != 3306 else ""
         lines.append(f"      - {{hostname: {quoted(str(host))}{named}}}")
+    if silent:
+        lines.append(f"      # and {counted(silent, 'node')} without a known address")
     return "\n".join(lines) + "\n"

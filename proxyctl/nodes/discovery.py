@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Value
@@ -12,6 +12,8 @@ from proxyctl.nodes.model import Said
 from proxyctl.state import DesiredRow, Key
 
 _PORT = 3306
+_NO_ADDRESS = ("unspecified", "AUTO")
+"""What a node says that does not know its own address."""
 _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 
 
@@ -21,7 +23,9 @@ class Membership:
 
     Shape: `members` sorted by host, with what each answered. `hostgroups` are those of
     the family in the files that was compared; none where the files have no such family. `missing`
-    are members that no file names, `gone` nodes of the files that are no members.
+    are members that no file names, `gone` nodes of the files that are no members. `silent` is how
+    many members do not say their address; where there are such, a node of the files that is none
+    of the others may be one of them: it is `unsure`, not `gone`.
     """
 
     cluster: str
@@ -29,11 +33,13 @@ class Membership:
     hostgroups: tuple[Value, ...] = ()
     missing: tuple[Node, ...] = ()
     gone: tuple[Node, ...] = ()
+    silent: int = 0
+    unsure: tuple[Node, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether files and cluster name the same nodes."""
-        return not (self.missing or self.gone)
+        return not (self.missing or self.gone or self.silent)
 
 
 def members_in(addresses: str) -> tuple[Node, ...]:
@@ -42,16 +48,24 @@ def members_in(addresses: str) -> tuple[Node, ...]:
     A garbd has none, and stands there as an empty one. Sorted: the cluster's own order is one of
     random identifiers, and another one after each start.
     """
-    found: list[Node] = []
+    return tuple(sorted({node for node in _nodes_in(addresses) if node[0] not in _NO_ADDRESS}))
+
+
+def silent_in(addresses: str) -> int:
+    """Return how many members of a wsrep_incoming_addresses do not say their address."""
+    return sum(host in _NO_ADDRESS for host, _ in _nodes_in(addresses))
+
+
+def _nodes_in(addresses: str) -> Iterator[Node]:
+    """Yield all members but garbds, in the cluster's own order."""
     for address in addresses.split(","):
         host, _, port = address.strip().rpartition(":")
         is_bare_ipv6 = ":" in host and not host.endswith("]")
         if is_bare_ipv6 or not _PORT_NUMBER.fullmatch(port):
             host, port = address.strip(), str(_PORT)
         host = host.strip("[]")
-        if host and host not in ("unspecified", "AUTO"):
-            found.append((host, int(port)))
-    return tuple(sorted(set(found)))
+        if host:
+            yield host, int(port)
 
 
 def nodes_by_family(
@@ -77,23 +91,28 @@ def compared(
     members: Mapping[Node, Said],
     configured: Mapping[Family, Collection[Node]],
     addresses_of: Callable[[str], Collection[str]],
+    *,
+    silent: int = 0,
 ) -> Membership:
     """Return the cluster against the family that shares a node with it, or against the only one.
 
     `addresses_of` gives the addresses of a host: the cluster may name nodes by address where the
-    files name them by host.
+    files name them by host. `silent`: how many members are not among these, as `silent_in` says.
     """
     shared = {family: _alike(members, nodes, addresses_of) for family, nodes in configured.items()}
     family = max(shared, key=lambda one: len(shared[one]), default=None)
     if family is None or (not shared[family] and len(shared) > 1):
-        return Membership(cluster, members)
+        return Membership(cluster, members, silent=silent)
     pairs = shared[family]
+    others = tuple(node for node in configured[family] if node not in pairs.values())
     return Membership(
         cluster,
         members,
         (family.writer, *sorted(family.hostgroups - {family.writer}, key=lambda h: int(h or 0))),
         tuple(member for member in members if member not in pairs),
-        tuple(node for node in configured[family] if node not in pairs.values()),
+        () if silent else others,
+        silent,
+        others if silent else (),
     )
 
 

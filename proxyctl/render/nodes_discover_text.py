@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.control_characters import printable
+from proxyctl.errors import counted
 from proxyctl.families import Node, node_text
 from proxyctl.nodes.discovery import Membership
 from proxyctl.nodes.model import Said
@@ -23,6 +24,8 @@ def _lines(found: Membership, style: Style) -> Iterator[str]:
     width = max((len(name) for name in names.values()), default=0)
     for node, said in found.members.items():
         yield f"  {names[node]:<{width}}  {_said(said)}".rstrip()
+    if found.silent:
+        yield style("add", silent_text(found.silent))
     if not found.hostgroups:
         yield "the files have no Galera hostgroups with a node of it"
         return
@@ -31,8 +34,16 @@ def _lines(found: Membership, style: Style) -> Iterator[str]:
         yield style("add", f"{_name(node)} is a member, and in no file")
     for node in found.gone:
         yield style("delete", f"{_name(node)} is in the files, and no member")
+    for node in found.unsure:
+        yield f"{_name(node)} is in the files, and may be a member that does not say its address"
     if found.agrees:
         yield f"the files name the same nodes, in hostgroups {hostgroups}"
+
+
+def silent_text(count: int) -> str:
+    """Return how many members do not say their address."""
+    does = "does not say its" if count == 1 else "do not say their"
+    return f"{counted(count, 'member')} {does} address"
 
 
 def _said(said: Said) -> str:

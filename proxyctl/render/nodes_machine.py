@@ -82,6 +82,8 @@ def membership_json(instance: Instance, found: Membership, section: str | None) 
         hostgroups=list(found.hostgroups),
         missing=[_node_name(node) for node in found.missing],
         gone=[_node_name(node) for node in found.gone],
+        silent=found.silent,
+        unsure=[_node_name(node) for node in found.unsure],
         section=section,
     )
 

@@ -119,7 +119,9 @@ def node_documents() -> Iterator[object]:
     instance = Instance("px1", "h:6032", "2.7.1")
     yield json.loads(drained_json(instance, drain, was_before=False, is_unused=True))
     yield json.loads(restored_json(instance, drain.node, drain, was_drained=True, is_changed=False))
-    found = Membership("shop", {drain.node: Said()}, (10,), (drain.node,), (drain.node,))
+    found = Membership(
+        "shop", {drain.node: Said()}, (10,), (drain.node,), (drain.node,), 1, (drain.node,)
+    )
     yield json.loads(membership_json(instance, found, None))
     facts = Facts("px1", "h:6032", "2.7.1", REFERENCE, dead_apply="apply by pid 7")
     yield json.loads(doctor_json(examine(facts)))

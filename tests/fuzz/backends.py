@@ -26,7 +26,7 @@ from proxyctl.examining import read_facts_for_doctor
 from proxyctl.families import Family, Node
 from proxyctl.formats.exported import exported_text
 from proxyctl.formats.pxc_section import pxc_section
-from proxyctl.nodes.discovery import compared, members_in
+from proxyctl.nodes.discovery import compared, members_in, silent_in
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Said
 from proxyctl.render.doctor_machine import doctor_json
 from proxyctl.render.doctor_text import doctor_text
@@ -153,11 +153,12 @@ def _discover(node: Node, _facts: Facts) -> None:
     """Compare what one node tells of all. The others are not asked: a lie could name anybody."""
     said = _said(node)
     cluster = said.variables.get("wsrep_cluster_name", "")
-    members = dict.fromkeys(members_in(said.status.get("wsrep_incoming_addresses", "")), said)
+    addresses = said.status.get("wsrep_incoming_addresses", "")
+    members, silent = dict.fromkeys(members_in(addresses), said), silent_in(addresses)
     for configured in ({}, {_FAMILY: (("10.0.0.1", 3306), node)}):
-        found = compared(cluster, members, configured, lambda host: (host.lower(),))
+        found = compared(cluster, members, configured, lambda host: (host.lower(),), silent=silent)
         _shown(membership_text(found))
-        section = pxc_section(cluster, members) if members else None
+        section = pxc_section(cluster, members, silent=silent) if members else None
         membership_json(_INSTANCE, found, section)
     if section is not None:
         json.dumps(section)

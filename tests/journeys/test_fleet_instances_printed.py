@@ -56,3 +56,21 @@ def test_files_that_it_names_stay_in_the_fence(
         said(of_ca, 1, "instances[0].tls_ca", "the path leads out of the folders of the -f paths")
     else:
         assert found.code == 0, found.text
+
+
+def test_other_sections_beside_the_instances_are_named(offline: Project) -> None:
+    """They would count for nothing, and who prints them may believe that they do."""
+    offline.write(SERVERS)
+    printed = {"version": 1, "instances": [{"name": "px1", "host": "h.invalid"}]}
+    offline.write(json.dumps(printed), "found.json")
+    command = ("plan", "--all", "--instances-from", "cat found.json")
+    assert "1 not read: px1." in proxyctl(*command).out
+
+    more = {"mysql_servers": list[str](), "guards": {"max_deletes": 1}}
+    offline.write(json.dumps({**printed, **more}, indent=1), "found.json")
+    found = proxyctl(*command)
+    said(found, 1, "2 mistakes in the files")
+    for section in more:
+        assert f": {section}: only `instances` are taken from what a command prints" in found.err
+    offline.write(json.dumps({"version": 7, "instances": printed["instances"]}), "found.json")
+    said(proxyctl(*command), 1, "<cat>:1:13: version: ")

@@ -103,3 +103,37 @@ def test_a_cluster_is_discovered_from_one_node(
     nobody = proxyctl("nodes", "discover", "--seed", f"127.0.1.9:{cluster.port}")
     assert nobody.code == 1
     assert "asked with the account of ProxySQL's monitor" in nobody.text
+
+
+def test_members_that_do_not_say_their_address_are_counted(
+    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    discover = ("nodes", "discover", "--seed", f"{HOSTS[0]}:{cluster.port}")
+    assert proxyctl(*discover, "-o", "proxyctl.yaml").code == 0
+
+    known = [f"{host}:{cluster.port}" for host in HOSTS[:-1]]
+    for node in cluster.nodes.values():
+        node.wsrep_incoming_addresses = ",".join([*known, "AUTO"])
+    found = proxyctl(*discover)
+    assert found.code == 2, found.text
+    assert "1 member does not say its address\n" in found.out
+    last = f"{HOSTS[-1]}:{cluster.port}"
+    assert f"{last} is in the files, and may be a member that does not say its address" in found.out
+    assert "no member" not in found.out
+    document = proxyctl(*discover, "--format", "json").json
+    assert (document["silent"], document["gone"]) == (1, [])
+    assert document["unsure"] == [{"hostname": HOSTS[-1], "port": cluster.port}]
+
+    (tmp_path / "proxyctl.yaml").unlink()
+    section = proxyctl(*discover)
+    assert section.code == 0, section.text
+    assert section.err.endswith(f"{len(known)} members\n1 member does not say its address\n")
+    assert "      # and 1 node without a known address\n" in section.out
+
+    for node in cluster.nodes.values():
+        node.wsrep_incoming_addresses = "AUTO,AUTO"
+    nobody = proxyctl(*discover)
+    assert nobody.code == 1
+    assert "2 members do not say their address, and no other one is known" in nobody.err

@@ -12,7 +12,7 @@ from proxyctl.cli.nodes.names import instance_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.cli.target import check_new
-from proxyctl.errors import ExitCode, InstanceError, UsageError
+from proxyctl.errors import ExitCode, InstanceError, UsageError, counted
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
@@ -51,7 +51,7 @@ def discover(
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared
-    from proxyctl.render.nodes_discover_text import membership_text
+    from proxyctl.render.nodes_discover_text import membership_text, silent_text
     from proxyctl.render.nodes_machine import membership_json
 
     first = _one_node(seed)
@@ -60,14 +60,14 @@ def discover(
     configured: dict[Family, tuple[Node, ...]] = {}
     if has_files(files):
         with opened(files, connection, needs_secrets=False) as (client, parsed):
-            cluster, members = _members(client, first)
+            cluster, members, silent = _members(client, first)
             configured = _configured(client, parsed)
             instance = instance_of(client)
     else:
         with connected(files, connection) as client:
-            cluster, members = _members(client, first)
+            cluster, members, silent = _members(client, first)
             instance = instance_of(client)
-    found = compared(cluster, members, configured, addresses_of)
+    found = compared(cluster, members, configured, addresses_of, silent=silent)
     is_text = format is TextFormat.TEXT
     differs = configured and not (found.hostgroups and found.agrees)
     code = ExitCode.DIFFERENCES if differs else ExitCode.DONE
@@ -76,10 +76,11 @@ def discover(
             membership_text(found, style()) if is_text else membership_json(instance, found, None)
         )
         return code
-    section = pxc_section(cluster, members)
-    if is_text:
-        told = membership_text(found).rstrip() if configured else f"{len(members)} members"
-        say(*told.split("\n"))
+    section = pxc_section(cluster, members, silent=silent)
+    if is_text and configured:
+        say(*membership_text(found).rstrip().split("\n"))
+    elif is_text:
+        say(counted(len(members), "member"), *([silent_text(silent)] if silent else []))
     if out is not None:
         write_file(Path(out), section, is_new=True)
     if not is_text:
@@ -111,14 +112,15 @@ def _may_be_host(name: str) -> bool:
     return True
 
 
-def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
-    """Return the name of the cluster, and its members with what each says.
+def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], int]:
+    """Return the name of the cluster, its members with what each says, and how many are silent.
 
     Raises: InstanceError when the seed does not answer, or is no node of a cluster.
     """
     from proxyctl.admin.backend import monitor_account
     from proxyctl.admin.backends import ask_nodes
-    from proxyctl.nodes.discovery import members_in
+    from proxyctl.nodes.discovery import members_in, silent_in
+    from proxyctl.render.nodes_discover_text import silent_text
 
     account = monitor_account(client)
     said = ask_nodes([first], account)[first]
@@ -128,7 +130,13 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
             f"{seed}: {said.unreachable}",
             hint="it is asked with the account of ProxySQL's monitor, from this machine",
         )
-    nodes = members_in(said.status.get("wsrep_incoming_addresses", ""))
+    addresses = said.status.get("wsrep_incoming_addresses", "")
+    nodes, silent = members_in(addresses), silent_in(addresses)
+    if not nodes and silent:
+        raise InstanceError(
+            f"{seed}: {silent_text(silent)}, and no other one is known",
+            hint="set wsrep_node_incoming_address there",
+        )
     if not nodes:
         raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
     if len(nodes) > _MOST_MEMBERS:
@@ -137,7 +145,7 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
             " has"
         )
     asked = ask_nodes(nodes, account)
-    return said.variables.get("wsrep_cluster_name", ""), asked
+    return said.variables.get("wsrep_cluster_name", ""), asked, silent
 
 
 def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:

@@ -1,0 +1,154 @@
+"""A bug in proxyctl that shows at one instance of many: it is told as any other failure there.
+
+What fails here is put in place of a function of ours: nobody knows a way to it from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from proxyctl import applying, fleet_applying, fleet_planning, fleet_units
+from tests.cli import Outcome, Project, proxyctl
+from tests.journeys.test_fleet import SERVERS, listed, ports
+from tests.servers import Instance
+
+__all__ = ["ports"]
+
+SECRET = "s3cret-in-an-exception"
+APPLY = ("apply", "--all", "--auto-approve", "--settle", "0")
+BUG = "internal error, a bug in proxyctl: KeyError"
+
+Break = Callable[[Any, str, int], None]
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
+    """Let a function of a module raise for the instance at a port."""
+
+    def breaks(module: Any, name: str, port: int) -> None:
+        works = getattr(module, name)
+
+        def fails(client: Any, *rest: Any, **named: Any) -> Any:
+            if client.login.port == port:
+                raise KeyError(SECRET)
+            return works(client, *rest, **named)
+
+        monkeypatch.setattr(module, name, fails)
+
+    return breaks
+
+
+def servers(ports: list[int]) -> list[str | None]:
+    """Return how many servers each instance has at RUNTIME."""
+    count = "SELECT count(*) FROM runtime_mysql_servers"
+    return [Instance("127.0.0.1", port).query(count)[0][0] for port in ports]
+
+
+def told(found: Outcome, code: int, *parts: str) -> None:
+    assert found.code == code, found.text
+    for part in parts:
+        assert part in found.text
+    assert SECRET not in found.text
+    assert "Traceback" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "others"),
+    [
+        ("plan", "plan_files", "2 would change: px1, px3, 1 not read: px2."),
+        ("drift", "drift_of", "2 drifted: px1, px3, 1 not read: px2."),
+    ],
+)
+def test_the_others_are_told(
+    offline: Project, ports: list[int], broken: Break, command: str, name: str, others: str
+) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_planning, name, ports[1])
+    told(proxyctl(command, "--all"), 1, f"error: {BUG} at fleet_planning.py:", others)
+    (failed,) = proxyctl(command, "--all", "--format", "json").json["failed"]
+    assert (failed["name"], failed["exit_code"]) == ("px2", 1)
+    assert "run again with --debug" in failed["error"]
+
+
+def test_doctor_tells_of_the_others(
+    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, broken: Break
+) -> None:
+    from proxyctl import examining
+
+    offline.write(SERVERS + listed(ports))
+    broken(examining, "read_facts_for_doctor", ports[1])
+    told(proxyctl("doctor", "--all"), 1, f"error: {BUG} at cli/doctor.py:", "1 not read: px2.")
+
+
+def test_debug_says_where_it_is(offline: Project, ports: list[int], broken: Break) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_planning, "plan_files", ports[1])
+    found = proxyctl("plan", "--all", "--debug")
+    told(found, 1, BUG, "px2: KeyError at fleet_planning.py:", "hint: report what it says")
+
+
+def test_no_instance_changes_where_one_has_no_plan(
+    offline: Project, ports: list[int], broken: Break
+) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_planning, "plan_files", ports[1])
+    told(proxyctl(*APPLY), 1, "no instance was changed: there is no plan for px2")
+    assert servers(ports) == ["0", "0", "0"]
+
+
+def test_a_rollout_stops_there(offline: Project, ports: list[int], broken: Break) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_units, "apply_files", ports[1])
+    found = proxyctl(*APPLY)
+    told(found, 4, f"px2  127.0.0.1:{ports[1]}: failed\n  {BUG} at fleet_units.py:")
+    assert "  what it has changed there is not known" in found.out
+    assert "1 applied: px1; 1 failed: px2; 1 not touched: px3.\n" in found.out
+    assert servers(ports) == ["1", "0", "0"]
+
+
+@pytest.mark.parametrize("strategy", ["rolling", "all"])
+def test_the_others_go_back(
+    offline: Project, ports: list[int], broken: Break, strategy: str
+) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_units, "apply_files", ports[1])
+    told(proxyctl(*APPLY, "--rollback-on-failure", "--strategy", strategy), 4, "1 failed: px2")
+    assert servers(ports) == ["0", "0", "0"]
+
+
+def test_also_where_it_is_the_way_back_of_one_that_fails(
+    offline: Project, ports: list[int], broken: Break
+) -> None:
+    """The last one goes back first, and px2 fails at that: px1 goes back all the same."""
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_units, "apply_files", ports[2])
+    broken(fleet_applying, "apply_planned", ports[1])
+    found = proxyctl(*APPLY, "--rollback-on-failure")
+    told(found, 4, f"px2  127.0.0.1:{ports[1]}: not rolled back\n  {BUG}", "1 rolled back: px1")
+    assert servers(ports) == ["0", "1", "0"]
+
+
+def test_nothing_changes_where_it_shows_in_the_look_before(
+    offline: Project, ports: list[int], broken: Break
+) -> None:
+    offline.write(SERVERS + listed(ports))
+    broken(fleet_applying, "read_health", ports[1])
+    told(proxyctl(*APPLY[:-1], "0.1"), 1, BUG, "1 failed: px2; 2 not touched: px1, px3.\n")
+    assert servers(ports) == ["0", "0", "0"]
+
+
+@pytest.mark.parametrize("options", [("--instance", "px1"), ("--all", "--settle", "0")])
+def test_one_that_shows_after_all_is_applied_does_not_hide_that(
+    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError(SECRET)
+
+    offline.write(SERVERS + listed(ports[:1]))
+    monkeypatch.setattr(applying, "ended_by", fails)
+    found = proxyctl("apply", "--auto-approve", *options)
+    told(found, 4, f"applied and read back, but then: {BUG} at applying.py:", "MYSQL SERVERS: ")
+    assert servers(ports) == ["1", "0", "0"]
