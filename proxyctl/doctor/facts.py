@@ -12,6 +12,7 @@ from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
+from proxyctl.lint.rule_says import Say
 from proxyctl.nodes.model import Said
 from proxyctl.survey import TableSurvey
 
@@ -47,7 +48,10 @@ class Server(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg."""
+    """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg.
+
+    `say`: worked out of MySQL's rules that send to a hostgroup without servers; DECIDES of others.
+    """
 
     rule_id: int
     destination: int | None = None
@@ -57,6 +61,7 @@ class Rule(NamedTuple):
     matches_digest: bool = False
     replaces: bool = False
     is_caseless: bool = True
+    say: Say = Say.DECIDES
 
 
 class User(NamedTuple):
