@@ -26,7 +26,7 @@ from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.admin.monitor_logs import read_monitor_logs
-from proxyctl.admin.nodes import read_wsrep
+from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
@@ -86,6 +86,7 @@ def read_facts_for_doctor(
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),
         wsrep=read_wsrep(client) if survey.surroundings.memory_families else {},
+        group_checks=read_group_checks(client) if survey.surroundings.memory_families else {},
         surveys=survey.done,
         drains=survey.surroundings.drains,
         dead_apply=dead.text() if dead is not None else "",

@@ -117,7 +117,8 @@ class Facts:
     MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0. `surveys` hold each table
     in its three layers, by catalogue name; `drains` is what is on record of drained nodes. `said`
     has the answers of the servers that were asked, none with `asks` False; `pooled_versions` those
-    of open connections; `wsrep` what the Galera monitor read of a node, by column of its log.
+    of open connections; `wsrep` what the Galera monitor read of a node, by column of its log, and
+    `group_checks` what that of group replication did.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
     them where it is listed. `dead_apply` tells who left an apply behind, and `dead_modules` what
     it had begun to write. `peer_clocks`: by how much the clock of a member that was asked is ahead.
@@ -143,6 +144,7 @@ class Facts:
     said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
     pooled_versions: Mapping[Node, str] = field(default_factory=dict)
     wsrep: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
+    group_checks: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
     surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
     dead_apply: str = ""
