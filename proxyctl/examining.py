@@ -11,6 +11,7 @@ from proxyctl.admin.backend import Account
 from proxyctl.admin.backends import ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
+from proxyctl.admin.configuration import read_configuration
 from proxyctl.admin.destinations import (
     read_fast_routing,
     read_pooled_versions,
@@ -25,13 +26,15 @@ from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.admin.monitor_logs import read_monitor_logs
-from proxyctl.admin.nodes import read_wsrep
+from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
-from proxyctl.doctor.facts import Facts, Side
+from proxyctl.doctor.facts import Facts, Rule, Server, Side
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
+from proxyctl.lint.rule_says import says_of
+from proxyctl.lint.subject import Subject
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
@@ -75,7 +78,7 @@ def read_facts_for_doctor(
         hostgroup_names=hostgroup_names or {},
         servers=servers,
         families=survey.surroundings.memory_families,
-        rules=read_rules(client),
+        rules=_with_say(client, read_rules(client), servers),
         users=read_users(client),
         fast_routing=read_fast_routing(client),
         pgsql=(read_side(client, "pgsql") if "pgsql_servers" in survey.layouts else Side("pgsql")),
@@ -83,6 +86,7 @@ def read_facts_for_doctor(
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),
         wsrep=read_wsrep(client) if survey.surroundings.memory_families else {},
+        group_checks=read_group_checks(client) if survey.surroundings.memory_families else {},
         surveys=survey.done,
         drains=survey.surroundings.drains,
         dead_apply=dead.text() if dead is not None else "",
@@ -94,6 +98,25 @@ def read_facts_for_doctor(
         resident_bytes=_resident(client),
         digest_bytes=read_digest_size(client).memory if memory else None,
     )
+
+
+def _with_say(
+    client: AdminClient, rules: tuple[Rule, ...], servers: tuple[Server, ...]
+) -> tuple[Rule, ...]:
+    """Return the rules, with what those count for that lead to a hostgroup without servers."""
+    side = Side("mysql", servers)
+    asked = {
+        rule.rule_id
+        for rule in rules
+        for hostgroup in (rule.destination, rule.mirror)
+        if hostgroup is not None and not side.is_served(hostgroup)
+    }
+    if not asked:
+        return rules
+    tables = ("mysql_query_rules", "mysql_variables")
+    subject = Subject(read_configuration(client, Layer.RUNTIME, tables))
+    says = says_of(subject, asked)
+    return tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules)
 
 
 def _surveyed(client: AdminClient) -> InstanceSurvey:

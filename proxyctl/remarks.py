@@ -60,6 +60,8 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
         if node in found.without_writer:
             how += f" ({no_writer_text(found.without_writer[node])})"
         yield f"{node_text(node)} {how}"
+    if found.layout.name == "pgsql_servers" and found.desired is not None:
+        yield from _out_of_postgresql(found, found.desired, without)
     if found.layout.name != "mysql_servers" or found.desired is None:
         return
     status = found.layout.index["status"]
@@ -84,6 +86,21 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
     for key in sorted(taken_off(found), key=repr):
         if key not in without:
             yield f"{_named(key)} OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
+
+
+def _out_of_postgresql(
+    found: TableSurvey, desired: DesiredTable, without: Container[Key]
+) -> Iterator[str]:
+    """Yield the servers of PostgreSQL that are OFFLINE_SOFT at RUNTIME: no monitor moves them."""
+    status = found.layout.index["status"]
+    # RUNTIME is kept where it differs from MEMORY only.
+    at_runtime = found.memory if found.runtime is None else found.runtime
+    for key, row in at_runtime.items():
+        wanted = desired.rows.get(key)
+        if wanted is None or wanted[status] is not KEEP or key in without:
+            continue
+        if row[status] == "OFFLINE_SOFT":
+            yield f"pgsql {_named(row)} OFFLINE_SOFT, set by an operator"
 
 
 def _drained_where(found: TableSurvey, node: Node) -> str:

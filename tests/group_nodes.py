@@ -16,6 +16,7 @@ class GroupNode(GaleraNode):
     """A member of a replication group; `read_only` ON is a secondary."""
 
     is_viable: bool = True
+    transactions_behind: int = 0
 
     def answer(self, sql: str) -> tuple[list[tuple[Any, ...]], list[str]]:
         """Return rows and column names for a query of the monitor, or of a client."""
@@ -24,7 +25,7 @@ class GroupNode(GaleraNode):
         row = (
             "YES" if self.is_viable else "NO",
             "YES" if self.read_only == "ON" else "NO",
-            0,
+            self.transactions_behind,
             self.wsrep_incoming_addresses,
         )
         return [row], ["viable_candidate", "read_only", "transactions_behind", "members"]

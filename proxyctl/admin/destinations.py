@@ -52,9 +52,13 @@ def read_rules(client: AdminClient, protocol: str = "mysql") -> tuple[Rule, ...]
             number(rule_id),
             None if destination is None else number(destination),
             None if mirror is None else number(mirror),
-            *(cell == "1" for cell in flags),
+            apply=apply == "1",
+            answers=answers == "1",
+            matches_digest=digest == "1",
+            replaces=replaces == "1",
+            is_caseless=caseless == "1",
         )
-        for rule_id, destination, mirror, *flags in rows
+        for rule_id, destination, mirror, apply, answers, digest, replaces, caseless in rows
     )
 
 

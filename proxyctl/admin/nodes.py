@@ -87,6 +87,19 @@ def read_wsrep(client: AdminClient) -> dict[Node, Mapping[str, str]]:
     return {node: check.wsrep for node, check in _checks(client).items() if check.wsrep}
 
 
+def read_group_checks(client: AdminClient) -> dict[Node, Mapping[str, str]]:
+    """Return what the monitor of group replication read last of each member, by column.
+
+    Raises: InstanceError.
+    """
+    return {
+        (row["hostname"], client.number(row["port"])): {
+            name: cell for name, cell in row.items() if cell is not None
+        }
+        for row in _last(client, "mysql_server_group_replication_log", "*")
+    }
+
+
 def _checks(client: AdminClient) -> dict[Node, Check]:
     found: dict[Node, Check] = {}
     for table, columns in _LAST_CHECKS.items():

@@ -12,6 +12,7 @@ from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
+from proxyctl.lint.rule_says import Say
 from proxyctl.nodes.model import Said
 from proxyctl.survey import TableSurvey
 
@@ -47,7 +48,10 @@ class Server(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg."""
+    """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg.
+
+    `say`: worked out of MySQL's rules that send to a hostgroup without servers; DECIDES of others.
+    """
 
     rule_id: int
     destination: int | None = None
@@ -57,6 +61,7 @@ class Rule(NamedTuple):
     matches_digest: bool = False
     replaces: bool = False
     is_caseless: bool = True
+    say: Say = Say.DECIDES
 
 
 class User(NamedTuple):
@@ -112,7 +117,8 @@ class Facts:
     MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0. `surveys` hold each table
     in its three layers, by catalogue name; `drains` is what is on record of drained nodes. `said`
     has the answers of the servers that were asked, none with `asks` False; `pooled_versions` those
-    of open connections; `wsrep` what the Galera monitor read of a node, by column of its log.
+    of open connections; `wsrep` what the Galera monitor read of a node, by column of its log, and
+    `group_checks` what that of group replication did.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
     them where it is listed. `dead_apply` tells who left an apply behind, and `dead_modules` what
     it had begun to write. `peer_clocks`: by how much the clock of a member that was asked is ahead.
@@ -138,6 +144,7 @@ class Facts:
     said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
     pooled_versions: Mapping[Node, str] = field(default_factory=dict)
     wsrep: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
+    group_checks: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
     surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
     drains: Mapping[Node, Drain] = field(default_factory=dict)
     dead_apply: str = ""

@@ -9,16 +9,14 @@ from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import hostgroup_text, listed
 from proxyctl.errors import counted
 from proxyctl.families import node_text
+from proxyctl.lint.rule_says import Say
 
 
 @check("hostgroup-without-servers", Severity.ERROR)
 def empty(facts: Facts) -> Iterator[Finding]:
     """Rules or fast routing send queries to a hostgroup in which no server takes any."""
     for side in facts.sides:
-        rules: dict[int, list[int]] = {}
-        for rule in side.rules:
-            if rule.destination is not None and not rule.answers:
-                rules.setdefault(rule.destination, []).append(rule.rule_id)
+        rules = _senders(side, Say.DECIDES)
         for hostgroup in sorted({*rules, *side.fast_routing}):
             if side.is_served(hostgroup):
                 continue
@@ -28,6 +26,16 @@ def empty(facts: Facts) -> Iterator[Finding]:
             if hostgroup in side.fast_routing:
                 senders.append(counted(side.fast_routing[hostgroup], "row") + " of fast routing")
             yield _finding(facts, side, hostgroup, " and ".join(senders), "rules")
+
+
+@check("hostgroup-perhaps-without-servers", Severity.WARNING)
+def perhaps_empty(facts: Facts) -> Iterator[Finding]:
+    """As `hostgroup-without-servers`, but later rules may send every such query elsewhere."""
+    for side in facts.sides:
+        for hostgroup, ids in sorted(_senders(side, Say.PERHAPS).items()):
+            if not side.is_served(hostgroup):
+                senders = f"{_rules(ids)} that no later rule sends elsewhere, if there are any,"
+                yield _finding(facts, side, hostgroup, senders, "rules")
 
 
 @check("users-without-servers", Severity.ERROR)
@@ -50,7 +58,7 @@ def empty_mirror(facts: Facts) -> Iterator[Finding]:
     for side in facts.sides:
         mirrors: dict[int, list[int]] = {}
         for rule in side.rules:
-            if rule.mirror is not None:
+            if rule.mirror is not None and rule.say is not Say.NEVER_TRIED:
                 mirrors.setdefault(rule.mirror, []).append(rule.rule_id)
         for hostgroup, ids in sorted(mirrors.items()):
             if not side.is_served(hostgroup):
@@ -59,6 +67,15 @@ def empty_mirror(facts: Facts) -> Iterator[Finding]:
                     f"the copies of {_rules(ids)} go there; {_servers(side, hostgroup)}",
                     "bring a server there ONLINE, or take mirror_hostgroup out of the rule",
                 )
+
+
+def _senders(side: Side, say: Say) -> dict[int, list[int]]:
+    """Return the rules that have this say, by destination."""
+    found: dict[int, list[int]] = {}
+    for rule in side.rules:
+        if rule.destination is not None and not rule.answers and rule.say is say:
+            found.setdefault(rule.destination, []).append(rule.rule_id)
+    return found
 
 
 def _rules(ids: Sequence[int]) -> str:

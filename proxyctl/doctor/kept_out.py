@@ -1,4 +1,4 @@
-"""Nodes that the Galera monitor keeps out of service, or leaves in service though it should not."""
+"""Nodes that the monitor keeps out of service, or leaves in service though it should not."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.monitor import failing_nodes, in_maintenance
 from proxyctl.families import node_text
+from proxyctl.nodes.group_member import why_out
 from proxyctl.nodes.wsrep import why_kept_out
 
 
 @check("node-kept-out", Severity.WARNING)
 def kept_out(facts: Facts) -> Iterator[Finding]:
-    """The Galera monitor keeps a node in the offline hostgroup, and proxyctl did not drain it."""
+    """The monitor keeps a node in the offline hostgroup, and proxyctl did not drain it."""
     known = {*in_maintenance(facts), *failing_nodes(facts)}
     for family in facts.families:
-        if not family.is_galera:
+        if family.offline is None:
             continue
         for node in facts.nodes:
             rows = [s for s in facts.servers if s.node == node and s.hostgroup in family.hostgroups]
@@ -25,7 +26,11 @@ def kept_out(facts: Facts) -> Iterator[Finding]:
                 continue
             if all(row.is_out_of_service for row in rows):
                 continue  # it is drained as well, and that is said
-            why = why_kept_out(facts.wsrep.get(node, {})) or "its last check does not tell why"
+            if family.is_galera:
+                why = why_kept_out(facts.wsrep.get(node, {}))
+            else:
+                why = why_out(facts.group_checks.get(node, {}))
+            why = why or "its last check does not tell why"
             yield Finding(
                 node_text(node),
                 f"the monitor keeps it in the offline hostgroup {family.offline}: {why}",

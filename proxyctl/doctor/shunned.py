@@ -8,6 +8,7 @@ from proxyctl.doctor.facts import Facts, Server
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.monitor import failing_nodes
 from proxyctl.families import node_text
+from proxyctl.nodes.group_member import transactions_behind
 from proxyctl.shunned import shunned_by_hand
 
 
@@ -32,7 +33,17 @@ def shunned(facts: Facts) -> Iterator[Finding]:
                 "say `status: ONLINE` in the files, and `proxyctl apply`; or set it in"
                 " mysql_servers, LOAD MYSQL SERVERS TO RUNTIME and SAVE MYSQL SERVERS TO DISK"
             )
+        elif behind := _transactions_behind(facts, out):
+            message += f"; it was {behind} transactions behind at its last check"
         yield Finding(node_text(node), message, way_out)
+
+
+def _transactions_behind(facts: Facts, rows: Sequence[Server]) -> str:
+    """Return how far a member of a replication group was behind; its log outlives membership."""
+    groups = [one.hostgroups for one in facts.families if one.kind == "group_replication"]
+    if not any(row.hostgroup in hostgroups for row in rows for hostgroups in groups):
+        return ""
+    return transactions_behind(facts.group_checks.get(rows[0].node, {}))
 
 
 def _was_loaded_so(facts: Facts, rows: Sequence[Server]) -> bool:

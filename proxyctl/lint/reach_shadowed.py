@@ -168,11 +168,17 @@ def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, (rule.rule_id,), "matches every query of every session")
 
 
+def rules_never_tried(subject: Subject) -> frozenset[int]:
+    """Return the rules that an earlier one takes every query from, as far as it is certain."""
+    found = subject.once(_verdicts)
+    behind = {one.rule_id for _, rules in found.ends for one in rules}
+    return frozenset(behind | {rule.rule_id for rule, _ in found.shadowed})
+
+
 def rules_without_say(subject: Subject) -> frozenset[int]:
     """Return the rules whose destination never counts, as far as it is certain."""
-    found = subject.once(_verdicts)
-    said = {rule.rule_id for rule, _ in (*found.shadowed, *found.overwritten)}
-    return frozenset(said | {one.rule_id for _, behind in found.ends for one in behind})
+    overwritten = {rule.rule_id for rule, _ in subject.once(_verdicts).overwritten}
+    return rules_never_tried(subject) | overwritten
 
 
 @dataclass(frozen=True)

@@ -335,3 +335,29 @@ def wait_for(is_so: Callable[[], bool], *, most_s: float = 30) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.2)
+
+
+def test_a_rule_whose_destination_never_counts_is_no_error(proxysql: ProxySQL) -> None:
+    """No query ends at a hostgroup because of it, as a real query shows."""
+    insert = (
+        "INSERT INTO mysql_query_rules"
+        " (rule_id,active,flagIN,match_digest,destination_hostgroup,apply) VALUES "
+    )
+    load(
+        proxysql.instance,
+        insert + "(1,1,0,'^SELECT',99,0)",
+        insert + "(9,1,77,'^SELECT',98,1)",
+        module="MYSQL QUERY RULES",
+    )
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+    load(
+        proxysql.instance,
+        "UPDATE mysql_query_rules SET match_digest='^SELECT .* FOR UPDATE' WHERE rule_id=5",
+        module="MYSQL QUERY RULES",
+    )
+    with until_found(proxysql, "hostgroup-without-servers") as found:
+        said = message(found, "hostgroup-without-servers")
+        assert said.startswith("hostgroup 99: queries of rule 1 fail")
+    with pytest.raises(pymysql.err.OperationalError, match="hostgroup 99"):
+        query(proxysql, "SELECT 7")

@@ -75,7 +75,7 @@ def test_a_dead_rule_has_no_hit(seed):
         assert dead_rules(subject_of(case)) & hits.keys() == set(), case.rules
 
 
-def _request(client, query, flag):
+def request_of(client, query, flag):
     address = ADDRESSES[client.interface]
     port = PORTS[client.interface]
     return Request(
@@ -92,7 +92,7 @@ def test_an_overwritten_destination_never_decides(seed):
         router = router_of(case)
         for client, query in case.queries if overwritten else ():
             for flag in range(4):
-                route = router.evaluate(_request(client, query, flag))
+                route = router.evaluate(request_of(client, query, flag))
                 assert route.rule_id not in overwritten, case.rules
 
 

@@ -112,6 +112,32 @@ def test_a_change_by_hand_is_drift_and_goes_away(project: Project, server: Serve
     assert plan().code == 0
 
 
+def test_a_server_of_postgresql_that_an_operator_took_out_is_named(
+    project: Project, server: Server
+) -> None:
+    if server.version < (3, 0, 0):
+        pytest.skip("it has no PostgreSQL side")
+    text = "version: 1\npgsql_servers: [{hostgroup_id: 7, hostname: pg1"
+    project.write(text + "}]\n")
+    applied()
+    for sql in (
+        "UPDATE pgsql_servers SET status='OFFLINE_SOFT'",
+        "LOAD PGSQL SERVERS TO RUNTIME",
+    ):
+        server.instance.execute(sql)
+    words = "pgsql pg1:5432 in hostgroup 7 OFFLINE_SOFT, set by an operator"
+    for command in ("drift", "plan"):
+        found = proxyctl(command)
+        assert (found.code, words in found.out) == (0, True), found.text
+    # A LOAD that was undone in MEMORY only leaves it out at RUNTIME.
+    server.instance.execute("UPDATE pgsql_servers SET status='ONLINE'")
+    assert words in proxyctl("drift").out
+    project.write(text + ", status: ONLINE}]\n")
+    found = proxyctl("drift")
+    assert (found.code, words in found.out) == (2, False), found.text
+    applied("--discard-pending")
+
+
 def test_a_table_is_emptied_and_rolled_on(project: Project, server: Server) -> None:
     applied()
     rules = "mysql_query_rules:\n"

@@ -1,0 +1,78 @@
+"""What the destination of a rule counts for, and that random rule sets never prove it wrong."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from proxyctl.lint.rule_says import Say, says_of
+from tests.routing_predicted import predict, router_of
+from tests.unit.linted import digest, subject
+from tests.unit.test_lint_claims import PORTS, case_of, request_of, subject_of
+
+DEAD_END = {"destination_hostgroup": 99, "apply": 0}
+LOCKING = "^SELECT .* FOR UPDATE"
+
+
+def say(*rules, of=1, **given):
+    return says_of(subject(*rules, **given), {of})[of]
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        pytest.param([digest("^SELECT", **DEAD_END)], Say.DECIDES, id="nothing behind it"),
+        pytest.param(
+            [digest("^SELECT", **DEAD_END), digest("^SELECT")], Say.OVERRULED, id="the same again"
+        ),
+        pytest.param(
+            [digest("^SELECT", **DEAD_END), digest(LOCKING)], Say.DECIDES, id="a narrower one"
+        ),
+        pytest.param(
+            [digest("^SELECT", **DEAD_END, flagOUT=5), digest("^SELECT", flagIN=5)],
+            Say.PERHAPS,
+            id="a lane that takes all",
+        ),
+        pytest.param(
+            [digest("^SELECT", **DEAD_END, flagOUT=5), digest(LOCKING, flagIN=5)],
+            Say.DECIDES,
+            id="a lane that takes some",
+        ),
+        pytest.param(
+            [digest("^SELECT", flagIN=77, destination_hostgroup=99)],
+            Say.NEVER_TRIED,
+            id="a lane that no rule leads to",
+        ),
+    ],
+)
+def test_what_a_destination_counts_for(rules, expected):
+    assert say(*rules) is expected
+
+
+def test_a_lane_that_only_a_shadowed_rule_leads_to_is_not_reached():
+    hidden = {"match_digest": LOCKING, "flagOUT": 5}
+    assert say(digest("^SELECT"), hidden, digest("^SELECT", flagIN=5), of=3) is Say.NEVER_TRIED
+
+
+def test_a_destination_may_count_where_the_rules_are_evaluated_again():
+    rules = (digest("^SELECT", apply=0), {"match_digest": "^SELECT", "flagOUT": 5, **DEAD_END})
+    back = digest("^SELECT", flagIN=5)
+    assert say(back, *rules, of=3) is Say.DECIDES
+    assert say(back, *rules, of=3, query_processor_iterations=1) is Say.PERHAPS
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_proven_is_so(seed):
+    random = Random(seed)
+    for _ in range(5):
+        case = case_of(random)
+        judged = subject_of(case)
+        says = says_of(judged, {rule.rule_id for rule in judged.rules})
+        never = {number for number, one in says.items() if one is Say.NEVER_TRIED}
+        assert never & predict(case, PORTS).hits.keys() == set(), case.rules
+        overruled = {number for number, one in says.items() if one is Say.OVERRULED}
+        router = router_of(case)
+        for client, query in case.queries if overruled else ():
+            for flag in range(4):
+                assert router.evaluate(request_of(client, query, flag)).rule_id not in overruled
