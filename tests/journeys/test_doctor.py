@@ -40,6 +40,24 @@ def test_an_error_is_the_exit_code_and_a_warning_is_with_strict(
     assert [one["code"] for one in found.json["findings"]] == ["hostgroup-without-servers"]
 
 
+def test_rules_are_told_also_where_no_digest_can_be_made(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    for statement in (
+        RULE.replace(",1)", ",0)"),
+        LOAD,
+        SAVE,
+        # A list of more than 127 values can end a ProxySQL that makes digests with this.
+        "SET mysql-query_digests_grouping_limit=200",
+        "LOAD MYSQL VARIABLES TO RUNTIME",
+        "SAVE MYSQL VARIABLES TO DISK",
+    ):
+        sandbox_instance.run(statement)
+    found = proxyctl("doctor")
+    assert found.code == 1, found.text
+    assert "error  hostgroup 20  (hostgroup-without-servers)" in found.out
+
+
 def test_what_is_meant_can_be_left_out(project: Project, instance: Instance) -> None:
     instance.run(RULE)
     instance.run(LOAD)
