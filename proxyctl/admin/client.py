@@ -299,7 +299,10 @@ class AdminClient:
                 f"{self.address}: no answer within {self.login.read_timeout_s:g} s:"
                 " the admin interface is busy"
             )
-            hint = "somebody may be reading a large statistics table; try again"
+            hint = (
+                "somebody may be reading a large statistics table, or has ProxySQL's files locked;"
+                " try again"
+            )
         else:
             why = text or type(error).__name__
             self._why_closed = f"{self.address}: the connection was lost ({why})"

@@ -37,13 +37,15 @@ def read_nodes(client: AdminClient) -> NodeReport:
     reader = TableReader(client)
     servers = layouts["mysql_servers"]
     facts, drains = read_facts(client), read_drains(client, servers)
+    # Before any statistics: behind those SQLite looks into all of ProxySQL's files for the columns.
+    checks = _checks(client)
     groups = node_groups(
         servers,
         reader.read(servers, Layer.MEMORY),
         reader.read(servers, Layer.RUNTIME),
         _families(reader, layouts, rds_discovery=facts.rds_discovery),
         _connections(client),
-        _checks(client),
+        checks,
         drains,
     )
     return NodeReport(
@@ -134,10 +136,12 @@ def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | No
     at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
     if check.at is not None and (at is None or at < check.at):
         at = check.at
-    error = check.error or row.pop("error", None)
-    found = replace(check, at=at, error=error)
+    failed = row.pop("error", None)
+    found = replace(check, at=at, error=check.error or failed)
     match table:
         case "mysql_server_galera_log":
+            if failed is not None:
+                return found  # ProxySQL writes the worst of every state into such a line
             said = {name: cell for name, cell in row.items() if cell is not None}
             return replace(found, wsrep=said, read_only=said.get("read_only") == "YES")
         case "mysql_server_read_only_log":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.nodes import read_wsrep
 from proxyctl.doctor.examination import examine
 from proxyctl.drains import DrainMethod
 from proxyctl.examining import read_facts_for_doctor
@@ -12,7 +13,7 @@ from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import online, placement
 from tests.real.test_drained_guard_real import cluster, drained_reader, proxysql, pytestmark
 from tests.real.test_galera_placement import login
-from tests.servers import ProxySQL
+from tests.servers import ProxySQL, free_port
 
 __all__ = ["cluster", "proxysql", "pytestmark"]
 
@@ -81,3 +82,25 @@ def test_a_writer_outside_of_the_primary_component_that_stays_the_writer(
             break
         time.sleep(0.05)
     assert kept_out(proxysql, "node-not-primary") == []
+
+
+def test_a_check_that_failed_says_nothing_about_the_primary_component(
+    proxysql: ProxySQL,
+    cluster: GaleraCluster,
+) -> None:
+    """ProxySQL logs such a check as one that found every state bad."""
+    instance, nobody = proxysql.instance, free_port()
+    instance.execute(
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, port)"
+        f" VALUES (10, '127.0.0.1', {nobody})"
+    )
+    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    log = f"FROM monitor.mysql_server_galera_log WHERE port={nobody} AND error IS NOT NULL"
+    for _ in range(300):
+        if instance.query(f"SELECT primary_partition {log} LIMIT 1") == [("NO",)]:
+            break
+        assert kept_out(proxysql, "node-not-primary") == []
+        time.sleep(0.05)
+    assert kept_out(proxysql, "node-not-primary") == []
+    with AdminClient(login(proxysql)) as client:
+        assert ("127.0.0.1", nobody) not in read_wsrep(client)

@@ -39,7 +39,9 @@ def test_history_that_is_being_written_hides_no_table(applied: ProxySQL) -> None
     with locked(applied.folder / "proxysql_stats.db"):
         assert applied.instance.query("SELECT count(*) FROM stats_history.system_memory") == []
         done = proxyctl("plan", "--detailed-exitcode")
+        nodes = proxyctl("nodes", "list", "--no-ask")
     assert done.code == 0, done.text
+    assert nodes.code == 0, nodes.text
 
 
 @pytest.mark.parametrize("command", ["plan", "drift", "export", "snapshot"])
