@@ -102,3 +102,21 @@ def test_rows_that_others_have_deleted_count(project: Project, instance: Instanc
     instance.run("DELETE FROM mysql_query_rules WHERE rule_id>=110")
     said(apply(INCLUDE), 3, "mysql_query_rules: 10 of 20 rows would be deleted")
     applied(INCLUDE, "--force")
+
+
+def test_peers_that_they_cut_off_are_told(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    logins = "admin-admin_credentials"
+    account = {logins: "admin:admin;peer:p1", "admin-cluster_username": "peer"}
+    for name, value in {**account, "admin-cluster_password": "p1"}.items():
+        sandbox_instance.run(SET.format(value, name))
+    sandbox_instance.run("LOAD ADMIN VARIABLES TO RUNTIME")
+    sandbox_instance.run("SAVE ADMIN VARIABLES TO DISK")
+    for host in ("px1", "px2"):
+        sandbox_instance.run(f"INSERT INTO proxysql_servers (hostname) VALUES ('{host}')")
+    sandbox_instance.run("LOAD PROXYSQL SERVERS TO RUNTIME")
+    sandbox_instance.run("SAVE PROXYSQL SERVERS TO DISK")
+    sandbox_instance.run(SET.format("admin:admin", logins))
+    sandbox_project.write("version: 1\n" + ADMIN)
+    assert "this member refuses peers that log in with it" in plan(INCLUDE).out
