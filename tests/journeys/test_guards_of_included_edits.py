@@ -120,3 +120,37 @@ def test_peers_that_they_cut_off_are_told(
     sandbox_instance.run(SET.format("admin:admin", logins))
     sandbox_project.write("version: 1\n" + ADMIN)
     assert "this member refuses peers that log in with it" in plan(INCLUDE).out
+
+
+BLIND = "mysql-monitor_password would become empty, while the monitor places the servers of writer"
+SWITCHED_OFF = MONITOR.replace("monitor_enabled: true", "monitor_enabled: false")
+NO_PASSWORD = "  mysql-monitor_password: ''\n"
+
+
+@pytest.mark.parametrize("families", [SERVERS + FAMILY, ""], ids=["of the files", "in no file"])
+@pytest.mark.parametrize("by_others", [(), ("password",), ("switch",), ("password", "switch")])
+def test_a_monitor_that_is_switched_on_with_it_is_left_without_its_account(
+    project: Project, instance: Instance, by_others: tuple[str, ...], families: str
+) -> None:
+    project.write("version: 1\n" + SWITCHED_OFF + SERVERS + FAMILY)
+    applied()
+    text = "version: 1\nvariables:\n  mysql-ping_timeout_server: 444\n"
+    if "switch" in by_others:
+        instance.run(SET.format("true", "mysql-monitor_enabled"))
+    else:
+        text += "  mysql-monitor_enabled: true\n"
+    if "password" in by_others:
+        instance.run(SET.format("", "mysql-monitor_password"))
+    else:
+        text += NO_PASSWORD
+    project.write(text + families)
+    before = dump(instance)
+    said(apply(INCLUDE), 3, f"{BLIND} hostgroup 10 (guards.monitor_credentials)")
+    assert dump(instance) == before
+
+
+def test_a_monitor_that_stays_off_needs_no_account(project: Project, instance: Instance) -> None:
+    project.write("version: 1\n" + SWITCHED_OFF + SERVERS + FAMILY)
+    applied()
+    project.write("version: 1\n" + SWITCHED_OFF + NO_PASSWORD + SERVERS + FAMILY)
+    applied()
