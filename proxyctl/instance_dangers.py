@@ -26,7 +26,7 @@ from proxyctl.guards.hostgroups import (
     running_servers,
     without_shunned,
 )
-from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.guards.monitoring import blind_monitor, emptied_credentials, is_switched_on
 from proxyctl.guards.serving import serving_now, with_families
 from proxyctl.guards.stray import redirected, strays
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
@@ -86,7 +86,7 @@ def _hostgroups(
     if servers is not None:
         before, after = running_servers(servers), loaded_servers(servers)
     else:
-        families = tuple(_families_at_runtime(survey))
+        families = tuple(_families_at_runtime(survey)) if survey.facts.monitor_enabled else ()
         runtime, memory = (survey.reader.read(layout, one) for one in (Layer.RUNTIME, Layer.MEMORY))
         before = after = without_shunned(layout, runtime, memory, families)
     served = serving_now(layout, before, families) | with_families(layout, before, families)
@@ -109,8 +109,7 @@ def _families_afterwards(survey: InstanceSurvey) -> list[Family]:
 
 
 def _families_at_runtime(survey: InstanceSurvey) -> list[Family]:
-    if not survey.facts.monitor_enabled:
-        return []
+    """Return the families at RUNTIME, whether the monitor is on or not."""
     rows = {
         name: survey.reader.read(survey.layouts[name], Layer.RUNTIME).values()
         for name in FAMILY_TABLES
@@ -128,11 +127,12 @@ def _access(login: Login) -> Access:
 
 
 def _monitor(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
-    emptied = emptied_credentials(_at_runtime(plan, _VARIABLES))
-    if not emptied or not survey.facts.monitor_enabled:
+    changes = _at_runtime(plan, _VARIABLES)
+    emptied = emptied_credentials(changes)
+    if not emptied or not (survey.facts.monitor_enabled or is_switched_on(changes)):
         return ()
     is_managed = any(name in survey.done for name in FAMILY_TABLES)
-    families = plan.families if is_managed else _families_at_runtime(survey)
+    families = _families_afterwards(survey) if is_managed else _families_at_runtime(survey)
     return blind_monitor(emptied, families)
 
 

@@ -24,6 +24,9 @@ from proxyctl.staged import value_of
 from proxyctl.state import FILES, KEEP, Key, Layer, Rows, Source
 from proxyctl.survey import TableSurvey
 
+REGEX_ENGINE = "mysql-query_processor_regex"
+"""The variable that decides which engine compiles the patterns of rules, at their LOAD."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -120,13 +123,12 @@ class ModulePlan:
 
     @property
     def changes_regex_engine(self) -> bool:
-        """Whether rules have to be loaded again, to be compiled by another engine."""
-        return any(
-            change.key == ("mysql-query_processor_regex",)
-            for found in self.surveys.values()
-            if found.layout.name == "mysql_variables"
-            for change in found.changes.get(Layer.RUNTIME, ())
-        )
+        """Whether rules have to be loaded again, to be compiled by another engine.
+
+        With the edits of others that go along.
+        """
+        changes = self.at_runtime("mysql_variables")
+        return any(change.key == (REGEX_ENGINE,) for change in changes)
 
     def at_runtime(self, table: str) -> list[Difference]:
         """Return what changes of a table at RUNTIME, with the edits of others that go along."""

@@ -17,7 +17,7 @@ from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
-from proxyctl.admin.runtime_facts import RuntimeFacts, used_connections
+from proxyctl.admin.runtime_facts import used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.change import Change
 from proxyctl.cluster.account import cut_off
@@ -28,8 +28,8 @@ from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.cluster.writers import further_writers
 from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles, Project
-from proxyctl.config.patterns import check_patterns, engine_in_files, engine_of
 from proxyctl.drift import Drift
+from proxyctl.engine_in_force import comes_to_runtime, mistakes_at_runtime, mistakes_with_edits
 from proxyctl.errors import ConfigError, Mistake, UsageError, counted
 from proxyctl.images import complete_images, leaves_softly
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
@@ -105,10 +105,11 @@ def _surveyed(
     """Return the plan, and the survey that it was made from."""
     layouts, facts = instance.layouts, instance.facts
     tables = select(desired, options.only)
+    included = options.include_pending
     mistakes = [
         *fitting.misfits(tables, layouts, client.version),
         *fitting.mistakes_at_instance(tables, facts.admin_names),
-        *_patterns_at_instance(desired, facts),
+        *([] if included else mistakes_at_runtime(desired, facts.regex_engine)),
     ]
     if mistakes:
         raise ConfigError(mistakes)
@@ -134,12 +135,15 @@ def _surveyed(
     plan.families_before = survey.surroundings.memory_families
     plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
-    plan.modules = list(_module_plans(survey))
+    plan.modules = list(_module_plans(survey, options))
     mistakes = [
         *(_new_users_without_password(survey) if desired.source is not SNAPSHOT else ()),
         *_unknown_variables(survey, client),
         *_logins_that_are_users(survey),
     ]
+    if included:
+        engine, saves = facts.regex_engine, options.saves
+        mistakes += mistakes_with_edits(desired, engine, plan.modules, saves=saves)
     if mistakes:
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
@@ -235,19 +239,6 @@ def _files_surveyed(
         return _surveyed(client, desired, options, reader, instance, different)
 
 
-def _patterns_at_instance(desired: Desired, facts: RuntimeFacts) -> list[Mistake]:
-    """Check the patterns with the engine in force at RUNTIME, where the files do not set one.
-
-    A snapshot has the patterns that ran, also those that never match anything.
-    """
-    variables = desired.tables.get("mysql_variables")
-    is_set = variables is not None and ("mysql-query_processor_regex",) in variables.rows
-    engine = engine_of(facts.regex_engine)
-    if is_set or engine is engine_in_files(desired) or desired.source is SNAPSHOT:
-        return []
-    return check_patterns(desired, engine).active
-
-
 def select(desired: Desired, only: tuple[str, ...]) -> dict[str, DesiredTable]:
     """Return the managed tables that `--only` names, by admin module or by table.
 
@@ -291,7 +282,7 @@ def _not_managed(name: str, desired: Desired) -> UsageError:
     )
 
 
-def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:
+def _module_plans(survey: InstanceSurvey, options: PlanOptions) -> Iterator[ModulePlan]:
     engine_changes = False
     for module in ADMIN_MODULES.values():
         managed = survey.module(module, managed_only=True)
@@ -302,7 +293,11 @@ def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:
             # A LOAD or SAVE moves the whole module: what else stands in it matters now.
             managed = survey.module(module, managed_only=False)
         planned = plan_module(module, managed, reload=reload)
-        engine_changes = engine_changes or planned.changes_regex_engine
+        engine_changes = (
+            engine_changes
+            or planned.changes_regex_engine
+            or (options.include_pending and comes_to_runtime(planned, saves=options.saves))
+        )
         yield planned
 
 

@@ -12,20 +12,18 @@ from collections.abc import Iterable, Iterator
 from proxyctl.cluster.membership import ACCOUNT, Membership
 from proxyctl.guards.admin_access import logins
 from proxyctl.plan import ModulePlan
-from proxyctl.state import Layer
 
 CREDENTIALS = "admin-admin_credentials"
 _TABLE = "admin_variables"
 
 
 def cut_off(modules: Iterable[ModulePlan], membership: Membership) -> Iterator[str]:
-    """Yield how these plans would keep members from logging in to one another. Names no secret."""
+    """Yield how these plans would keep members from logging in to one another. Names no secret.
+
+    Edits of others that go along count as well.
+    """
     for module in modules:
-        changed = {
-            str(change.key[0]): change.shown.current
-            for change in module.changes
-            if change.table == _TABLE and Layer.RUNTIME in change.layers
-        }
+        changed = {str(one.key[0]): one.current for one in module.at_runtime(_TABLE)}
         if changed.keys() & {*ACCOUNT, CREDENTIALS}:
             found = module.surveys[_TABLE]
             final = module.final.get(_TABLE, found.target)

@@ -10,6 +10,7 @@ from proxyctl.guards.danger import Danger
 
 MONITOR_CREDENTIALS = "monitor_credentials"
 _NAMES = ("mysql-monitor_username", "mysql-monitor_password")
+_SWITCH = "mysql-monitor_enabled"
 
 
 def emptied_credentials(changes: Iterable[Difference]) -> list[str]:
@@ -23,6 +24,14 @@ def emptied_credentials(changes: Iterable[Difference]) -> list[str]:
         and change.current[1]
         and not change.desired[1]
     ]
+
+
+def is_switched_on(changes: Iterable[Difference]) -> bool:
+    """Return whether these changes at RUNTIME switch the monitor on."""
+    return any(
+        change.key[0] == _SWITCH and change.desired is not None and change.desired[1] == "true"
+        for change in changes
+    )
 
 
 def blind_monitor(emptied: Iterable[str], families: Iterable[Family]) -> Iterator[Danger]:

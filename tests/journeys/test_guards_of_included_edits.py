@@ -102,3 +102,55 @@ def test_rows_that_others_have_deleted_count(project: Project, instance: Instanc
     instance.run("DELETE FROM mysql_query_rules WHERE rule_id>=110")
     said(apply(INCLUDE), 3, "mysql_query_rules: 10 of 20 rows would be deleted")
     applied(INCLUDE, "--force")
+
+
+def test_peers_that_they_cut_off_are_told(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    logins = "admin-admin_credentials"
+    account = {logins: "admin:admin;peer:p1", "admin-cluster_username": "peer"}
+    for name, value in {**account, "admin-cluster_password": "p1"}.items():
+        sandbox_instance.run(SET.format(value, name))
+    sandbox_instance.run("LOAD ADMIN VARIABLES TO RUNTIME")
+    sandbox_instance.run("SAVE ADMIN VARIABLES TO DISK")
+    for host in ("px1", "px2"):
+        sandbox_instance.run(f"INSERT INTO proxysql_servers (hostname) VALUES ('{host}')")
+    sandbox_instance.run("LOAD PROXYSQL SERVERS TO RUNTIME")
+    sandbox_instance.run("SAVE PROXYSQL SERVERS TO DISK")
+    sandbox_instance.run(SET.format("admin:admin", logins))
+    sandbox_project.write("version: 1\n" + ADMIN)
+    assert "this member refuses peers that log in with it" in plan(INCLUDE).out
+
+
+BLIND = "mysql-monitor_password would become empty, while the monitor places the servers of writer"
+SWITCHED_OFF = MONITOR.replace("monitor_enabled: true", "monitor_enabled: false")
+NO_PASSWORD = "  mysql-monitor_password: ''\n"
+
+
+@pytest.mark.parametrize("families", [SERVERS + FAMILY, ""], ids=["of the files", "in no file"])
+@pytest.mark.parametrize("by_others", [(), ("password",), ("switch",), ("password", "switch")])
+def test_a_monitor_that_is_switched_on_with_it_is_left_without_its_account(
+    project: Project, instance: Instance, by_others: tuple[str, ...], families: str
+) -> None:
+    project.write("version: 1\n" + SWITCHED_OFF + SERVERS + FAMILY)
+    applied()
+    text = "version: 1\nvariables:\n  mysql-ping_timeout_server: 444\n"
+    if "switch" in by_others:
+        instance.run(SET.format("true", "mysql-monitor_enabled"))
+    else:
+        text += "  mysql-monitor_enabled: true\n"
+    if "password" in by_others:
+        instance.run(SET.format("", "mysql-monitor_password"))
+    else:
+        text += NO_PASSWORD
+    project.write(text + families)
+    before = dump(instance)
+    said(apply(INCLUDE), 3, f"{BLIND} hostgroup 10 (guards.monitor_credentials)")
+    assert dump(instance) == before
+
+
+def test_a_monitor_that_stays_off_needs_no_account(project: Project, instance: Instance) -> None:
+    project.write("version: 1\n" + SWITCHED_OFF + SERVERS + FAMILY)
+    applied()
+    project.write("version: 1\n" + SWITCHED_OFF + NO_PASSWORD + SERVERS + FAMILY)
+    applied()
