@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 
-_SECRET = re.compile(
-    r"(?:password|passwd|passphrase|pwd|secret|token|credentials?"
-    r"|(?:^|[-_])pass|(?:api|access|private|secret)_?key)$",
+SECRET_NAME = re.compile(
+    r"pas+w|ps?wd|pass(?:phrase|code)|(?<![a-z])(?:pass|pw|creds?|salt|jwt|bearer)(?![a-z])"
+    r"|secret|token|credential|hmac|auth(?:entication)?_?string"
+    r"|(?<!ssl)[-_]key(?![a-z])|(?:api|access|private|encryption|master|signing)key",
     re.IGNORECASE,
 )
+"""Found anywhere in a name, also in a misspelt one: too much is hidden rather than too little.
+
+A key that follows `ssl` is the name of a file.
+"""
 
 
 def names_a_secret(name: str) -> bool:
     """Return whether a column or variable of this name may hold a secret."""
-    return _SECRET.search(name) is not None
+    return SECRET_NAME.search(name) is not None

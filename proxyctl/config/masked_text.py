@@ -13,19 +13,15 @@ import yaml
 from yaml import events
 from yaml._yaml import CParser
 
+from proxyctl.catalog.secret_names import SECRET_NAME, names_a_secret
+from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.yaml_reader import Mark
 from proxyctl.sql import MASK
-
-_SECRET_KEY = re.compile(
-    r"pas+w|passphrase|[-_]pass\b|pwd|credential|secret|token|(?:api|access|private)_?key",
-    re.IGNORECASE,
-)
-"""Also a misspelt one: this is shown to find such a mistake."""
 
 _JSON_KEY = re.compile(r'"([^"]*)"\s*:')
 """One in a text of JSON, such as the attributes of a user."""
 
-_LINE = re.compile(rf"(?P<key>(?:{_SECRET_KEY.pattern})[^:]*:)(?P<value>.*)", re.IGNORECASE)
+_LINE = re.compile(rf"(?P<key>(?:{SECRET_NAME.pattern})[^:]*:)(?P<value>.*)", re.IGNORECASE)
 _NAMES = frozenset(("env", "file"))
 """References whose argument is a name, not the secret."""
 
@@ -93,7 +89,7 @@ def _scalars(text: str) -> Iterator[tuple[_Span, bool]]:
 
 def _holds_secret(text: str) -> bool:
     """Return whether a text of JSON has a key for secrets; one with an escape may be any."""
-    return any(_SECRET_KEY.search(key) or "\\u00" in key for key in _JSON_KEY.findall(text))
+    return any(names_a_secret(key) or "\\u00" in key for key in _JSON_KEY.findall(text))
 
 
 class _Node:
@@ -114,7 +110,7 @@ class _Node:
         key, self._key = self._key, None
         if self._is_secret:
             return key not in _NAMES
-        return _SECRET_KEY.search(key) is not None
+        return is_secret_variable(key)
 
 
 def _mask(lines: list[str], span: _Span) -> None:

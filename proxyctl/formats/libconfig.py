@@ -123,10 +123,10 @@ def _tokens(text: str, path: str, files: _Files | None, depth: int) -> Iterator[
         found = _TOKEN.match(text, position)
         place = (path, line, position - start + 1)
         if found is None:
-            raise _unreadable(text[position], place)
+            raise _unreadable(text, position, place)
         if found["include"] is not None:
             if text[start:position].strip(" \t"):
-                raise _unreadable("@", place)
+                raise _misplaced_include(place)
             yield from _included(found["file"], place, files, depth)
         elif found["skip"] is None:
             yield _token(found, place)
@@ -137,16 +137,29 @@ def _tokens(text: str, path: str, files: _Files | None, depth: int) -> Iterator[
         position = found.end()
 
 
-def _unreadable(character: str, place: Place) -> ConfigError:
+def _unreadable(text: str, position: int, place: Place) -> ConfigError:
+    """Return the error at a character that begins nothing.
+
+    It may be one of a password without its quotes, so only what cannot be seen is named.
+    """
+    character = text[position]
     if character == '"':
         return _error(place, "a text that does not end")
-    if character == "'":
+    if character == "'" and text[position - 1 : position] in _BEFORE_A_VALUE:
         return _error(place, "a single quote begins nothing here", "write text in double quotes")
-    if character == "@":
-        return _error(place, "@include stands alone on its line, with the file in double quotes")
-    if not character.isprintable() or not character.isascii():
+    if text.startswith("@include", position):
+        return _misplaced_include(place)
+    if not character.isprintable():
         return _error(place, f"a character that libconfig does not know: U+{ord(character):04X}")
-    return _error(place, f"unexpected {character!r}")
+    what = "a character that stands for nothing outside of double quotes"
+    return _error(place, what, "write text in double quotes")
+
+
+_BEFORE_A_VALUE = " \t\r\f\n=:([,"
+
+
+def _misplaced_include(place: Place) -> ConfigError:
+    return _error(place, "@include stands alone on its line, with the file in double quotes")
 
 
 @dataclass

@@ -29,7 +29,7 @@ TOMORROW = Additions(
             ("scheduler", _column("api_key", "VARCHAR", "")),
         }
     ),
-    frozenset({"mysql-time_travel", "mysql-vault_token"}),
+    frozenset({"mysql-time_travel", "mysql-vault_token", "mysql-encryption_key"}),
 )
 ALL = "SELECT hostgroup_id, hostname, zone, burst FROM {}mysql_servers ORDER BY 1, 2"
 
@@ -125,13 +125,13 @@ def test_what_may_be_a_password_is_not_shown(project: Project, instance: Instanc
 
 def test_nor_what_may_be_a_password_at_the_instance(project: Project, instance: Instance) -> None:
     jobs = "scheduler: [{id: 1, interval_ms: 1000, filename: /bin/true}]\n"
-    token = "  mysql-vault_token: hunter3\n"
+    token = "  mysql-vault_token: hunter3\n  mysql-encryption_key: hunter4\n"
     project.write((FILES + jobs).replace("variables:\n", f"variables:\n{token}"))
     applied()
     instance.execute("UPDATE scheduler SET api_key='hunter2'")
     instance.execute(
         "UPDATE global_variables SET variable_value='hunter2'"
-        " WHERE variable_name='mysql-vault_token'"
+        " WHERE variable_name IN ('mysql-vault_token', 'mysql-encryption_key')"
     )
     for layer in ("runtime", "memory"):
         for form in ("yaml", "sql", "cnf"):

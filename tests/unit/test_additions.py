@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, TABLES, Additions, Kind, Layout, layout_of
 from proxyctl.catalog.additions import unlisted_column
-from proxyctl.catalog.variables import is_secret_variable
+from proxyctl.catalog.variables import VARIABLES, is_secret_variable
 
 SERVERS = TABLES["mysql_servers"]
 ZONE = unlisted_column("zone", "VARCHAR", "1", "''")
@@ -36,17 +36,35 @@ def test_a_column_that_holds_whole_numbers() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["password2_password", "api_token", "Secret", "root_pass", "bind_pwd", "api_key", "privateKey"],
+    [
+        *("password2_password", "api_token", "Secret", "root_pass", "bind_pwd", "api_key"),
+        *("privateKey", "encryption_key", "hmac_key", "key_hmac", "secret_id", "token_value"),
+        *("password_hash", "master_key_2", "auth_string", "monitor_pw", "pasword", "max_tokens"),
+    ],
 )
 def test_what_may_be_a_secret_is_one(name: str) -> None:
     assert unlisted_column(name, "VARCHAR", "0", None).secret
     assert is_secret_variable(f"mysql-ldap_{name}")
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "bypass", "ssl_key", "passive", "zone"])
+@pytest.mark.parametrize("name", ["bypass", "ssl_key", "passive", "zone", "keylog_file"])
 def test_what_is_no_secret_is_shown(name: str) -> None:
     assert not unlisted_column(name, "VARCHAR", "0", None).secret
     assert not is_secret_variable(f"mysql-{name}")
+
+
+def test_what_is_listed_is_what_the_catalogue_says_whatever_its_name() -> None:
+    assert {name for name in VARIABLES if is_secret_variable(name)} == {
+        "admin-admin_credentials",
+        "admin-cluster_password",
+        "admin-stats_credentials",
+        "mysql-monitor_password",
+        "pgsql-monitor_password",
+    }
+    assert {(name, one.name) for name in TABLES for one in TABLES[name].columns if one.secret} == {
+        ("mysql_users", "password"),
+        ("pgsql_users", "password"),
+    }
 
 
 def test_only_what_the_catalogue_lacks_is_an_addition() -> None:
