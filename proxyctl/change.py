@@ -62,7 +62,7 @@ class Change:
 
     @property
     def is_taken_off(self) -> bool:
-        """Whether it is a server that its status in MEMORY takes off RUNTIME."""
+        """Whether RUNTIME alone loses the row: by its status in MEMORY, or inactive there."""
         return self.action == DELETE and bool(self.shown.columns)
 
     def kept_off_runtime(self) -> Change | None:

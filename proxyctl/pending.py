@@ -17,7 +17,7 @@ from proxyctl.compare import Difference, differing
 from proxyctl.families import Family
 from proxyctl.plan import ModulePlan, Refusal
 from proxyctl.runtime_image import is_copied, runtime_image
-from proxyctl.state import FILES, KEEP, Key, Layer, Source
+from proxyctl.state import FILES, KEEP, Key, Layer, Row, Source
 from proxyctl.survey import TableSurvey, is_offline_hard, to_be_taken_off
 
 DISCARD, INCLUDE = "--discard-pending", "--include-pending"
@@ -31,8 +31,8 @@ class Pending:
     """One pending edit: in a row (or columns) of ours, or in somebody else's.
 
     `layers`: where it is not yet. `difference`: the first layer's row, and MEMORY's as it would
-    arrive there. `is_loaded`: RUNTIME holds what MEMORY does, so that it may as well be DISK that
-    was edited.
+    arrive there. `kept`: that of DISK, where DISK keeps a row that RUNTIME loses. `is_loaded`:
+    RUNTIME holds what MEMORY does, so that it may as well be DISK that was edited.
     """
 
     layout: Layout
@@ -40,6 +40,7 @@ class Pending:
     difference: Difference
     is_ours: bool
     is_loaded: bool = False
+    kept: Difference | None = None
 
     @property
     def table(self) -> str:
@@ -57,9 +58,14 @@ class Pending:
         return tuple(self.layout.names[position] for position in self.difference.columns)
 
     @property
-    def change(self) -> Change:
-        """The edit as a change of the layers, which a LOAD and a SAVE of the module make."""
-        return Change(self.layout, self.key, self.layers, self.difference, {})
+    def changes(self) -> list[Change]:
+        """The edit as changes of the layers, which a LOAD and a SAVE of the module make."""
+        if self.kept is None:
+            return [Change(self.layout, self.key, self.layers, self.difference, {})]
+        return [
+            Change(self.layout, self.key, (Layer.RUNTIME,), self.difference, {}),
+            Change(self.layout, self.key, (Layer.DISK,), self.kept, {}),
+        ]
 
     def text(self) -> str:
         """Return the edit in a few words."""
@@ -109,8 +115,12 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
         for edit in edits:
             which = (edit.table, edit.key, edit.is_ours)
             known = found.get(which)
-            layers = (*known.layers, *edit.layers) if known else edit.layers
-            found[which] = replace(known or edit, layers=layers)
+            if known is None:
+                found[which] = edit
+                continue
+            is_kept = known.difference.desired is None and edit.difference.desired is not None
+            kept = edit.difference if is_kept else None
+            found[which] = replace(known, layers=(*known.layers, *edit.layers), kept=kept)
     return list(found.values())
 
 
@@ -184,9 +194,8 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
     layout, desired, key = survey.layout, survey.desired, difference.key
     if desired is None or not desired.owns(key):
         held = survey.memory.get(key)
-        is_server = layout.table.role is Role.SERVERS
-        if difference.desired is None and is_server and held and is_offline_hard(layout, held):
-            difference = replace(difference, columns=(layout.index["status"],))
+        if difference.desired is None and held is not None:
+            difference = replace(difference, columns=_switches_off(layout, held))
         yield Pending(layout, (layer,), difference, is_ours=False)
         return
     wanted = desired.rows.get(key)
@@ -214,6 +223,14 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
         if layer is Layer.RUNTIME and is_server and is_offline_hard(layout, difference.desired):
             others = replace(others, desired=None)
         yield Pending(layout, (layer,), others, is_ours=False)
+
+
+def _switches_off(layout: Layout, held: Row) -> tuple[int, ...]:
+    """Return the column by which a row of MEMORY is not at RUNTIME; none where it is another."""
+    if layout.table.role is Role.SERVERS:
+        return (layout.index["status"],) if is_offline_hard(layout, held) else ()
+    position = layout.index.get("active")
+    return () if position is None or held[position] == 1 else (position,)
 
 
 def refusals(

@@ -122,6 +122,14 @@ class ModulePlan:
         return found
 
     @property
+    def included_rows(self) -> dict[tuple[str, Key], str]:
+        """The rows of the edits of others that go along, by table and key, each with its action.
+
+        That at RUNTIME, where RUNTIME loses a row that DISK keeps.
+        """
+        return {(edit.table, edit.key): edit.action for edit in reversed(self.included)}
+
+    @property
     def changes_regex_engine(self) -> bool:
         """Whether rules have to be loaded again, to be compiled by another engine.
 

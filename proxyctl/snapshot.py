@@ -189,7 +189,7 @@ def _counts(module: ModulePlan) -> dict[str, int]:
 
     With the edits of others that go along.
     """
-    found = Counter(change.action for change in module.included)
+    found = Counter(module.included_rows.values())
     for (_, action, _), count in module.tallies.items():
         found[action] += count
     return dict(found)

@@ -369,7 +369,7 @@ def _add_pending(
             )
         )
         if options.include_pending:
-            _include(module, [edit.change for edit in edits if not edit.is_ours])
+            _include(module, [one for edit in edits if not edit.is_ours for one in edit.changes])
         if module.name == "MYSQL SERVERS":
             moved.update(edit.key for edit in edits if edit.is_status)
             moved.update(plan.arriving(module))

@@ -80,7 +80,7 @@ def summary(plan: Plan) -> str:
         if any(counts.values())
         else "nothing changes"
     )
-    included = sum(len(module.included) for module in plan.modules)
+    included = sum(len(module.included_rows) for module in plan.modules)
     others = f" {counted(included, 'pending edit')} of others included." if included else ""
     return f"Plan: {changed} at RUNTIME.{others} {loads} LOAD, {saves} SAVE."
 

@@ -189,7 +189,8 @@ def not_wanted(change: Change, source: Source = FILES) -> str:
     Of an edit that goes along: what it is that takes the row off.
     """
     if change.is_taken_off:
-        return "OFFLINE_HARD in MEMORY"
+        is_switched = "active" in change.layout.index
+        return f"{'inactive' if is_switched else 'OFFLINE_HARD'} in MEMORY"
     if change.where is None:
         return source.lacks
     return f"{'inactive' if 'active' in change.row else 'OFFLINE_HARD'} {source.of_row}"

@@ -47,6 +47,7 @@ def test_they_are_listed(edited: Instance) -> None:
     assert edits == [
         ("add", [50]),
         ("delete", [200]),
+        ("change", [200]),
     ]
     assert "+ rule 50" in plan("--include-pending", "--format", "markdown").out
     applied("--include-pending")
@@ -97,9 +98,57 @@ def test_a_server_of_theirs_that_they_set_offline_hard_stays_on_disk(
     assert f"{refused} OFFLINE_HARD); not in the files" in plan().out
     section = plan("--include-pending").out.split("edited in MEMORY by others")[1]
     (line,) = [line for line in section.splitlines() if "- server 50 db5:3306" in line]
-    assert line.endswith("RUNTIME and DISK only; OFFLINE_HARD in MEMORY")
+    assert line.endswith("RUNTIME only; OFFLINE_HARD in MEMORY")
+    (line,) = [line for line in section.splitlines() if "~ server 50 db5:3306" in line]
+    assert line.endswith("DISK only")
+    assert "status ONLINE -> OFFLINE_HARD" in " ".join(section.split())
     assert "1 to delete at RUNTIME" in section
     applied("--include-pending")
     rows = in_layers(instance, "SELECT status FROM {}mysql_servers WHERE hostname='db5'")
     hard = [("OFFLINE_HARD",)]
     assert rows == {"RUNTIME": [], "MEMORY": hard, "DISK": hard}
+
+
+def test_a_row_of_theirs_that_they_switched_off_stays_on_disk(
+    project: Project, instance: Instance
+) -> None:
+    instance.execute("INSERT INTO mysql_users (username, password) VALUES ('theirs', 'x')")
+    instance.execute(
+        "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (200, 1, '.')"
+    )
+    for module in ("MYSQL USERS", "MYSQL QUERY RULES"):
+        instance.execute(f"LOAD {module} TO RUNTIME")
+        instance.execute(f"SAVE {module} TO DISK")
+    instance.execute("UPDATE mysql_users SET active=0 WHERE username='theirs'")
+    instance.execute("UPDATE mysql_query_rules SET active=0, comment='off' WHERE rule_id=200")
+    project.write(
+        OURS.replace("manage:\n", "manage:\n  mysql_users: {username: [ours]}\n")
+        + "mysql_users:\n  - {username: ours, password: z, default_hostgroup: 1}\n"
+    )
+    refused = plan().text
+    assert "mysql_query_rules 200: active edited in MEMORY, not loaded to RUNTIME" in refused
+    assert "mysql_users theirs:1: active edited in MEMORY, not loaded to RUNTIME" in refused
+    found = plan("--include-pending")
+    lines = [" ".join(line.split()) for line in found.out.splitlines()]
+    assert "- rule 200 . RUNTIME only; inactive in MEMORY" in lines
+    assert "- user theirs RUNTIME only; inactive in MEMORY" in lines
+    rule = lines.index("~ rule 200 . DISK only")
+    assert "goes to DISK with this" in lines[rule - 1]
+    assert lines[rule + 1 : rule + 3] == ["active 1 -> 0", "comment NULL -> off"]
+    assert "2 to delete at RUNTIME. 2 pending edits of others included." in found.out
+    modules = plan("--include-pending", "--format", "json").json["instances"][0]["modules"]
+    edits = [
+        (change["action"], change["key"], change["layers"], [*change["fields"]])
+        for module in modules
+        for change in module["included"]
+    ]
+    assert edits == [
+        ("delete", [200], ["runtime"], []),
+        ("change", [200], ["disk"], ["active", "comment"]),
+        ("delete", ["theirs", 1], ["runtime"], []),
+        ("change", ["theirs", 1], ["disk"], ["active"]),
+    ]
+    applied("--include-pending")
+    rules = in_layers(instance, "SELECT active FROM {}mysql_query_rules WHERE rule_id=200")
+    users = in_layers(instance, "SELECT active FROM {}mysql_users WHERE username='theirs'")
+    assert rules == users == {"RUNTIME": [], "MEMORY": [("0",)], "DISK": [("0",)]}

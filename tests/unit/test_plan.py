@@ -173,7 +173,7 @@ class TestPendingEdits:
         module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
         (edit,) = (one for one in pending_edits(module) if not one.is_ours)
         assert edit.layers == (Layer.RUNTIME, Layer.DISK)
-        assert edit.change.layers == (Layer.RUNTIME, Layer.DISK)
+        assert [one.layers for one in edit.changes] == [(Layer.RUNTIME, Layer.DISK)]
 
     def test_what_a_dead_apply_of_ours_cannot_have_written_stays_an_edit(self):
         ours = Scope(lambda key: key[0] == 1, "rule_id 1")
