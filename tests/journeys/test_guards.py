@@ -32,6 +32,7 @@ MONITOR = """\
 variables:
   mysql-monitor_enabled: true
   mysql-monitor_ping_interval: 600000
+  mysql-monitor_ping_max_failures: 1000000
   mysql-monitor_read_only_interval: 600000
   mysql-monitor_read_only_max_timeout_count: 999
 """
