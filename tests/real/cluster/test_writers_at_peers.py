@@ -229,6 +229,11 @@ def test_a_drain_names_peers_whose_monitors_have_not_placed_them_in_time(
     back = proxyctl("nodes", "restore", HOSTS[0], *form, "6")
     assert back.code == 4, back.text
     assert late in back.json["error"]["message"]
+    assert (back.json["format"], back.json["hostname"]) == (1, HOSTS[0])
+    assert (back.json["was_drained"], back.json["changed"]) == (True, False)
+    assert (back.json["gone"], back.json["unsaved"]) == (False, False)
+    assert back.json["drain"]["method"] == "proxysql"
+    assert "back_at" not in back.json
     assert proxyctl("nodes", "drain", HOSTS[0], "--no-wait").code == 0
     back = proxyctl("nodes", "restore", HOSTS[0], *form, "0")
     assert (back.code, back.json["back_at"]) == (0, [])
