@@ -134,6 +134,19 @@ def test_a_row_that_would_stay_drained_is_refused_though_another_one_serves(
     assert held(servers) == [SERVES] * 6
 
 
+def test_files_that_add_a_row_do_not_end_the_drain_of_the_others(
+    servers: Instance, project: Project
+) -> None:
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    more = "  - {hostgroup_id: 61, hostname: db2, weight: 3, max_connections: 50}\n"
+    project.write(FILES + more)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    back = proxyctl("nodes", "restore", "db2")
+    assert back.code == 0, back.text
+    assert "db2:3306 is back (drained by" in back.out
+    assert held(servers) == [SERVES] * 6
+
+
 def test_a_row_that_is_on_no_record_is_put_back_though_another_one_serves(
     servers: Instance,
 ) -> None:
