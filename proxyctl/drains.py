@@ -13,7 +13,7 @@ from enum import StrEnum
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.control_characters import printable
 from proxyctl.families import Family, Node, ServerColumns, drained_columns
-from proxyctl.state import Row, Rows
+from proxyctl.state import Key, Row, Rows
 
 NODES = "nodes "
 """How what holds the lock begins to call itself where it drains a node, or puts it back."""
@@ -89,10 +89,19 @@ def ended_by(
     """Return the nodes on record as drained that these rows do not let be so.
 
     The server is gone from them, or somebody undid what ProxySQL had loaded, or it died before it
-    was one. What happens to the node later is not that drain. The mode of a node is its own: only a
-    server that is gone ends that here.
+    was one. What happens to the node later is not that drain. One row that is drained keeps it on
+    record, whatever others were added. The mode of a node is its own: only a server that is gone
+    ends that here.
     """
-    columns, families = ServerColumns.of(layout), list(families)
+    columns = ServerColumns.of(layout)
+    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+
+    def keeps(drain: Drain, key: Key, row: Row) -> bool:
+        family = in_family.get(row[columns.hostgroup])
+        before = drain.memory.get(key)
+        was_out = before and drained_columns(family, columns, before, {drain.node})
+        return bool(drained_columns(family, columns, row, {drain.node})) and not was_out
+
     there = {columns.node(row) for row in loaded.values()}
     return [
         drain.node
@@ -100,7 +109,7 @@ def ended_by(
         if drain.node not in there
         or (
             drain.method is DrainMethod.PROXYSQL
-            and not shows_drain(columns, loaded.values(), families, drain.node)
+            and not any(keeps(drain, key, row) for key, row in loaded.items())
         )
     ]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -188,7 +190,7 @@ def _refuse_one_twice(instances: Sequence[Instance]) -> None:
     first: dict[object, Instance] = {}
     mistakes = []
     for one in instances:
-        known = first.setdefault(one.socket or (one.host, one.port), one)
+        known = first.setdefault(_address(one), one)
         if known is not one:
             path, line, column, _ = one.where
             message = f"the address of {known.name}, at {known.where}"
@@ -196,6 +198,16 @@ def _refuse_one_twice(instances: Sequence[Instance]) -> None:
             mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, hint))
     if mistakes:
         raise ConfigError(mistakes)
+
+
+def _address(instance: Instance) -> object:
+    """Return the address of an instance in one spelling. No name is looked up: that may be slow."""
+    if instance.socket:
+        return os.path.realpath(instance.socket)
+    host = str(instance.host).lower().removesuffix(".")
+    with suppress(ValueError):
+        host = str(ip_address(host))
+    return "localhost" if host in ("127.0.0.1", "::1") else host, instance.port
 
 
 def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]:

@@ -145,7 +145,7 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
 def write_error(error: ProxyctlError) -> None:
     """Write an error to stdout as JSON."""
     with suppress(ProxyctlError):  # it was said on stderr already
-        write(json.dumps({"error": error_object(error)}, indent=2) + "\n")
+        write(json.dumps({**error.beside, "error": error_object(error)}, indent=2) + "\n")
 
 
 def error_object(error: ProxyctlError) -> dict[str, object]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
+from proxyctl.draining.back import is_out
 from proxyctl.draining.drained_memory import as_meant
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
@@ -17,7 +18,7 @@ from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
-from proxyctl.families import Node, node_text
+from proxyctl.families import Node, drained_columns, node_text
 from proxyctl.held_servers import HeldServers
 from proxyctl.nodes.draining import (
     moving_family,
@@ -26,7 +27,7 @@ from proxyctl.nodes.draining import (
     without_second_writer,
 )
 from proxyctl.nodes.giving_back import has_same_attributes
-from proxyctl.state import Rows
+from proxyctl.state import Key, Rows
 
 
 def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
@@ -112,13 +113,13 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     Raises: RefusedError before anything was changed; ApplyError when it did not succeed.
     """
     found = servers.drains.get(node)
-    shows = servers.shows(node)
+    showed = _drained_rows(servers, node)
     edited: list[str] = []
     if found is not None and not request.include_pending:
         edited = [*_edited_since(servers, node, found)]
     meant = servers if edited else as_meant(servers, node, request, found)
     if found is None and meant is servers and servers.placed(node) == servers.placed():
-        return Restored(node, None, was_drained=False)
+        return Restored(node, None, was_drained=False, out_in=_out_in(servers, node))
     reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
     servers.check(reasons, include_pending=request.include_pending)
     # DISK has the drain as well then. Saved only where that carries nothing else there.
@@ -133,13 +134,41 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     return Restored(
         node,
         found,
-        was_drained=shows or found is None,
+        was_drained=found is None or bool(showed - _drained_rows(now, node)),
         is_changed=found is not None and _is_changed(meant, node, found),
         is_gone=is_gone,
         is_unsaved=(meant is not servers and not saves)
         or (is_gone and bool(now.rows_of(node, now.disk))),
         is_loaded=True,
+        out_in=_out_in(now, node),
     )
+
+
+def _drained_rows(servers: HeldServers, node: Node) -> set[Key]:
+    """Return the rows of RUNTIME that show the node drained."""
+    standing = servers.standing
+    columns = standing.columns
+    return {
+        key
+        for key, row in standing.runtime.items()
+        if drained_columns(standing.family_of(row[columns.hostgroup]), columns, row, {node})
+    }
+
+
+def _out_in(servers: HeldServers, node: Node) -> frozenset[Value]:
+    """Return the hostgroups where RUNTIME has the node and lets no connection to it.
+
+    Of a family all of them: each member's monitor places the node by itself.
+    """
+    standing = servers.standing
+    columns = standing.columns
+    found = {
+        row[columns.hostgroup]
+        for row in servers.rows_of(node, standing.runtime).values()
+        if is_out(str(row[columns.status]), row[columns.max_connections])
+    }
+    families = [family for family in standing.families if family.hostgroups & found]
+    return frozenset(found).union(*(family.hostgroups for family in families))
 
 
 def _is_changed(servers: HeldServers, node: Node, found: Drain) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from proxyctl.admin.backend import Account
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
+from proxyctl.catalog import Value
 from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Family, Node
 from proxyctl.state import DesiredTable
@@ -58,8 +59,9 @@ class Restored:
     `was_drained` False: RUNTIME did not show it drained. `is_changed`: it came back with other
     values than it had, since its configuration was changed in the meantime. `is_gone`: neither
     MEMORY nor RUNTIME has it any more, and it is off the record. `is_unsaved`: DISK still has it
-    drained, or still has it though it is gone. `is_loaded`: the peers are to take something over;
-    `families` as with `Drained`.
+    drained, or still has it though it is gone. `is_loaded`: the peers are to take something over.
+    `out_in`: hostgroups where RUNTIME has it and it is meant to take no connection; None where what
+    was done is nothing that peers take over. `families` as with `Drained`.
     """
 
     node: Node
@@ -69,4 +71,5 @@ class Restored:
     is_gone: bool = False
     is_unsaved: bool = False
     is_loaded: bool = False
+    out_in: frozenset[Value] | None = None
     families: Sequence[Family] = ()

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.families import Family, Node, ServerColumns, drained_columns
+from proxyctl.nodes.draining import in_order
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
 
 _OUT = ("OFFLINE_SOFT", "OFFLINE_HARD")
@@ -27,7 +28,8 @@ def given_back(
     """Return the rows where those of the node have what the first source that knows it says.
 
     One that lets connections to it goes before others. A row that all who have it take out stays
-    out. `or_defaults`: what nobody knows becomes what a new server has; else it stays as it is.
+    out. `or_defaults`: what nobody knows becomes what a new server has, or what it has elsewhere;
+    else it stays as it is.
     """
     columns = ServerColumns.of(layout)
     in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
@@ -37,7 +39,7 @@ def given_back(
         held = drained_columns(family, columns, row, {node})
         if not held:
             continue
-        near = [found for source in sources for found in _nearest(in_family, key, source)]
+        near = _known(in_family, key, sources, or_elsewhere=or_defaults)
         known = [found for found in near if _serves(columns, found)]
         known = known or [source[key] for source in sources if key in source]
         cells = list(row)
@@ -49,6 +51,51 @@ def given_back(
                 cells[position] = layout.columns[position].file_default
         result[key] = tuple(cells)
     return result
+
+
+def kept_drained(
+    layout: Layout,
+    rows: Rows,
+    families: Collection[Family],
+    node: Node,
+    said: Mapping[Key, DesiredRow],
+    files: Mapping[Key, DesiredRow],
+) -> dict[Value, str]:
+    """Return the hostgroups where these rows have the node drained, and how, by number.
+
+    Those only where it lets connections to it by what is `said`, and the files do not take it out.
+    """
+    columns = ServerColumns.of(layout)
+    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    found: dict[Value, str] = {}
+    for key, row in rows.items():
+        hostgroup = row[columns.hostgroup]
+        held = drained_columns(in_family.get(hostgroup), columns, row, {node})
+        if not held:
+            continue
+        serves = any(_serves(columns, one) for one in _known(in_family, key, [said]))
+        configured = _known(in_family, key, [files])
+        is_out = bool(configured) and not any(_serves(columns, one) for one in configured)
+        if serves and not is_out:
+            found[hostgroup] = "OFFLINE_SOFT" if columns.status in held else "max_connections 0"
+    return {hostgroup: found[hostgroup] for hostgroup in in_order(found)}
+
+
+def _known(
+    in_family: Mapping[Value, Family],
+    key: Key,
+    sources: Sequence[Mapping[Key, DesiredRow]],
+    *,
+    or_elsewhere: bool = False,
+) -> list[DesiredRow]:
+    """Return what the sources have of this row; `or_elsewhere`: or else of the same node.
+
+    Outside of families nobody moves a node: its rows elsewhere say little of this one.
+    """
+    exact = [source[key] for source in sources if key in source]
+    if key[0] not in in_family and (exact or not or_elsewhere):
+        return exact
+    return [found for source in sources for found in _nearest(in_family, key, source)]
 
 
 def _nearest(

@@ -46,7 +46,12 @@ def drained_json(
     )
 
 
-def restored_json(
+def restored_json(restored: Mapping[str, object], back_at: Sequence[str] = ()) -> str:
+    """Return a restored object as JSON. `back_at`: the peers, as host:port, that have followed."""
+    return _json({**restored, "back_at": list(back_at)})
+
+
+def restored_object(
     instance: Instance,
     node: Node,
     drain: Drain | None,
@@ -55,20 +60,15 @@ def restored_json(
     is_changed: bool,
     is_gone: bool = False,
     is_unsaved: bool = False,
-    back_at: Sequence[str] = (),
-) -> str:
-    """Return what became of a node that was put back as JSON.
-
-    `back_at`: the peers, as host:port, that have followed.
-    """
-    return _document(
+) -> dict[str, object]:
+    """Return what became of a node that was put back as plain data, all but its peers."""
+    return _object(
         instance,
         **_node_name(node),
         was_drained=was_drained,
         changed=is_changed,
         gone=is_gone,
         unsaved=is_unsaved,
-        back_at=list(back_at),
         drain=drain and _drain(drain),
     )
 
@@ -89,7 +89,14 @@ def membership_json(instance: Instance, found: Membership, section: str | None) 
 
 
 def _document(instance: Instance, **rest: object) -> str:
-    document = {"format": FORMAT, **asdict(instance), **rest}
+    return _json(_object(instance, **rest))
+
+
+def _object(instance: Instance, **rest: object) -> dict[str, object]:
+    return {"format": FORMAT, **asdict(instance), **rest}
+
+
+def _json(document: Mapping[str, object]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 

@@ -47,6 +47,7 @@ from proxyctl.render.nodes_machine import (
     membership_json,
     nodes_json,
     restored_json,
+    restored_object,
 )
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
@@ -118,7 +119,11 @@ def node_documents() -> Iterator[object]:
     )
     instance = Instance("px1", "h:6032", "2.7.1")
     yield json.loads(drained_json(instance, drain, was_before=False, is_unused=True))
-    yield json.loads(restored_json(instance, drain.node, drain, was_drained=True, is_changed=False))
+    yield json.loads(
+        restored_json(
+            restored_object(instance, drain.node, drain, was_drained=True, is_changed=False)
+        )
+    )
     found = Membership(
         "shop", {drain.node: Said()}, (10,), (drain.node,), (drain.node,), 1, (drain.node,)
     )

@@ -14,6 +14,7 @@ mysql_servers:
   - {hostgroup_id: 10, hostname: db2, weight: 3, max_connections: 50}
 """
 LAYERS = ("runtime_", "", "disk.")
+OUT = ", status: OFFLINE_SOFT"
 TAKE_OUT = "UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'"
 
 
@@ -84,8 +85,7 @@ def test_one_in_no_file_gets_what_a_new_server_has(servers: Instance, project: P
 def in_several(project: Project) -> None:
     """The server serves in two hostgroups, and the files take it out of a third one."""
     more = "  - {{hostgroup_id: {0}, hostname: db{1}, weight: 3, max_connections: 50{2}}}\n"
-    out = ", status: OFFLINE_SOFT"
-    project.write(FILES + more.format(20, 2, "") + more.format(20, 1, "") + more.format(30, 2, out))
+    project.write(FILES + more.format(20, 2, "") + more.format(20, 1, "") + more.format(30, 2, OUT))
     assert proxyctl("apply", "--auto-approve").code == 0
 
 
@@ -107,6 +107,78 @@ def test_a_row_that_the_files_take_out_stays_out_beside_others(
     loaded_by_hand(servers, TAKE_OUT)
     assert proxyctl("nodes", "restore", "db2", "--force").code == 0
     assert held(servers) == IN_SEVERAL
+
+
+def serving_again_in_another(instance: Instance) -> None:
+    """It serves in a hostgroup that it was not in, and MEMORY has the drain in the first one."""
+    loaded_by_hand(instance, f"{TAKE_OUT} AND hostgroup_id=10", saves=False)
+    columns = "hostgroup_id, hostname, weight, max_connections"
+    loaded_by_hand(instance, f"INSERT INTO mysql_servers ({columns}) VALUES (61, 'db2', 3, 50)")
+
+
+def test_a_row_that_would_stay_drained_is_refused_though_another_one_serves(
+    servers: Instance,
+) -> None:
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    serving_again_in_another(servers)
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3, refused.text
+    said = "db2:3306 has OFFLINE_SOFT in MEMORY in hostgroup 10, so that it would stay drained"
+    assert said in refused.err
+    assert "--force puts it back" in refused.err
+    assert "though on record as drained by" in proxyctl("nodes", "list", "--no-ask").out
+
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert back.code == 0, back.text
+    assert "db2:3306 is back (drained by" in back.out
+    assert held(servers) == [SERVES] * 6
+
+
+def test_files_that_add_a_row_do_not_end_the_drain_of_the_others(
+    servers: Instance, project: Project
+) -> None:
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    more = "  - {hostgroup_id: 61, hostname: db2, weight: 3, max_connections: 50}\n"
+    project.write(FILES + more)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    back = proxyctl("nodes", "restore", "db2")
+    assert back.code == 0, back.text
+    assert "db2:3306 is back (drained by" in back.out
+    assert held(servers) == [SERVES] * 6
+
+
+def test_a_row_that_is_on_no_record_is_put_back_though_another_one_serves(
+    servers: Instance,
+) -> None:
+    serving_again_in_another(servers)
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3, refused.text
+    assert "db2:3306 has OFFLINE_SOFT in MEMORY in hostgroup 10" in refused.err
+    assert "proxyctl nodes restore db2:3306 --force" in refused.err
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert (back.code, back.out) == (0, "db2:3306 is back\n"), back.text
+    assert held(servers) == [SERVES] * 6
+    assert "nothing to do" in proxyctl("nodes", "restore", "db2").out
+
+
+def test_a_row_that_the_files_take_out_meanwhile_stays_out(
+    servers: Instance, project: Project
+) -> None:
+    """The drain is over where the files want the server; one that they brought is not ours."""
+    in_several(project)
+    assert proxyctl("nodes", "drain", "db2").code == 0
+    lines = "".join(
+        f"  - {{hostgroup_id: {number}, hostname: db2, weight: 3, max_connections: 50{status}}}\n"
+        for number, status in ((10, ""), (20, OUT), (30, OUT), (40, OUT))
+    )
+    others = "".join(line for line in FILES.splitlines(True) if "db2" not in line)
+    project.write(others + lines)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    back = proxyctl("nodes", "restore", "db2")
+    assert back.code == 0, back.text
+    assert "db2:3306 is back (drained by" in back.out
+    out = ("OFFLINE_SOFT", "3", "50")
+    assert held(servers) == [SERVES, out, out, out] * 3
 
 
 def test_one_that_is_out_in_each_hostgroup_in_another_way(

@@ -28,6 +28,25 @@ def test_also_in_what_a_command_prints(offline: Project) -> None:
     said(found, 1, "<cat>:1:", "instances.b: the address of a, at <cat>:1:")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"host": "localhost", "port": 6042}, {"host": "127.0.0.1", "port": 6042}),
+        ({"host": "::1", "port": 6042}, {"host": "LocalHost", "port": 6042}),
+        ({"host": "Proxy1.example.com"}, {"host": "proxy1.example.com."}),
+        ({"host": "fd00::0:7"}, {"host": "FD00::7"}),
+        ({"socket": "/run/proxysql.sock"}, {"socket": "/run/../run//proxysql.sock"}),
+    ],
+)
+def test_also_in_another_spelling(
+    offline: Project, one: dict[str, object], other: dict[str, object]
+) -> None:
+    offline.write(SERVERS)
+    offline.write(json.dumps([{"name": "a", **one}, {"name": "b", **other}]), "found.json")
+    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
+    said(found, 1, "<cat>:1:", "instances.b: the address of a, at <cat>:1:")
+
+
 def test_for_one_of_them_it_may_be(offline: Project) -> None:
     """A tunnel has one address, and leads to another instance tomorrow."""
     offline.write(SERVERS + listed([1, 1]))

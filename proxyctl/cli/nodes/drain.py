@@ -21,7 +21,7 @@ from proxyctl.cli.options import (
 )
 from proxyctl.cli.output import say, write
 from proxyctl.drains import DrainMethod
-from proxyctl.errors import ExitCode, UsageError
+from proxyctl.errors import ApplyError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.backend import Account
@@ -163,7 +163,7 @@ def restore(
     from proxyctl.draining import DrainRequest, wait_until_back
     from proxyctl.draining import restore as restore_node
     from proxyctl.render.nodes_drain_text import followed_text, restored_text
-    from proxyctl.render.nodes_machine import restored_json
+    from proxyctl.render.nodes_machine import restored_json, restored_object
 
     with connected_beside(files, connection) as (client, parsed):
         request = DrainRequest(
@@ -187,18 +187,22 @@ def restore(
         is_text = format is TextFormat.TEXT
         if is_text:
             write(restored_text(restored.node, restored.drain, **found))
-        following = wait_until_back(
-            client,
-            restored,
-            timeout_s=peers.peer_timeout,
-            progress=say,
-            login_at=request.login_at,
-        )
+        document = restored_object(instance_of(client), restored.node, restored.drain, **found)
+        try:
+            following = wait_until_back(
+                client,
+                restored,
+                timeout_s=peers.peer_timeout,
+                progress=say,
+                login_at=request.login_at,
+            )
+        except ApplyError as error:
+            error.beside = document
+            raise
         if is_text and following:
             write(followed_text(restored.node, len(following)))
-        instance = instance_of(client)
     if not is_text:
-        write(restored_json(instance, restored.node, restored.drain, back_at=following, **found))
+        write(restored_json(document, following))
     return ExitCode.DONE
 
 

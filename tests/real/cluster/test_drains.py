@@ -78,6 +78,30 @@ def test_what_a_peer_loads_meanwhile_does_not_keep_a_server_drained(
     assert "No changes" in proxyctl("plan").out
 
 
+def test_a_row_that_a_peer_adds_meanwhile_does_not_keep_the_others_drained(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, PLAIN.format(100))
+    assert apply().code == 0
+    assert proxyctl("nodes", "drain", "b", "--no-wait").code == 0
+    wait_until(lambda: held(three[1], "b") == {("OFFLINE_SOFT", "1", "1000")})
+    more = PLAIN.format(100).replace("b}]", "b}, {hostgroup_id: 2, hostname: b}]")
+    write(project, more)
+    done = apply(*at(three[1]))
+    assert done.code == 0, done.text
+    wait_until(lambda: agree(three[0], three))
+    out_and_in = {("OFFLINE_SOFT", "1", "1000"), ("ONLINE", "1", "1000")}
+    assert held(three[0], "b", "") == out_and_in
+
+    back = proxyctl("nodes", "restore", "b")
+    assert back.code == 0, back.text
+    assert "b:3306 is back (drained by" in back.out
+    assert "b:3306: 2 peers follow\n" in back.out
+    assert [held(one, "b") for one in three] == [{("ONLINE", "1", "1000")}] * 3
+    wait_until(all_hold(three, "b", ("ONLINE", "1", "1000")))
+    assert "No changes" in proxyctl("plan").out
+
+
 @pytest.fixture
 def nodes() -> Iterator[GaleraCluster]:
     with GaleraCluster(HOSTS, free_port()) as running:
@@ -169,3 +193,26 @@ def test_files_that_change_a_drained_galera_node_wait_until_it_is_back(
         assert "Plan: 0 to add, 1 to change, 0 to delete" in plan.out, plan.text
     assert apply().code == 0
     wait_until(all_hold(monitored, "127.0.1.2", ("ONLINE", "7", "300")))
+
+
+def test_a_galera_node_is_put_back_though_a_peer_lets_it_serve_elsewhere(
+    monitored: list[ProxySQL], shop: Project, nodes: GaleraCluster
+) -> None:
+    assert proxyctl("nodes", "drain", "127.0.1.1", "--no-wait").code == 0
+    wait_until(lambda: all(held(one, "127.0.1.1") == {DRAINED} for one in monitored))
+    more = "mysql_servers: [{{hostgroup_id: 61, hostname: 127.0.1.1, port: {port}, max_connections:"
+    more += " 500}}]\n"
+    write(shop, (GALERA + more).format(port=nodes.port, limit=500))
+    done = apply(*at(monitored[1]))
+    assert done.code == 0, done.text
+    wait_until(lambda: agree(monitored[0], monitored))
+    assert held(monitored[0], "127.0.1.1", "disk.") == {DRAINED, ("ONLINE", "1", "500")}
+
+    back = proxyctl("nodes", "restore", "127.0.1.1")
+    assert back.code == 0, back.text
+    assert f"127.0.1.1:{nodes.port} is back (drained by" in back.out
+    assert "2 peers follow" in back.out
+    assert [held(one, "127.0.1.1") for one in monitored] == [{("ONLINE", "1", "500")}] * 3
+    wait_until(all_hold(monitored, "127.0.1.1", ("ONLINE", "1", "500")))
+    plan = proxyctl("plan")
+    assert "No changes" in plan.out, plan.text

@@ -229,6 +229,11 @@ def test_a_drain_names_peers_whose_monitors_have_not_placed_them_in_time(
     back = proxyctl("nodes", "restore", HOSTS[0], *form, "6")
     assert back.code == 4, back.text
     assert late in back.json["error"]["message"]
+    assert (back.json["format"], back.json["hostname"]) == (1, HOSTS[0])
+    assert (back.json["was_drained"], back.json["changed"]) == (True, False)
+    assert (back.json["gone"], back.json["unsaved"]) == (False, False)
+    assert back.json["drain"]["method"] == "proxysql"
+    assert "back_at" not in back.json
     assert proxyctl("nodes", "drain", HOSTS[0], "--no-wait").code == 0
     back = proxyctl("nodes", "restore", HOSTS[0], *form, "0")
     assert (back.code, back.json["back_at"]) == (0, [])
@@ -245,8 +250,21 @@ def test_peers_that_still_have_it_drained_are_named(
     assert back.code == 4, back.text
     assert f"{HOSTS[0]}:{nodes.port} is back (drained by" in back.out
     said = f"{name(settled[1])} takes no servers over from here, and has it drained"
-    assert f"{said}: restore it there, too\n" in back.err
-    assert f"{name(settled[2])} could not be asked, and may have it drained (cannot" in back.err
+    assert f"{said}: restore it there, too, with --force where it is not on record\n" in back.err
+    lost = f"{name(settled[2])} could not be asked, and may have it drained (cannot"
+    assert lost in back.err
+
+    again = proxyctl("nodes", "restore", HOSTS[0], "--peer-timeout", "10")
+    assert again.code == 4, again.text
+    assert again.out == f"{HOSTS[0]}:{nodes.port} is not drained: nothing to do\n"
+    assert f"error: {HOSTS[0]}:{nodes.port} is not drained here, but {said}: restore" in again.err
+    port = ("--host", "127.0.0.1", "--port", str(settled[1].port))
+    assert proxyctl("nodes", "restore", HOSTS[0], *port).code == 3
+    there = proxyctl("nodes", "restore", HOSTS[0], *port, "--force", "--peer-timeout", "0")
+    assert there.code == 0, there.text
+    again = proxyctl("nodes", "restore", HOSTS[0])
+    assert again.code == 0, again.text
+    assert lost in again.err
 
 
 def test_weights_that_a_peer_sends_back_while_the_writer_moves_are_not_kept(
