@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
@@ -226,13 +226,22 @@ class HeldServers:
             raise RefusedError(f"{plan.name}: nothing was changed", reasons=said)
         raise_refusals(plan)
 
-    def load(self, node: Node, image: Rows, *, saves: bool = False) -> None:
+    def load(
+        self,
+        node: Node,
+        image: Rows,
+        *,
+        saves: bool = False,
+        others: Mapping[str, Rows] | None = None,
+    ) -> None:
         """LOAD these servers, read RUNTIME back, and put MEMORY as it is meant to be.
 
-        `saves`: and SAVE that; else DISK stays as it is.
+        `saves`: and SAVE that; else DISK stays as it is. `others`: rows of tables beside
+        mysql_servers to LOAD, by table, where those of MEMORY are not to go live.
         """
         options = ApplyOptions(save=saves, before_load=self.before_load)
         plan = self._plan(node, image, saves=saves)
+        plan.modules[0].images[0].update(others or {})
         self.warn(plan.modules[0], self.survey.facts.galera_check_ms)
         apply_plan(self.client, plan, self.lock, options)
         self.lock.finished([SERVERS.name])
