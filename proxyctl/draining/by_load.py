@@ -44,7 +44,7 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             request.progress(f"{node_text(node)} is the writer: another node takes over first")
             rows = with_another_writer(servers.standing, servers.placed(node), family, node)
             moving = Moving.begin(servers, rows)
-            servers.load(node, rows)
+            servers.load(node, rows, moves_writer=True)
             servers = _with_another_writer(servers, family.writer, node, request)
             if not request.include_pending:
                 moving.check(servers)

@@ -81,6 +81,7 @@ def test_what_is_edited_in_memory_is_neither_lost_nor_published(settled: list[Pr
     with meanwhile(here.instance, *SENT_BACK, PLAIN):
         done = proxyctl("nodes", "drain", WRITER)
     assert done.code == 4, done.text
+    assert "so may this member, from a peer that moves the writer first\n" in done.err
     assert "edited while the writer moved: mysql_servers 1:plain:3306" in done.err
     assert "DISK holds the weights that moved the writer" in done.err
     assert [plain(here, layer) for layer in LAYERS] == [[], [("33",)], []]
