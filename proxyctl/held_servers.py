@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
@@ -29,6 +29,8 @@ _LISTED = 8
 """So many nodes are named to somebody who named none of them."""
 _DRAIN = Source("the drain says", "part of the drain", "not part of the drain", "of the drain")
 
+Warn = Callable[[ModulePlan, int, bool], None]
+
 
 @dataclass
 class HeldServers:
@@ -37,7 +39,8 @@ class HeldServers:
     `truth` are the rows that MEMORY is meant to hold: another drain may have died while it held
     placed ones. `before_load` is called before each LOAD. `is_monitored`: whether the monitor is
     on. What it placed before it was switched off still stands, and a LOAD must not undo it. `warn`
-    is given each LOAD before it is done, and the interval of the Galera checks here in ms.
+    is given each LOAD before it is done, the interval of the Galera checks here in ms, and whether
+    the LOAD makes the monitor choose another writer.
     """
 
     client: AdminClient
@@ -48,7 +51,7 @@ class HeldServers:
     before_load: Callable[[AdminModule], None]
     drains: dict[Node, Drain] = field(default_factory=dict)
     is_monitored: bool = True
-    warn: Callable[[ModulePlan, int], None] = lambda _module, _check_ms: None
+    warn: Warn = lambda _module, _check_ms, _moves: None
 
     @classmethod
     def read(
@@ -56,7 +59,7 @@ class HeldServers:
         client: AdminClient,
         lock: Lock,
         before_load: Callable[[AdminModule], None],
-        warn: Callable[[ModulePlan, int], None],
+        warn: Warn,
     ) -> HeldServers:
         """Read everything that a LOAD of MYSQL SERVERS moves.
 
@@ -226,14 +229,25 @@ class HeldServers:
             raise RefusedError(f"{plan.name}: nothing was changed", reasons=said)
         raise_refusals(plan)
 
-    def load(self, node: Node, image: Rows, *, saves: bool = False) -> None:
+    def load(
+        self,
+        node: Node,
+        image: Rows,
+        *,
+        saves: bool = False,
+        others: Mapping[str, Rows] | None = None,
+        moves_writer: bool = False,
+    ) -> None:
         """LOAD these servers, read RUNTIME back, and put MEMORY as it is meant to be.
 
-        `saves`: and SAVE that; else DISK stays as it is.
+        `saves`: and SAVE that; else DISK stays as it is. `others`: rows of tables beside
+        mysql_servers to LOAD, by table, where those of MEMORY are not to go live.
+        `moves_writer`: another node becomes the writer by it.
         """
         options = ApplyOptions(save=saves, before_load=self.before_load)
         plan = self._plan(node, image, saves=saves)
-        self.warn(plan.modules[0], self.survey.facts.galera_check_ms)
+        plan.modules[0].images[0].update(others or {})
+        self.warn(plan.modules[0], self.survey.facts.galera_check_ms, moves_writer)
         apply_plan(self.client, plan, self.lock, options)
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]

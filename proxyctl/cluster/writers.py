@@ -24,9 +24,16 @@ _INTERVAL = "mysql-monitor_galera_healthcheck_interval"
 
 
 def further_writers(
-    modules: Iterable[ModulePlan], membership: Membership, check_ms: int
+    modules: Iterable[ModulePlan],
+    membership: Membership,
+    check_ms: int,
+    *,
+    moves_writer: bool = False,
 ) -> Iterator[str]:
-    """Yield which nodes peers take for writers for a while. `check_ms`: the interval here."""
+    """Yield which nodes peers take for writers for a while. `check_ms`: the interval here.
+
+    `moves_writer`: a peer whose monitor moves the writer first hands that on to this member, too.
+    """
     for module in modules:
         found = module.surveys.get(_TABLE)
         if found is None or not module.images or not membership.travels(module.name):
@@ -39,10 +46,11 @@ def further_writers(
                 if _takes_writes(columns, family, row, "SHUNNED")
             ]
             if waiting:
+                too = "; so may this member, from a peer that moves the writer first"
                 yield (
                     f"{module.name}: a peer that takes this over has {', '.join(sorted(waiting))}"
                     f" ONLINE in {family.writer} as well, until its monitor's next check"
-                    f" ({_INTERVAL}, {check_ms} ms here)"
+                    f" ({_INTERVAL}, {check_ms} ms here){too if moves_writer else ''}"
                 )
 
 

@@ -6,7 +6,7 @@ In a ProxySQL Cluster peers are waited for then, also when a node was put back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,7 @@ from proxyctl.errors import (
     UsageError,
 )
 from proxyctl.families import Family, Node, node_text
-from proxyctl.held_servers import HeldServers
+from proxyctl.held_servers import HeldServers, Warn
 from proxyctl.plan import ModulePlan
 
 __all__ = [
@@ -176,14 +176,14 @@ def _held(
             members.close()
 
 
-def _warner(membership: Membership, request: DrainRequest) -> Callable[[ModulePlan, int], None]:
-    """Return what says, before each LOAD, which nodes peers take for writers for a while."""
+def _warner(membership: Membership, request: DrainRequest) -> Warn:
+    """Return what says, before each LOAD, which nodes members take for writers for a while."""
     said: set[str] = set()
 
-    def warn(module: ModulePlan, check_ms: int) -> None:
+    def warn(module: ModulePlan, check_ms: int, moves_writer: bool) -> None:
         if len(membership.listed) < 2:
             return
-        for text in further_writers([module], membership, check_ms):
+        for text in further_writers([module], membership, check_ms, moves_writer=moves_writer):
             if text not in said:
                 said.add(text)
                 request.progress(f"warning: {text}")

@@ -12,6 +12,7 @@ from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
 from proxyctl.draining.drained_memory import as_meant
+from proxyctl.draining.moving import Moving
 from proxyctl.draining.placing import serve_as_before, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
 from proxyctl.draining.request import DrainRequest, Restored
@@ -33,6 +34,7 @@ from proxyctl.state import Key, Rows
 def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     """Note the drain, move the writer, drain. Takes everything back when it does not succeed."""
     client, saves = servers.client, False
+    moving: Moving | None = None
     try:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
@@ -41,11 +43,13 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             request.progress(f"{MONITOR_IS_OFF}: every other node stays where it is")
         if family is not None:
             request.progress(f"{node_text(node)} is the writer: another node takes over first")
-            before, was_saved = servers, servers.is_saved
             rows = with_another_writer(servers.standing, servers.placed(node), family, node)
-            servers.load(node, rows)
+            moving = Moving.begin(servers, rows)
+            servers.load(node, rows, moves_writer=True)
             servers = _with_another_writer(servers, family.writer, node, request)
-            servers, saves = _without_weights_sent_back(before, servers, was_saved=was_saved)
+            if not request.include_pending:
+                moving.check(servers)
+            servers, saves = moving.without(servers)
         drained = with_drained(servers.standing, servers.placed(node), node)
         servers.load(node, drained, saves=saves)
         if not servers.again().shows(node):
@@ -53,16 +57,19 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     except (ProxyctlError, KeyboardInterrupt) as error:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
         if not isinstance(error, RefusedError) and not servers.lock.leftovers:
-            take_back(servers, node, error, lambda: _reload(servers, node))
+            take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
         raise
     with uninterrupted():
         drain_is_done(client, node)
 
 
-def _reload(servers: HeldServers, node: Node) -> None:
+def _reload(servers: HeldServers, node: Node, moving: Moving | None, request: DrainRequest) -> None:
     """Load the node as it is configured."""
     now = servers.again()
-    now.load(node, _released(now, node))
+    if moving is not None:
+        moving.take_back(now, node, lambda meant: _released(meant, node), request)
+    else:
+        now.load(node, _released(now, node))
 
 
 def _released(servers: HeldServers, node: Node) -> Rows:
@@ -91,20 +98,6 @@ def _with_another_writer(
     names = ", ".join(sorted(map(node_text, now.standing.usable(writer))))
     request.progress(f"{names} writes now")
     return now
-
-
-def _without_weights_sent_back(
-    before: HeldServers, now: HeldServers, *, was_saved: bool
-) -> tuple[HeldServers, bool]:
-    """Return the servers as MEMORY is meant to hold them, and whether DISK has to be put back, too.
-
-    A peer of a ProxySQL Cluster whose monitor moves the writer first may send the weights that move
-    it back, into MEMORY and DISK.
-    """
-    if not now.survey.surroundings.is_cluster_member:
-        return now, False
-    is_overwritten = was_saved and now.disk != before.truth and now.are_others_saved
-    return now.as_if(before.truth), is_overwritten
 
 
 def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored:

@@ -1,0 +1,122 @@
+"""The writer of a Galera family is drained while somebody edits MEMORY: neither lost nor published.
+
+A real ProxySQL, with simulated nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.galera_nodes import GaleraCluster
+from tests.placement_samples import Sampler, online, placement
+from tests.real.galera_rig import cluster, proxysql
+from tests.real.test_draining_real import until, writer
+from tests.servers import Instance, ProxySQL
+
+__all__ = ["cluster", "proxysql"]
+
+pytestmark = pytest.mark.real
+
+WEIGHTS = "SELECT DISTINCT weight FROM {}mysql_servers WHERE hostgroup_id BETWEEN 10 AND 40"
+PLAIN = [
+    "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1, 'plain1')",
+    "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1, 'plain2')",
+]
+EDITS = [
+    "UPDATE mysql_servers SET status='OFFLINE_HARD' WHERE hostname='plain1'",
+    "UPDATE mysql_servers SET max_connections=33 WHERE hostname='plain2'",
+    "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1, 'plain3')",
+    "INSERT INTO mysql_replication_hostgroups VALUES (70, 71, 'read_only', '')",
+]
+TABLES = ("runtime_mysql_servers", "disk.mysql_servers", "runtime_mysql_replication_hostgroups")
+
+
+@pytest.fixture
+def shop(proxysql: ProxySQL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instance]:
+    """The instance that proxyctl goes to, with servers outside of the family."""
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    before = placement(proxysql.instance)
+    # Nobody answers there.
+    proxysql.instance.execute("SET mysql-monitor_ping_max_failures=1000")
+    proxysql.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    proxysql.instance.execute("SAVE MYSQL SERVERS TO MEMORY")
+    for sql in (
+        "DELETE FROM mysql_servers WHERE hostgroup_id<>10",
+        "UPDATE mysql_servers SET status='ONLINE'",
+        *PLAIN,
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "SAVE MYSQL SERVERS TO DISK",
+    ):
+        proxysql.instance.execute(sql)
+    until(
+        lambda: (
+            {key: online(placement(proxysql.instance)[key]) for key in (10, 30)}
+            == {key: online(before[key]) for key in (10, 30)}
+        )
+    )
+    return proxysql.instance
+
+
+@contextmanager
+def edited_meanwhile(instance: Instance, *statements: str) -> Iterator[None]:
+    """Edit MEMORY once the weights that move the writer are loaded, and MEMORY is as it was."""
+
+    def edit() -> None:
+        until(lambda: instance.query(WEIGHTS.format("runtime_")) != [("1",)])
+        until(lambda: instance.query(WEIGHTS.format("")) == [("1",)])
+        for sql in statements:
+            instance.execute(sql)
+
+    with ThreadPoolExecutor() as pool:
+        done = pool.submit(edit)
+        yield
+        done.result()
+
+
+def layers(instance: Instance) -> list[list[tuple[str | None, ...]]]:
+    return [instance.query(f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES]
+
+
+def test_edits_stop_the_drain_of_a_writer_and_stay_where_they_are(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance
+) -> None:
+    before, old = layers(shop), writer(proxysql)
+    with Sampler(shop, usable=True) as sampler, edited_meanwhile(shop, *EDITS):
+        done = proxyctl("nodes", "drain", old)
+    assert done.code == 4, done.text
+    assert (
+        "edited while the writer moved: mysql_servers 1:plain1:3306, mysql_servers 1:plain2:3306,"
+        " mysql_servers 1:plain3:3306, mysql_replication_hostgroups 70" in done.err
+    )
+    assert "--include-pending" in done.err
+    until(lambda: layers(shop) == before)
+    sampler.check()
+    edits = "SELECT hostname, status, max_connections FROM mysql_servers WHERE hostgroup_id=1"
+    assert shop.query(f"{edits} ORDER BY 1") == [
+        ("plain1", "OFFLINE_HARD", "1000"),
+        ("plain2", "ONLINE", "33"),
+        ("plain3", "ONLINE", "1000"),
+    ]
+    assert shop.query("SELECT count(*) FROM mysql_replication_hostgroups") == [("1",)]
+    assert shop.query(WEIGHTS.format("")) == [("1",)]
+    assert proxyctl("nodes", "drain", old).code == 3  # the edits are pending now
+
+
+def test_with_include_pending_they_are_loaded(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance
+) -> None:
+    old = writer(proxysql)
+    with edited_meanwhile(shop, EDITS[1]):
+        done = proxyctl("nodes", "drain", old, "--include-pending")
+    assert done.code == 0, done.text
+    limit = "SELECT max_connections FROM {}mysql_servers WHERE hostname='plain2'"
+    found = [shop.query(limit.format(layer)) for layer in ("runtime_", "", "disk.")]
+    assert found == [[("33",)], [("33",)], [("1000",)]]
