@@ -87,7 +87,11 @@ def _with_another_writer(
 
     def is_moved(now: HeldServers) -> bool:
         writers = now.standing.usable(writer)
-        return bool(writers) and node not in writers and serve_as_before(servers, now, node)
+        return (
+            bool(writers)
+            and node not in writers
+            and serve_as_before(servers.standing, now.standing, node)
+        )
 
     now = wait_until_placed(
         servers,

@@ -93,7 +93,11 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
                 for family in servers.standing.families
                 if servers.standing.usable(family.writer)
             )
-            return now.shows(node, _METHOD) and writers and serve_as_before(servers, now, node)
+            return (
+                now.shows(node, _METHOD)
+                and writers
+                and serve_as_before(servers.standing, now.standing, node)
+            )
 
         wait_until_placed(
             servers,

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.catalog import Value
 from proxyctl.errors import ApplyError
 from proxyctl.families import Node
 from proxyctl.held_servers import HeldServers
+from proxyctl.nodes.draining import Standing
 
 _POLL_S = 0.2
 _CALM_S = 1.0
@@ -41,17 +43,19 @@ def wait_until_placed(
         time.sleep(_POLL_S)
 
 
-def serve_as_before(before: HeldServers, now: HeldServers, node: Node) -> bool:
-    """Return whether all nodes but this one and a new writer serve what they served.
+def serve_as_before(before: Standing, now: Standing, node: Node) -> bool:
+    """Return whether all nodes of its families but this one and a new writer serve what they did.
 
     Until the monitor's next check one of them may stand nowhere but in the writer hostgroup,
-    SHUNNED, and a node that is to be drained may be the only reader.
+    SHUNNED, and a node that is to be drained may be the only reader. What becomes of other servers
+    meanwhile has nothing to do with the drain.
     """
-    first, second = before.standing, now.standing
-    columns = first.columns
-    heirs = {first.successor(family, node) for family in first.families}
-    others = {columns.node(row) for row in first.runtime.values()} - {node} - heirs
-    return all(first.served_by(other) <= second.served_by(other) for other in others)
+    columns = before.columns
+    families = [one for one in before.families if before.served_by(node) & one.hostgroups]
+    hostgroups = frozenset[Value]().union(*(family.hostgroups for family in families))
+    heirs = {before.successor(family, node) for family in families}
+    others = {columns.node(row) for row in before.runtime.values()} - {node} - heirs
+    return all(before.served_by(other) & hostgroups <= now.served_by(other) for other in others)
 
 
 def _check_interval_s(client: AdminClient) -> float:

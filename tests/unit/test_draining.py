@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
+from proxyctl.draining.placing import serve_as_before
 from proxyctl.drains import Drain, shows_drain, undrained
 from proxyctl.families import Family, Node
 from proxyctl.guards.hostgroups import serving
@@ -209,3 +210,17 @@ def test_a_drained_node_serves_nobody_where_guards_look() -> None:
     drained = with_drained(THREE, THREE.runtime, node("n1"))
     assert serving(SERVERS, drained) == {10, 20, 30}
     assert serving(SERVERS, with_drained(THREE, drained, node("n2"))) == {10}
+
+
+def test_a_move_is_over_when_the_nodes_of_the_family_serve_as_before() -> None:
+    elsewhere = server(100, "plain")
+    before = standing(server(10, "n3"), *waiting("n1", weight=9), *waiting("n2"), elsewhere)
+    moved = (server(10, "n1"), *waiting("n3"))
+    on_the_way = standing(*moved, server(10, "n2", status="SHUNNED"), elsewhere)
+    assert not serve_as_before(before, on_the_way, node("n3"))
+    there = (*moved, *waiting("n2"))
+    assert serve_as_before(before, standing(*there, elsewhere), node("n3"))
+    # One that is in no family with the node may be unwell, or gone: that has other reasons.
+    unwell = server(100, "plain", status="SHUNNED")
+    assert serve_as_before(before, standing(*there, unwell), node("n3"))
+    assert serve_as_before(before, standing(*there), node("n3"))
