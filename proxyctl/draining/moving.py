@@ -19,12 +19,11 @@ _LISTED = 8
 class Moving:
     """A move that is under way.
 
-    `was_saved`: DISK held before what MEMORY did. `disk`: what it held.
+    `disk`: what DISK held before.
     """
 
     move: WriterMove
     is_cluster_member: bool
-    was_saved: bool
     disk: Rows
 
     @classmethod
@@ -33,7 +32,7 @@ class Moving:
         standing = servers.standing
         move = WriterMove(standing.columns, standing.families, servers.truth, image)
         is_member = servers.survey.surroundings.is_cluster_member
-        return cls(move, is_member, servers.is_saved, servers.disk)
+        return cls(move, is_member, servers.disk)
 
     def check(self, now: HeldServers) -> None:
         """Refuse to go on where others edited what the next LOAD would publish.
@@ -60,9 +59,8 @@ class Moving:
         """
         truth, _ = self._undone(now.truth)
         disk = now.disk
-        is_overwritten = disk != truth and self._undone(disk)[0] == truth
-        saves = self.was_saved and is_overwritten and now.are_others_saved
-        return now.as_if(truth), saves
+        is_overwritten = disk not in (truth, self.disk) and self._undone(disk)[0] == truth
+        return now.as_if(truth), is_overwritten and now.are_others_saved
 
     def take_back(
         self,

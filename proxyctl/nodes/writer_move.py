@@ -81,11 +81,15 @@ class WriterMove:
         if not live:
             # RUNTIME does not show what is OFFLINE_HARD.
             return not any(not self._is_off(row) for row in (loaded or was).values())
-        if place[0] is None:
-            return [*map(self._shown, live)] == [*map(self._shown, loaded.values())]
-        known = {self._attributes(row) for row in (*was.values(), *loaded.values())}
+        if place[0] is None or not place[0].is_galera:
+            # No monitor of Galera places them: nothing but what was loaded is sent back.
+            known = [row for row in loaded.values() if not self._is_off(row)]
+            return {*map(self._shown, live)} == {*map(self._shown, known)}
+        attributes = {self._attributes(row) for row in (*was.values(), *loaded.values())}
         places = {"ONLINE", "SHUNNED", *map(self._status, loaded.values())}
-        return all(self._attributes(row) in known and self._status(row) in places for row in live)
+        return all(
+            self._attributes(row) in attributes and self._status(row) in places for row in live
+        )
 
     def _weighed(self, was: Rows, loaded: Rows, key: Key, row: Row) -> Row:
         """Return an edited row with the weight of before where it has the one that was loaded."""

@@ -6,6 +6,7 @@ written into MEMORY and DISK.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -39,7 +40,10 @@ def meanwhile(here: Instance, *statements: str) -> Iterator[None]:
 
     def act() -> None:
         wait_until(lambda: here.query(WEIGHTS.format("runtime_")) != [("1",)])
-        wait_until(lambda: here.query(WEIGHTS.format("")) == [("1",)])
+        # The image leaves MEMORY at once, unless a peer has sent it back already.
+        end = time.monotonic() + 0.4
+        while here.query(WEIGHTS.format("")) != [("1",)] and time.monotonic() < end:
+            time.sleep(0.02)
         for sql in statements:
             here.execute(sql)
 
@@ -104,3 +108,76 @@ def test_a_drain_that_is_cut_off_leaves_no_weights_that_were_sent_back(
     ):
         drain(client, DrainRequest(WRITER, progress=interrupt))
     wait_until(lambda: weighs_as_before(settled))
+
+
+def rows_of(one: ProxySQL, layer: str, hosts: str) -> list[tuple[str | None, ...]]:
+    return one.instance.query(
+        f"SELECT hostgroup_id, hostname, status FROM {layer}mysql_servers"
+        f" WHERE hostname LIKE '{hosts}' ORDER BY 1, 2"
+    )
+
+
+def writes_alone(one: ProxySQL) -> bool:
+    sql = "SELECT hostname FROM runtime_mysql_servers WHERE hostgroup_id=10 AND status='ONLINE'"
+    return one.instance.query(sql) == [(WRITER,)]
+
+
+def load(three: list[ProxySQL], *statements: str) -> None:
+    """Load these rows of servers named r1, r2 or plain, and wait until all have placed theirs."""
+    for sql in (*statements, "LOAD MYSQL SERVERS TO RUNTIME"):
+        three[0].instance.execute(sql)
+    for hosts in ("r_", "plain"):
+        wanted = rows_of(three[0], "runtime_", hosts)
+        wait_until(
+            lambda hosts=hosts, wanted=wanted: all(
+                rows_of(one, "runtime_", hosts) == wanted for one in three
+            )
+        )
+    wait_until(lambda: all(writes_alone(one) for one in three))
+
+
+def test_an_edit_in_another_family_is_no_placement(settled: list[ProxySQL]) -> None:
+    """The monitor of Galera moves the nodes of its families only."""
+    here = settled[0].instance
+    load(
+        settled,
+        "INSERT INTO mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup)"
+        " VALUES (50,60)",
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, status)"
+        " VALUES (60,'r1','OFFLINE_SOFT'), (50,'r2','ONLINE'), (60,'r2','ONLINE')",
+    )
+    here.execute("SAVE MYSQL SERVERS TO DISK")
+    edits = (
+        "UPDATE mysql_servers SET status='ONLINE' WHERE hostname='r1'",
+        "DELETE FROM mysql_servers WHERE hostgroup_id=60 AND hostname='r2'",
+    )
+    with meanwhile(here, *edits):
+        done = proxyctl("nodes", "drain", WRITER)
+    assert done.code == 4, done.text
+    assert "edited while the writer moved: mysql_servers 60:r1:3306" in done.err
+    assert rows_of(settled[0], "", "r_") == [("50", "r2", "ONLINE"), ("60", "r1", "ONLINE")]
+    assert ("60", "r1", "OFFLINE_SOFT") in rows_of(settled[0], "runtime_", "r_")
+
+
+def test_edits_that_go_along_may_not_take_out_who_writes_now(settled: list[ProxySQL]) -> None:
+    here = settled[0].instance
+    others = f"hostgroup_id=10 AND hostname<>'{WRITER}'"
+    with meanwhile(here, f"DELETE FROM mysql_servers WHERE {others}"):
+        done = proxyctl("nodes", "drain", WRITER, "--include-pending")
+    assert done.code == 4, done.text
+    assert "hostgroup 10 would have no usable node" in done.err
+    assert here.query(f"SELECT count(*) FROM mysql_servers WHERE {others}") == [("0",)]
+    assert here.query(f"SELECT count(*) FROM runtime_mysql_servers WHERE {others}") != [("0",)]
+
+
+def test_weights_that_were_sent_to_a_disk_that_lacked_edits_go_back(
+    settled: list[ProxySQL],
+) -> None:
+    """What a peer sent has put on DISK what somebody had loaded and not saved."""
+    here = settled[0].instance
+    load(settled, PLAIN)
+    with meanwhile(here, *SENT_BACK):
+        done = proxyctl("nodes", "drain", WRITER)
+    assert done.code == 0, done.text
+    found = here.query(f"SELECT DISTINCT weight FROM disk.mysql_servers WHERE hostname<>'{WRITER}'")
+    assert found == [("1",)]
