@@ -15,12 +15,7 @@ from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
 from proxyctl.drains import Drain, End, ended_drains, shown_in_maintenance, without_writer
-from proxyctl.families import (
-    Family,
-    Node,
-    ServerColumns,
-    place_of,
-)
+from proxyctl.families import Family, Node, ServerColumns, place_of
 from proxyctl.guessed_variables import without_guess
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
 from proxyctl.servers_compared import ServersVerdict, compare_servers
@@ -43,9 +38,9 @@ class TableSurvey:
     kept only where a restore, a placement or several LOADs need them. `memory_count` and
     `runtime_count` count a user and a node of a family once, however many rows they have; `place`
     tells by a row's key what it counts as, `families` are those of servers. `drained` are nodes
-    taken out at RUNTIME, `drains` what
-    is on record about them, `ended_drains` those on record that RUNTIME does not show;
-    `without_writer` are drained nodes in whose family nobody writes, with the writer hostgroup.
+    taken out at RUNTIME, `drains` what is on record about them, `ended_drains` those on record that
+    RUNTIME does not show; `without_writer` are drained nodes in whose family nobody writes, with
+    the writer hostgroup.
     `is_cluster_member`: peers may have replaced the rows of MEMORY.
     """
 
