@@ -296,7 +296,8 @@ def _desired(layout: Layout, rows: Rows, name: str, secrets: frozenset[Cell]) ->
         made[key] = _shown_as(row, hidden.of(key))
         section = section_of(layout, row)
         where[key] = plain if section is None else plain._replace(origin=f"sharding {section}")
-    return DesiredTable(layout, made, where)
+    origins = frozenset(filter(None, (one.origin for one in where.values())))
+    return DesiredTable(layout, made, where, origins=origins)
 
 
 def _shown_as(row: Row, hidden: frozenset[int]) -> DesiredRow:

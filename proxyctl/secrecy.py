@@ -14,13 +14,18 @@ def hide_old_secrets(survey: TableSurvey) -> None:
 
     Changes: survey.memory, survey.runtime, survey.disk.
     """
+    if not (survey.memory or survey.runtime or survey.disk):
+        return
     place = _place(survey)
     hidden: dict[object, frozenset[int]] = {}
     for differences in survey.changes.values():
         for difference in differences:
+            desired = difference.desired
+            if desired is None or Secret not in set(map(type, desired)):
+                continue
             found = frozenset(
                 position
-                for position, cell in enumerate(difference.desired or ())
+                for position, cell in enumerate(desired)
                 if isinstance(cell, Secret) and position not in survey.layout.key_index
             )
             if found:

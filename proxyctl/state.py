@@ -132,7 +132,8 @@ class DesiredTable:
     Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
     names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
     sets to the first place that does. `scope` None means that the whole table is ours. `unstaged`:
-    servers whose status is in no file, and ends what an apply that died had staged.
+    servers whose status is in no file, and ends what an apply that died had staged. `origins`: the
+    special sections that generate rows of it, as `Where.origin` names them.
     """
 
     layout: Layout
@@ -142,6 +143,7 @@ class DesiredTable:
     keep_on_update: frozenset[str] = frozenset()
     scope: Scope | None = None
     unstaged: frozenset[Key] = frozenset()
+    origins: frozenset[str] = frozenset()
 
     def owns(self, key: Key) -> bool:
         """Return whether a row with this key is ours: in the files, or to be deleted."""

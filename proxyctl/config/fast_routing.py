@@ -48,7 +48,8 @@ def with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desire
     values[index["comment"]] = COMMENT
     batch = Batch([tuple(values)], PlacedRow(where, rules.layout.name), (0,), {})
     places = RowPlaces(rules.layout, [*rules.where.batches, batch])
-    return replace(rules, rows={**rules.rows, key: tuple(values)}, where=places)
+    origins = rules.origins | {ORIGIN}
+    return replace(rules, rows={**rules.rows, key: tuple(values)}, where=places, origins=origins)
 
 
 def _rule_id(key: Key) -> int:

@@ -24,6 +24,10 @@ from proxyctl.state import KEEP, DesiredRow, Key, Where
 class RowSource(Protocol):
     """Where the rows of one batch stand in the files. Units: positions count from 0."""
 
+    @property
+    def origins(self) -> frozenset[str]:
+        """The special sections that generate the rows; none for rows written out as such."""
+
     def place(self, position: int) -> Where:
         """Return the place of a row."""
 
@@ -41,6 +45,7 @@ class YamlRows:
     document: Document
     keys: tuple[str | int, ...]
     rows: YamlList
+    origins: frozenset[str] = frozenset()
 
     def place(self, position: int) -> Where:
         """Return the place of the row."""
@@ -61,6 +66,7 @@ class FileRows:
 
     path: str
     lines: Sequence[int]
+    origins: frozenset[str] = frozenset()
 
     def place(self, position: int) -> Where:
         """Return the place of the line."""
@@ -110,6 +116,11 @@ class ItemRows:
 
     items: Sequence[Item]
 
+    @property
+    def origins(self) -> frozenset[str]:
+        """The sections of the items."""
+        return frozenset(item.origin for item in self.items)
+
     def place(self, position: int) -> Where:
         """Return the place of the item."""
         return self.items[position].place()
@@ -131,6 +142,11 @@ class PlacedRow:
 
     where: Where
     name: str
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """What asks for it, if that is a section."""
+        return frozenset(filter(None, [self.where.origin]))
 
     def place(self, position: int) -> Where:  # noqa: ARG002 - see RowSource
         """Return the place."""

@@ -131,7 +131,8 @@ def join(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> Desire
             used.setdefault(name, where)
     if has_equal_keys:
         _note_equal_keys(layout, batches, mistakes)
-    return DesiredTable(layout, rows, RowPlaces(layout, batches), used)
+    origins = frozenset[str]().union(*(batch.source.origins for batch in batches))
+    return DesiredTable(layout, rows, RowPlaces(layout, batches), used, origins=origins)
 
 
 def rest(layout: Layout, batches: Sequence[Batch]) -> DesiredTable | None:

@@ -163,9 +163,7 @@ def concerns_shards(
 
 def _generated(desired: Mapping[str, DesiredTable], table: str) -> bool:
     found = desired.get(table)
-    return found is not None and any(
-        where.origin.startswith("sharding ") for where in found.where.values()
-    )
+    return found is not None and any(one.startswith("sharding ") for one in found.origins)
 
 
 def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:
