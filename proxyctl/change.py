@@ -139,12 +139,11 @@ def changes_of(survey: TableSurvey) -> list[Change]:
     lists = [survey.changes.get(layer, []) for layer in _SHOWN_FIRST]
     if survey.place is not None:
         lists = one_key_a_node(survey, survey.place, lists)
-    keys = [[difference.key for difference in found] for found in lists]
-    if keys[0] == keys[1] == keys[2]:
+    if lists[0] == lists[1] == lists[2]:
         # Nothing, or a first apply: every layer lacks the same rows.
-        shown = dict(zip(keys[0], lists[0], strict=True))
-        masks = dict.fromkeys(keys[0], len(_LAYERS) - 1)
-        has_rows = any(one.current is not None for found in lists for one in found)
+        shown = {one.key: one for one in lists[0]}
+        masks = dict.fromkeys(shown, len(_LAYERS) - 1)
+        has_rows = any(one.current is not None for one in lists[0])
         beside = _beside(lists, shown) if has_rows else {}
     else:
         shown, masks = _merged(lists)

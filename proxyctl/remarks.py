@@ -193,6 +193,8 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
     A node that joins a placed Galera family is loaded into its offline hostgroup first: as a writer
     it would take writes beside the one that is there.
     """
+    if "mysql_servers" not in module.surveys:
+        return {}
     loaded = module.images[-1].get("mysql_servers", {}) if module.images else {}
     added = {
         change.key

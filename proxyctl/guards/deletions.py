@@ -85,9 +85,10 @@ def _present(survey: TableSurvey) -> int:
 def _gone(module: ModulePlan, survey: TableSurvey) -> int:
     """Return how many rows would be lost: a server that moves and a row switched off are not."""
     table, layout = survey.layout.name, survey.layout
-    changes = [one for one in (*module.changes, *module.included) if one.table == table]
-    if not any(change.action == DELETE for change in changes):
-        return 0
+    changes = [*module.changes, *module.included]
+    if not any(change.shown.desired is None for change in changes):
+        return 0  # a first apply has many rows, and takes none away
+    changes = [one for one in changes if one.table == table]
     place = survey.place or _itself
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A row that is switched off leaves RUNTIME, but nothing is lost.
