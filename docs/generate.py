@@ -6,12 +6,12 @@ What the code cannot tell, the sentence that explains a key, stands in `docs/not
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from enum import Enum
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs import notes
+from docs import markdown, notes
+from docs.commands_page import commands
 from proxyctl import errors
 from proxyctl.catalog import MAX_INT, TABLES, Column, Layout, Table
 from proxyctl.catalog.variables import (
@@ -23,25 +23,19 @@ from proxyctl.catalog.variables import (
     Variable,
     VariableKind,
 )
-from proxyctl.cli.app import build, commands_of
 from proxyctl.config.models import section_adapter
 from proxyctl.config.row_models import expected
 from proxyctl.config.sections import SPECIAL
 from proxyctl.lint.all_checks import all_checks
-from proxyctl.starters import starter_names
 
 FOLDER = Path(__file__).parent / "reference"
 OLDEST = "2.0.1"
-
-_EVERY = "Every command"
-_SHARED = ("Files", "Connection")
-"""Groups of options that stand in a section of their own. _EVERY has one as well."""
 
 
 def pages() -> dict[str, str]:
     """Return the text of every generated page, by file name."""
     made = {
-        "commands.md": _commands(),
+        "commands.md": commands(),
         "keys.md": _keys(),
         "variables.md": _variables(),
         "exit-codes.md": _exit_codes(),
@@ -61,122 +55,11 @@ def main() -> int:
     return 0
 
 
-def _head(title: str, text: str) -> Iterator[str]:
-    yield f"# {title}"
-    yield ""
-    yield "<!-- Made by docs/generate.py; `make docs` writes it again. -->"
-    yield ""
-    yield text
-    yield ""
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    titles = list(head)
-    yield f"| {' | '.join(titles)} |"
-    yield f"| {' | '.join('---' for _ in titles)} |"
-    for row in rows:
-        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
-    yield ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-# -- commands -------------------------------------------------------------------------------------
-
-
-def _commands() -> Iterator[str]:
-    yield from _head("Commands", notes.COMMANDS)
-    shared: dict[str, list[Any]] = {}
-    for name, command in commands_of(build()).items():
-        arguments = [p for p in command.params if p.param_type_name == "argument"]
-        groups: dict[str | None, list[Any]] = {}
-        for parameter in command.params:
-            if parameter.param_type_name == "option":
-                groups.setdefault(parameter.rich_help_panel, []).append(parameter)
-        shared |= {group: groups[group] for group in (*_SHARED, _EVERY) if group in groups}
-        usage = [_shape(argument) for argument in arguments]
-        yield f"## {name}"
-        yield ""
-        yield command.help or ""
-        yield ""
-        yield f"`proxyctl {' '.join([name, *usage, '[OPTIONS]'])}`"
-        yield ""
-        own = [
-            p for group, found in groups.items() if group not in (*_SHARED, _EVERY) for p in found
-        ]
-        yield from _parameters([*arguments, *own])
-        also = [f"[{group.lower()}](#{_anchor(group)})" for group in _SHARED if group in groups]
-        if also:
-            yield f"Also the options for {' and '.join(also)}."
-            yield ""
-    for group in _SHARED:
-        yield f"## Options for {group.lower()}"
-        yield ""
-        yield from _parameters(shared[group])
-    yield "## Options for every command"
-    yield ""
-    yield from _parameters(shared[_EVERY])
-    yield "## Environment"
-    yield ""
-    bound = {p.envvar: p.opts[0] for group in _SHARED for p in shared[group] if p.envvar}
-    yield from _table(
-        ("variable", "what it does"),
-        [
-            *((f"`{name}`", f"as `{option}`") for name, option in sorted(bound.items())),
-            *((f"`{name}`", text) for name, text in notes.ENVIRONMENT.items()),
-        ],
-    )
-
-
-def _anchor(group: str) -> str:
-    return f"options-for-{group.lower()}"
-
-
-def _shape(argument: Any) -> str:  # noqa: ANN401 - Typer's own type moved between its versions
-    name = argument.metavar.strip("[]")
-    return name if argument.required else f"[{name}]"
-
-
-def _parameters(parameters: list[Any]) -> Iterator[str]:
-    if parameters:
-        head = ("option", "what it does", "default")
-        yield from _table(
-            head, ((_spelled(p), p.help.replace("*", "\\*"), _default(p)) for p in parameters)
-        )
-
-
-def _spelled(parameter: Any) -> str:  # noqa: ANN401 - as above
-    if parameter.param_type_name == "argument":
-        return f"`{_shape(parameter)}`"
-    names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len, reverse=True))
-    if parameter.is_flag:
-        return names
-    choices = _choices(parameter)
-    value = "|".join(choices) if choices else parameter.metavar or parameter.name.upper()
-    return f"{names} `{value}`"
-
-
-def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as above
-    if parameter.name == "template":
-        return starter_names()
-    default = parameter.default
-    return [str(choice.value) for choice in type(default)] if isinstance(default, Enum) else []
-
-
-def _default(parameter: Any) -> str:  # noqa: ANN401 - as above
-    default = parameter.default
-    if default is None or default is False:
-        return "required" if parameter.required else ""
-    return f"`{default.value if isinstance(default, Enum) else default}`"
-
-
 # -- keys -----------------------------------------------------------------------------------------
 
 
 def _keys() -> Iterator[str]:
-    yield from _head("Keys", notes.KEYS)
+    yield from markdown.head("Keys", notes.KEYS)
     layouts = {name: _newest(table) for name, table in TABLES.items()}
     for name in SPECIAL:
         yield f"## {name}"
@@ -224,7 +107,7 @@ def _special(name: str, layouts: dict[str, Layout]) -> Iterator[str]:
         if label:
             yield f"`{label}`:"
             yield ""
-        yield from _table(("key", "value", "default", "what it does"), rows)
+        yield from markdown.table(("key", "value", "default", "what it does"), rows)
 
 
 def _item(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -284,7 +167,7 @@ def _table_section(name: str, table: Table, layout: Layout) -> Iterator[str]:
         yield notes.TABLE[name]
     yield ""
     rows = ((f"`{c.name}`", *_column(table, c)) for c in layout.columns)
-    yield from _table(("column", "value", "default", "versions"), rows)
+    yield from markdown.table(("column", "value", "default", "versions"), rows)
 
 
 def _column(table: Table, column: Column) -> tuple[str, str, str]:
@@ -317,9 +200,9 @@ def _versions(since: str, until: str | None, outer: str = OLDEST) -> str:
 
 
 def _variables() -> Iterator[str]:
-    yield from _head("Variables", notes.VARIABLES)
+    yield from markdown.head("Variables", notes.VARIABLES)
     rows = ((f"`{name}`", *_variable(v)) for name, v in sorted(VARIABLES.items()))
-    yield from _table(("variable", "value", "default", "remarks"), rows)
+    yield from markdown.table(("variable", "value", "default", "remarks"), rows)
 
 
 def _variable(variable: Variable) -> tuple[str, str, str]:
@@ -353,11 +236,11 @@ def _variable_words(variable: Variable) -> str:
 
 
 def _lint() -> Iterator[str]:
-    yield from _head("Lint", notes.LINT)
+    yield from markdown.head("Lint", notes.LINT)
     checks = all_checks()
     head = ("code", "severity", "what it finds")
     links = {code: f"{code} {check.name}" for code, check in checks.items()}
-    yield from _table(
+    yield from markdown.table(
         head,
         (
             (f"[{links[code]}](#{_heading(links[code])})", str(check.severity), check.summary)
@@ -382,9 +265,9 @@ def _heading(text: str) -> str:
 
 
 def _exit_codes() -> Iterator[str]:
-    yield from _head("Exit codes", notes.EXIT_CODES)
+    yield from markdown.head("Exit codes", notes.EXIT_CODES)
     rows = ((str(int(code)), notes.EXIT_CODE[code.name]) for code in errors.ExitCode)
-    yield from _table(("code", "meaning"), rows)
+    yield from markdown.table(("code", "meaning"), rows)
     yield notes.ERRORS
     yield ""
     kinds = [
@@ -392,7 +275,7 @@ def _exit_codes() -> Iterator[str]:
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.ProxyctlError)
     ]
-    yield from _table(
+    yield from markdown.table(
         ("`type`", "code", "meaning"),
         (
             (f"`{kind.__name__}`", str(int(kind.exit_code)), (kind.__doc__ or "").split("\n\n")[0])

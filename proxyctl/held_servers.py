@@ -22,7 +22,8 @@ from proxyctl.pending import pending_edits, refusals
 from proxyctl.placement import placed_rows
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.state import DesiredTable, Layer, Row, Rows, Scope, Source
-from proxyctl.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.survey import Surroundings, TableSurvey
+from proxyctl.surveying import survey_table
 
 SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 _LISTED = 8

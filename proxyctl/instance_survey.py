@@ -15,7 +15,8 @@ from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import FAMILY_TABLES, MOVE_NODES, Family, families_in, monitored
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row
-from proxyctl.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.survey import Surroundings, TableSurvey
+from proxyctl.surveying import survey_table
 
 LARGE = (
     "mysql_users",

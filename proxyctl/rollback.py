@@ -38,7 +38,8 @@ from proxyctl.state import (
     Secret,
     Where,
 )
-from proxyctl.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.survey import Surroundings, TableSurvey
+from proxyctl.surveying import survey_table
 
 NOT_SET = "(null)"
 """RUNTIME shows it for an interface that is not set. As a value it would be one."""

@@ -26,13 +26,13 @@ from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.cluster.writers import further_writers
-from proxyctl.config.drops import admin_names
 from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.drift import Drift
 from proxyctl.engine_in_force import comes_to_runtime, mistakes_at_runtime, mistakes_with_edits
-from proxyctl.errors import ConfigError, Mistake, UsageError, counted
+from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.images import complete_images, leaves_softly
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
+from proxyctl.instance_mistakes import mistakes_when_read
 from proxyctl.instance_survey import (
     LARGE,
     InstanceLook,
@@ -48,7 +48,7 @@ from proxyctl.leftovers import with_status_again
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
-from proxyctl.state import KEEP, SNAPSHOT, Desired, DesiredTable, Key, Layer, Source
+from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Layer, Source
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,7 @@ def _surveyed(
     plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
     plan.modules = list(_module_plans(survey, options))
-    mistakes = [
-        *(_new_users_without_password(survey) if desired.source is not SNAPSHOT else ()),
-        *_unknown_variables(survey, client),
-        *_logins_that_are_users(survey),
-    ]
+    mistakes = list(mistakes_when_read(survey, desired.source))
     if included:
         engine, saves = facts.regex_engine, options.saves
         mistakes += mistakes_with_edits(desired, engine, plan.modules, saves=saves)
@@ -299,53 +295,6 @@ def _module_plans(survey: InstanceSurvey, options: PlanOptions) -> Iterator[Modu
             or (options.include_pending and comes_to_runtime(planned, saves=options.saves))
         )
         yield planned
-
-
-def _new_users_without_password(survey: InstanceSurvey) -> Iterator[Mistake]:
-    for name in ("mysql_users", "pgsql_users"):
-        found = survey.done.get(name)
-        if found is None or found.desired is None:
-            continue
-        password = found.layout.index["password"]
-        for change in found.changes[Layer.MEMORY]:
-            row = change.desired
-            if change.current is None and row is not None and row[password] is KEEP:
-                yield fitting.mistake_at(
-                    found.desired.where.get(change.key),
-                    "password",
-                    f"user {change.key[0]!r} is new and has no password",
-                    "add `password: {env: NAME}`; without it only existing users are left alone",
-                )
-
-
-def _unknown_variables(survey: InstanceSurvey, client: AdminClient) -> Iterator[Mistake]:
-    for found in survey.done.values():
-        if found.layout.table.prefix is None or found.desired is None:
-            continue
-        for change in found.changes[Layer.MEMORY]:
-            if change.current is None:
-                yield fitting.mistake_at(
-                    found.desired.where.get(change.key),
-                    str(change.key[0]),
-                    f"ProxySQL {client.version_text} has no such variable",
-                )
-
-
-def _logins_that_are_users(survey: InstanceSurvey) -> Iterator[Mistake]:
-    """Yield new logins of the admin interface whose name an application uses already."""
-    admin = survey.tables.get("admin_variables")
-    logins = admin_names(admin)
-    if admin is None or not logins or "mysql_users" not in survey.layouts:
-        return
-    present = {str(key[0]) for key in survey.table("mysql_users").target}
-    for name in sorted(present & logins.keys() - survey.facts.admin_names):
-        yield fitting.mistake_at(
-            admin.where.get((logins[name],)),
-            logins[name],
-            f"{name!r} is in mysql_users of this instance: as a login of the admin interface it"
-            " could not be used by the application any more",
-            "choose another name for the login",
-        )
 
 
 def _add_pending(

@@ -11,12 +11,14 @@ import json
 import re
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pymysql
+import pytest
 
 from proxyctl.admin.digest_spelling import as_usual
 from proxyctl.formats.sql_writer import write_script
@@ -37,7 +39,7 @@ from tests.routing_shapes import (
     Observed,
     Seen,
 )
-from tests.servers import ProxySQL, free_port
+from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 _CONFIG = """\
 datadir="{{folder}}"
@@ -124,7 +126,7 @@ class Rig:
             sessions: dict[Client, Any] = {}
             for client in {sent.client: None for sent in case.queries}:
                 sessions[client] = stack.enter_context(closing(self.connect(client)))
-            self._forget_digests()
+            self.forget_digests()
             self.backends.take()
             seen = [self._send(sessions[sent.client], sent.query) for sent in case.queries]
         return Observed(seen, {}, self._digests())
@@ -168,6 +170,12 @@ class Rig:
             read_timeout=60,
         )
 
+    def send(self, client: Client, *queries: str) -> dict[str, Seen]:
+        """Send queries in one session, and return what became of each."""
+        with closing(self.connect(client)) as session:
+            self.backends.take()
+            return {query: self._send(session, query.encode()) for query in queries}
+
     def _send(self, session: Any, query: bytes) -> Seen:
         with closing(session.cursor()) as cursor:
             answer = None
@@ -197,7 +205,8 @@ class Rig:
         """Return whether PROXYSQL INTERNAL SESSION still shows an earlier query."""
         return before_rules(query, with_digests=self._with_digests) is not None
 
-    def _forget_digests(self) -> None:
+    def forget_digests(self) -> None:
+        """Clear the statistics."""
         self.server.instance.query("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1")
 
     def _digests(self) -> Counter[Digested]:
@@ -213,6 +222,16 @@ class Rig:
                 for hostgroup, schema, user, digest, count in rows
             }
         )
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    """A rig for all tests of a file. Each loads what it needs."""
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    with Rig(binary, tmp_path_factory.mktemp("rig")) as started:
+        yield started
 
 
 def _number(value: int) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 
@@ -30,6 +32,12 @@ def hold_lock(
         f"INSERT INTO proxyctl_lock VALUES (1, '{owner}', '{host}', {pid}, 'apply',"
         f" 'staging MEMORY', '{modules}', CAST(strftime('%s','now') AS INT)+{for_s})"
     )
+
+
+def hold_dead_lock(instance: Instance, *modules: str) -> None:
+    """A lock whose owner was killed here, while it staged these admin modules."""
+    host = os.uname().nodename
+    hold_lock(instance, host=host, pid=dead_pid(), modules=json.dumps(modules), for_s=60)
 
 
 def drop_lock(instance: Instance) -> None:

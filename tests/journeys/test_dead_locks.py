@@ -15,7 +15,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from tests.cli import Project, proxyctl
-from tests.journeys.held_lock import dead_pid, drop_lock, hold_lock
+from tests.journeys.held_lock import drop_lock, hold_dead_lock, hold_lock
 from tests.journeys.layers import everywhere, in_layers
 from tests.journeys.story import FILES, MANY, applied, apply, plan
 from tests.servers import Instance
@@ -53,12 +53,11 @@ def test_a_dead_lock_is_taken_over_and_its_leftovers_are_ours(
     # The dead one was staging a change of ours that is not the one in the files now.
     instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
     assert apply().code == 3
-    host = os.uname().nodename
     if death == "expired":
         modules = '["MYSQL QUERY RULES"]'
         hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=-1)
     else:
-        hold_lock(instance, host=host, pid=dead_pid(), modules='["MYSQL QUERY RULES"]', for_s=60)
+        hold_dead_lock(instance, "MYSQL QUERY RULES")
     applied("--lock-timeout", "0")
     assert plan().code == 0
     drop_lock(instance)
@@ -71,8 +70,7 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     project.write(FILES)
     applied()
     instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
-    modules = '["MYSQL QUERY RULES"]'
-    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    hold_dead_lock(instance, "MYSQL QUERY RULES")
     shown = plan("--out", "plan.out")
     assert "refused" not in shown.out
     if way == "unlocked":
@@ -99,8 +97,7 @@ def test_an_edit_of_somebody_else_is_no_leftover_of_a_dead_apply(
     project.write(FILES.replace("'^SELECT', dest", "'^SELECT', cache_ttl: 5, dest") + scope)
     instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
     instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=66 WHERE rule_id=500")
-    modules = '["MYSQL QUERY RULES"]'
-    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    hold_dead_lock(instance, "MYSQL QUERY RULES")
     refused = apply()
     assert refused.code == 3
     assert "mysql_query_rules 500: destination_hostgroup edited in MEMORY" in refused.text
@@ -143,8 +140,7 @@ def test_a_staged_placement_is_not_taken_for_configuration(
         " (30, 'pxc2', 2, 'ONLINE')"
     )
     instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    modules = '["MYSQL SERVERS"]'
-    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    hold_dead_lock(instance, "MYSQL SERVERS")
     applied()
     rows = [("10", "pxc1", "2", "ONLINE"), ("10", "pxc2", "2", "ONLINE")]
     for layer in ("main", "disk"):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from tests.cli import Project, proxyctl
-from tests.journeys.held_lock import dead_pid, hold_lock
+from tests.journeys.held_lock import hold_dead_lock
 from tests.journeys.layers import MEMORY, in_layers
 from tests.journeys.story import applied, apply, plan, said
 from tests.servers import Instance
@@ -111,8 +109,7 @@ def test_what_an_apply_of_ours_that_died_staged_is_no_edit(
 ) -> None:
     for edit in (RULE, USER, SERVER):
         instance.run(edit)
-    modules = '["MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS"]'
-    hold_lock(instance, host=socket.gethostname(), pid=dead_pid(), modules=modules, for_s=30)
+    hold_dead_lock(instance, "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS")
     applied()
     assert proxyctl("drift").code == 0
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
-from tests.journeys.held_lock import dead_pid, hold_lock
+from tests.journeys.held_lock import hold_dead_lock
 from tests.journeys.story import applied, apply, plan, said
 from tests.servers import Instance
 
@@ -102,8 +101,7 @@ def test_a_status_that_a_killed_apply_staged_is_in_no_file(
     applied()
     monitoring.monitor.place(10, writers=[("n1", 3306)])
     instance.run("UPDATE mysql_servers SET status='SHUNNED' WHERE hostname='n2'")
-    modules = '["MYSQL SERVERS"]'
-    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    hold_dead_lock(instance, "MYSQL SERVERS")
     found = proxyctl("drift").out
     assert "status is SHUNNED, as the apply staged it; the files do not say it" in found
     assert "the files say ONLINE" not in found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.cli import Project, proxyctl
 from tests.journeys.failing import CHANGED, Once, fail
-from tests.journeys.held_lock import dead_pid, drop_lock, hold_lock
+from tests.journeys.held_lock import drop_lock, hold_dead_lock
 from tests.journeys.layers import in_layers
 from tests.journeys.story import FILES, applied, apply, plan, said
 from tests.journeys.test_guards import MONITOR, MONITORED
@@ -141,8 +139,7 @@ def test_it_is_an_edit_where_a_monitor_places_the_replicas_too(
 def test_it_is_not_taken_for_what_a_dead_apply_left(in_sync: Project, instance: Instance) -> None:
     set_status(instance, "SHUNNED", LOAD, SAVE)
     in_sync.write(WEIGHT)
-    modules = '["MYSQL SERVERS"]'
-    hold_lock(instance, host=os.uname().nodename, pid=dead_pid(), modules=modules, for_s=60)
+    hold_dead_lock(instance, "MYSQL SERVERS")
     applied()
     assert in_layers(instance, STATUS) == ALL_SHUNNED
     drop_lock(instance)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,10 @@ from proxyctl.digest import digest
 from proxyctl.formats.digest_file import write_digest_file
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from tests.cli import Project, proxyctl
-from tests.routing_rig import Rig
-from tests.routing_shapes import Case, Client, Seen
-from tests.servers import NO_BINARY, proxysql_binary
+from tests.routing_rig import Rig, rig
+from tests.routing_shapes import Case, Client
+
+__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 
@@ -37,15 +36,6 @@ OTHERS = (
 APP = Client("app")
 
 
-@pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with Rig(binary, tmp_path_factory.mktemp("suggest")) as started:
-        yield started
-
-
 @pytest.fixture
 def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A folder connected to the rig's ProxySQL, which runs with FILES."""
@@ -58,20 +48,12 @@ def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projec
     return found
 
 
-def send(rig: Rig, *queries: str) -> dict[str, Seen]:
-    with closing(rig.connect(APP)) as session:
-        rig.backends.take()
-        return {query: rig._send(session, query.encode()) for query in queries}
-
-
 def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
     rig: Rig, project: Project
 ) -> None:
-    rig._forget_digests()
-    before = send(rig, READ, *OTHERS)
-    with closing(rig.connect(APP)) as session:
-        for _ in range(119):
-            rig._send(session, READ.encode())
+    rig.forget_digests()
+    before = rig.send(APP, READ, *OTHERS)
+    rig.send(APP, *[READ] * 119)
     assert before[READ].hostgroup == 1
     found = proxyctl("digest", "suggest", "--format", "json", "--only", "reads")
     assert found.code == 0, found.text
@@ -81,14 +63,14 @@ def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
     project.write(FILES + "\n".join(one["yaml"].splitlines()[1:]) + "\n")
     assert proxyctl("validate").code == 0
     assert proxyctl("apply", "--auto-approve").code == 0
-    after = send(rig, READ, *OTHERS)
+    after = rig.send(APP, READ, *OTHERS)
     assert after.pop(READ).hostgroup == 2
     before.pop(READ)
     assert after == before
 
 
 def test_hits_that_the_instance_counts(rig: Rig, project: Project) -> None:
-    send(rig, READ)
+    rig.send(APP, READ)
     found = proxyctl("digest", "suggest", "--only", "unused")
     assert found.code == 0, found.text
     assert "since the rules were loaded" in found.out
@@ -114,12 +96,12 @@ def test_a_proposed_rule_caches_and_leaves_the_destination(rig: Rig, project: Pr
     )
     assert found.code == 0, found.text
     (one,) = found.json["suggestions"]
-    before = send(rig, READ, *OTHERS)
+    before = rig.send(APP, READ, *OTHERS)
     project.write(one["yaml"], "proposed.yaml")
     given = ("-f", "proxyctl.yaml", "-f", "proposed.yaml")
     applied = proxyctl("apply", "--auto-approve", *given)
     assert applied.code == 0, applied.text
-    after = send(rig, READ, *OTHERS)
+    after = rig.send(APP, READ, *OTHERS)
     assert after[READ].destination == before[READ].destination == 1
     assert ("cache_ttl", 1_000) in after.pop(READ).settings
     before.pop(READ)

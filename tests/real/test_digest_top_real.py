@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,10 @@ import pytest
 
 from proxyctl.formats.digest_file import read_digest_file
 from tests.cli import Project, proxyctl
-from tests.routing_rig import Rig
+from tests.routing_rig import Rig, rig
 from tests.routing_shapes import Case, Client
-from tests.servers import NO_BINARY, proxysql_binary
+
+__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 
@@ -36,25 +35,14 @@ SORTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with Rig(binary, tmp_path_factory.mktemp("top")) as started:
-        yield started
-
-
 @pytest.fixture
 def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A folder connected to a ProxySQL with RULES, some thousand random digests and our traffic."""
     rig.observe(Case(RULES, []))
-    rig._forget_digests()
+    rig.forget_digests()
     rig.server.instance.execute("PROXYSQLTEST 1 3")
     for client in (Client("app"), Client("web", "shop")):
-        with closing(rig.connect(client)) as session:
-            for query in QUERIES:
-                rig._send(session, query.encode())
+        rig.send(client, *QUERIES)
     found = Project(tmp_path, monkeypatch)
     found.connect(rig.server.instance)
     return found

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -20,10 +18,11 @@ from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
 from tests.cli import Project, proxyctl
 from tests.routing_cases import random_case
-from tests.routing_rig import Rig
+from tests.routing_rig import Rig, rig
 from tests.routing_shapes import Case, Client, Seen, Sent
-from tests.servers import NO_BINARY, proxysql_binary
 from tests.unit.test_replay_soundness import changed, configuration
+
+__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 
@@ -51,15 +50,6 @@ QUERIES = (
 APP = Client("app")
 
 
-@pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with Rig(binary, tmp_path_factory.mktemp("replay")) as started:
-        yield started
-
-
 @pytest.fixture
 def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A folder connected to the rig's ProxySQL, which runs with FILES."""
@@ -71,15 +61,9 @@ def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projec
     return found
 
 
-def send(rig: Rig) -> dict[str, Seen]:
-    with closing(rig.connect(APP)) as session:
-        rig.backends.take()
-        return {query: rig._send(session, query.encode()) for query in QUERIES}
-
-
 def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None:
-    rig._forget_digests()
-    before = send(rig)
+    rig.forget_digests()
+    before = rig.send(APP, *QUERIES)
     edited = FILES.replace(
         "'^SELECT', destination_hostgroup: 2", "'^SELECT', destination_hostgroup: 3"
     )
@@ -92,7 +76,7 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
     assert refused.code == 3, refused.text
     assert "--allow-shard-moves" in refused.err
     assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
-    after = send(rig)
+    after = rig.send(APP, *QUERIES)
     by_digest = {one["digest"]: one for one in found.json["digests"]}
     for query in QUERIES:
         said = by_digest.get(digest(query).hexadecimal)

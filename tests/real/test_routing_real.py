@@ -12,7 +12,6 @@ import struct
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random, SystemRandom
@@ -27,9 +26,11 @@ from tests.routing_cases import random_case
 from tests.routing_made import LARGE, MADE
 from tests.routing_predicted import predict, router_of
 from tests.routing_recorded import observed
-from tests.routing_rig import Rig
+from tests.routing_rig import Rig, rig
 from tests.routing_shapes import Case, Client, Sent, differences
 from tests.servers import NO_BINARY, proxysql_binary
+
+__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 
@@ -43,12 +44,6 @@ def binary() -> str:
     if found is None:
         pytest.skip(NO_BINARY)
     return found
-
-
-@pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with Rig(binary(), tmp_path_factory.mktemp("routing")) as started:
-        yield started
 
 
 OWN = "statements of ProxySQL's own"

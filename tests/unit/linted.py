@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from proxyctl.catalog import REFERENCE
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
@@ -9,6 +11,7 @@ from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
 from tests.build import layout, rows
+from tests.unit.config_files import write
 
 SPLIT = """
 version: 1
@@ -22,6 +25,15 @@ mysql_users:
   - {username: app, password: {env: APP}, default_hostgroup: writer}
 """
 """A writer, a reader, and a user who writes: the start of a file about read/write splits."""
+READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}\n"
+"""A line of mysql_query_rules: the reads of SPLIT go to its reader."""
+
+
+@pytest.fixture
+def lint(tmp_path, monkeypatch):
+    """Findings of one check over a file in which APP may be a secret, as `key: message`."""
+    monkeypatch.setenv("APP", "sesame")
+    return lambda text, code: in_file(write(tmp_path, text), code)
 
 
 def subject(*rules, users=(), fast_routing=(), **variables):

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
 from tests.unit.config_files import write
-from tests.unit.linted import SPLIT, in_file
+from tests.unit.linted import READS, SPLIT, lint
 
-READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}\n"
+__all__ = ["lint"]
+
 RULES = "mysql_query_rules:\n"
-
-
-@pytest.fixture
-def lint(tmp_path, monkeypatch):
-    """Findings of one check over a file, as `key: message`."""
-    monkeypatch.setenv("APP", "sesame")
-    return lambda text, code: in_file(write(tmp_path, text), code)
 
 
 def test_hostgroups_without_servers(lint):

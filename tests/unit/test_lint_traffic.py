@@ -12,19 +12,13 @@ from proxyctl.lint.traffic_probes import PROBES
 from proxyctl.lint.traffic_sessions import sessions
 from proxyctl.lint.traffic_twins import ask
 from tests.unit.config_files import write
-from tests.unit.linted import SPLIT, in_file
+from tests.unit.linted import READS, SPLIT, lint
 
+__all__ = ["lint"]
+
+RULES = "mysql_query_rules:\n"
 LOCKS = "'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
 TO_WRITER = f"  - {{rule_id: 1, match_digest: {LOCKS}, destination_hostgroup: 10, apply: true}}\n"
-READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}\n"
-RULES = "mysql_query_rules:\n"
-
-
-@pytest.fixture
-def lint(tmp_path, monkeypatch):
-    """Findings of one check over a file, as `key: message`."""
-    monkeypatch.setenv("APP", "sesame")
-    return lambda text, code: in_file(write(tmp_path, text), code)
 
 
 def test_a_split_that_tells_locking_reads_apart_is_clean(lint):

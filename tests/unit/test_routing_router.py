@@ -9,48 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxyctl.digest import Digester
-from proxyctl.regex import Engine, Verdict
+from proxyctl.regex import Engine
 from proxyctl.routing import (
-    FastRouting,
     FastRoutingUse,
     Frontend,
     Reason,
     Request,
-    Router,
     RoutingVariables,
     Source,
     Stage,
-    Trouble,
     frontends,
 )
 from tests.build import layout, row
 from tests.routing_cases import random_case
 from tests.routing_predicted import router_of
 from tests.routing_shapes import ADDRESSES
-
-RULES = "mysql_query_rules"
-FAST = "mysql_query_rules_fast_routing"
-USERS = {"app": Frontend(1), "web": Frontend(2, "shop"), "dump": Frontend(3, fast_forward=True)}
-DIGEST_OF = Digester().digest
-
-
-def router(*rules, **given):
-    numbered = [{"rule_id": number, **cells} for number, cells in enumerate(rules, 1)]
-    given = {"digest_of": DIGEST_OF, "users": USERS, **given}
-    return Router(layout(RULES), [row(RULES, **cells) for cells in numbered], **given)
-
-
-def fast(*rows):
-    names = ("username", "schemaname", "flagIN", "destination_hostgroup")
-    return FastRouting(
-        layout(FAST), [row(FAST, **dict(zip(names, one, strict=True))) for one in rows]
-    )
-
-
-def reasons(explanation):
-    return [step.reason for step in explanation.steps]
-
+from tests.unit.routed import DIGEST_OF, reasons, router
 
 # What is not known -------------------------------------------------------------------------------
 
@@ -117,88 +91,7 @@ def test_a_digest_has_to_come_from_somewhere():
     assert router({}, digest_of=None).evaluate(given).matched_rules == (1,)
 
 
-# Explaining --------------------------------------------------------------------------------------
-
-
-def test_a_step_says_what_the_rule_did():
-    explained = router(
-        {"match_digest": "^INSERT"},
-        {"match_pattern": "a(.)", "replace_pattern": r"\1", "flagOUT": 3, "cache_ttl": 9},
-        {"flagIN": 3, "destination_hostgroup": 4, "apply": 1},
-        {},
-    ).explain(Request(b"SELECT ab"))
-    missed, rewrote, applied, behind = explained.steps
-    assert missed.reason is Reason.MATCH_DIGEST
-    assert (rewrote.reason, rewrote.flag, rewrote.flag_after) == (None, 0, 3)
-    assert (rewrote.rewritten, dict(rewrote.sets)) == (b"SELECT b", {"cache_ttl": 9})
-    assert (applied.applied, dict(applied.sets)) == (True, {"destination_hostgroup": 4})
-    assert behind.reason is Reason.NOT_REACHED
-    assert explained.fast_routing is FastRoutingUse.APPLIED
-
-
-def test_the_first_criterion_that_fails_is_the_reason():
-    nothing_fits = {
-        "flagIN": 1,
-        "username": "x",
-        "schemaname": "x",
-        "client_addr": "x",
-        "proxy_addr": "x",
-        "proxy_port": 1,
-        "digest": "0x1",
-        "match_digest": "x",
-        "match_pattern": "x",
-    }
-    expected = {
-        "flagIN": Reason.FLAG_IN,
-        "username": Reason.USERNAME,
-        "schemaname": Reason.SCHEMANAME,
-        "client_addr": Reason.CLIENT_ADDR,
-        "proxy_addr": Reason.PROXY_ADDR,
-        "proxy_port": Reason.PROXY_PORT,
-        "digest": Reason.DIGEST,
-        "match_digest": Reason.MATCH_DIGEST,
-        "match_pattern": Reason.MATCH_PATTERN,
-    }
-    for column, reason in expected.items():
-        assert reasons(router(nothing_fits).explain(Request(b"SELECT 1"))) == [reason]
-        del nothing_fits[column]
-    negated = [{"match_digest": "S"}, {"match_pattern": "S"}]
-    explained = router(*[{**one, "negate_match_pattern": 1} for one in negated]).explain(
-        Request(b"SELECT 1")
-    )
-    assert reasons(explained) == [Reason.NOT_MATCH_DIGEST, Reason.NOT_MATCH_PATTERN]
-
-
-def test_a_pattern_that_does_not_compile_is_named():
-    (step,) = router({"match_digest": "a("}).explain(Request(b"a")).steps
-    assert "missing closing parenthesis" in step.broken["match_digest"]
-
-
-def test_fast_routing_says_what_became_of_it():
-    table = fast(("app", "information_schema", 0, 7))
-    assert len(table) == 1
-    found = router({}, fast_routing=table).explain(Request(b"x", "app"))
-    assert (found.fast_routing, found.route.source) == (FastRoutingUse.FOUND, Source.FAST_ROUTING)
-    assert found.fast_key == ("app", "information_schema", 0)
-    other = router({}, fast_routing=table).explain(Request(b"x", "web"))
-    assert (other.fast_routing, other.fast_key) == (FastRoutingUse.NO_ROW, None)
-    shut = router({"match_digest": "never", "apply": 1}, fast_routing=table)
-    assert shut.explain(Request(b"x", "app")).fast_routing is FastRoutingUse.SHUT_OFF
-
-
-def test_rules_may_come_in_any_order_and_from_any_layer():
-    of = router(
-        {"rule_id": 9, "match_digest": "x", "re_modifiers": " CASELESS", "retries": 1},
-        {"rule_id": 3, "digest": "no number", "retries": -4},
-        {"rule_id": 2, "active": 0},
-        {"rule_id": 1, "client_addr": "%1"},
-    )
-    assert [rule.rule_id for rule in of.rules] == [3, 9]
-    assert of.evaluate(Request(b"X")).matched_rules == (3,)
-    assert of.evaluate(Request(b"x")).settings == {"retries": 1}
-
-
-# Chance and loops --------------------------------------------------------------------------------
+# Chance ------------------------------------------------------------------------------------------
 
 WEIGHTED = (
     {"attributes": '{"flagOUTs":[{"id":1,"weight":1},{"id":2,"weight":3}]}'},
@@ -225,32 +118,6 @@ def test_outcomes_end_where_draws_go_on():
     again = {"attributes": '{"flagOUTs":[{"id":0,"weight":1},{"id":1,"weight":1}]}'}
     variables = RoutingVariables(query_processor_iterations=1_000_000)
     assert len(router(again, variables=variables).outcomes(Request(b"x"))) <= 1_000
-
-
-def test_a_loop_is_named_and_not_followed_to_its_end():
-    variables = RoutingVariables(query_processor_iterations=1_000_000)
-    route = router(
-        {"flagOUT": 1}, {"flagIN": 1, "flagOUT": 0}, {"flagIN": 1}, variables=variables
-    ).evaluate(Request(b"x"))
-    assert route.loop is not None
-    assert route.loop.rule_ids == (1, 2)
-    assert len(route.matched_rules) + 2 * route.loop.turns == 1_000_002
-    assert route.troubles == ()
-
-
-def test_a_query_that_goes_on_growing_is_trouble():
-    variables = RoutingVariables(query_processor_iterations=1_000_000)
-    grows = {"match_pattern": "^", "replace_pattern": "a", "flagOUT": 0}
-    route = router(grows, variables=variables).evaluate(Request(b"x"))
-    assert route.troubles == (Trouble(1, "flagOUT", Verdict.ENDLESS),)
-    doubles = {"match_pattern": "a", "replace_pattern": "aa", "re_modifiers": "GLOBAL"}
-    text = b"ba" + b"b" * 1_100_000
-    route = router(*[doubles] * 16).evaluate(Request(text * 2))
-    assert [trouble.rule_id for trouble in route.troubles] == list(range(1, 17))
-    single = {"match_pattern": "^(.*)$", "replace_pattern": r"\1\1"}
-    route = router(*[single] * 9).evaluate(Request(b"a" * 1_000_000))
-    assert [trouble.column for trouble in route.troubles] == ["replace_pattern"] * 2
-    assert len(route.rewritten_query or b"") == 128 * 1_000_000
 
 
 # What ProxySQL does by itself --------------------------------------------------------------------
@@ -302,6 +169,18 @@ def test_the_digest_of_the_statistics_is_that_of_the_rewritten_query():
     assert kept.rewritten_query is None
 
 
+def test_rules_may_come_in_any_order_and_from_any_layer():
+    of = router(
+        {"rule_id": 9, "match_digest": "x", "re_modifiers": " CASELESS", "retries": 1},
+        {"rule_id": 3, "digest": "no number", "retries": -4},
+        {"rule_id": 2, "active": 0},
+        {"rule_id": 1, "client_addr": "%1"},
+    )
+    assert [rule.rule_id for rule in of.rules] == [3, 9]
+    assert of.evaluate(Request(b"X")).matched_rules == (3,)
+    assert of.evaluate(Request(b"x")).settings == {"retries": 1}
+
+
 def test_users_come_from_rows():
     names = ("username", "default_hostgroup", "default_schema", "active", "frontend", "backend")
     values = [
@@ -327,65 +206,6 @@ def test_variables_come_from_values():
         "mysql-default_schema": "x",
     }
     assert RoutingVariables.from_values(values) == RoutingVariables(Engine.RE2, False, 3, "x")
-
-
-# Harm --------------------------------------------------------------------------------------------
-
-
-def test_a_rule_that_crashes_proxysql_is_named():
-    of = router({"match_pattern": "(a|b)+c"}, {"match_digest": "(?:[a-z],)*;"})
-    assert of.evaluate(Request(b"a" * 1_000)).troubles == ()
-    route = of.evaluate(Request(b"a" * 3_000))
-    assert route.troubles == (Trouble(1, "match_pattern", Verdict.CRASH),)
-    assert of.explain(Request(b"a" * 3_000)).route == route
-
-
-def test_a_pattern_without_end_is_given_up():
-    route = router({"match_pattern": r"(?=(a+)+$)x|(a+)+!$"}).evaluate(Request(b"a" * 40 + b"!!?"))
-    assert route.matched_rules == ()
-    negated = {"match_pattern": r"((?:a+)+)\1\1c", "negate_match_pattern": 1}
-    route = router(negated).evaluate(Request(b"a" * 60 + b"!c"))
-    assert route.matched_rules == (1,)
-    assert route.troubles == (Trouble(1, "match_pattern", Verdict.GAVE_UP),)
-
-
-MEGABYTE = 1_000_000
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        b"",
-        b"\0",
-        b"\xff\xfe\xfd",
-        b"SELECT '" + b"a" * MEGABYTE,
-        b"SELECT /* " + b"a" * MEGABYTE,
-        b"SELECT " + b"a, " * (MEGABYTE // 3),
-        b"a" * MEGABYTE,
-        bytes(range(256)) * 1_000,
-        b"\n" * MEGABYTE,
-    ],
-    ids=["empty", "NUL", "binary", "string", "comment", "list", "word", "bytes", "lines"],
-)
-@pytest.mark.parametrize("engine", Engine)
-def test_any_query_is_answered(query, engine):
-    patterns = [
-        r"a.*b.*c",
-        r"(a|a)*b",
-        r"^(\s*\w+)*$",
-        r"(x+x+)+y",
-        r"a.*a.*b",
-        r"\s+$",
-        "(?=.*z)a",
-    ]
-    rules = [{"match_pattern": pattern} for pattern in patterns]
-    rules += [{"match_digest": pattern, "negate_match_pattern": 1} for pattern in patterns]
-    rules += [
-        {"match_pattern": ",", "replace_pattern": ";", "re_modifiers": "CASELESS,GLOBAL"},
-        {"match_pattern": r"(\n)+", "replace_pattern": r"\1", "re_modifiers": "GLOBAL"},
-    ]
-    of = router(*rules, variables=RoutingVariables(engine=engine))
-    assert of.evaluate(Request(query, "app")).destination_hostgroup == 1
 
 
 # Both speeds -------------------------------------------------------------------------------------

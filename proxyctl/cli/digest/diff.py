@@ -10,6 +10,7 @@ import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED
+from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -56,9 +57,7 @@ def diff(
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
     ] = False,
-    auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
-    ] = False,
+    auto_approve: AutoApproveOption = False,
     format: Annotated[DiffFormat, typer.Option("--format", help="How to write.")] = DiffFormat.TEXT,
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
@@ -101,7 +100,6 @@ def _live(
 ) -> Tally:
     from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.digests.diff_tally import tally
 
     with connected(files, connection) as client:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from proxyctl.cli.output import is_terminal, say, says_yes
 from proxyctl.errors import RefusedError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
+
+AutoApproveOption = Annotated[
+    bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
+]
 
 _PATIENCE = 30
 """How many times the expected time is waited: others may read as well, or the machine be busy."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say
 from proxyctl.digests.units import count_text
@@ -37,16 +38,13 @@ def snapshot(
             " Plain where it ends in .jsonl.",
         ),
     ] = None,
-    auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
-    ] = False,
+    auto_approve: AutoApproveOption = False,
 ) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
     from dataclasses import replace
 
     from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.cli.digest.target import snapshot_path
     from proxyctl.cli.progress import progress
     from proxyctl.digests.counting import NOT_COUNTING, is_counting

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.digest.limits import MOST_LISTED
+from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, style, write
 from proxyctl.errors import ExitCode, UsageError
@@ -70,9 +71,7 @@ def suggest(
             "--limit", min=1, max=MOST_LISTED, metavar="N", help="At most N of each kind."
         ),
     ] = 5,
-    auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
-    ] = False,
+    auto_approve: AutoApproveOption = False,
     format: Annotated[
         SuggestFormat, typer.Option("--format", help="How to write.")
     ] = SuggestFormat.TEXT,
@@ -96,7 +95,6 @@ def _read(
 ) -> Subject:
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
     from proxyctl.cli.connection import connected, has_files, opened
-    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.cli.subject import is_about_instance
     from proxyctl.formats.digest_file import read_digest_file
     from proxyctl.suggesting import desired_at, subject_of_files, subject_of_instance, with_files

@@ -12,6 +12,7 @@ import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED, cut_short, texts_of
+from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
@@ -122,9 +123,7 @@ def top(
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
     ] = False,
-    auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
-    ] = False,
+    auto_approve: AutoApproveOption = False,
     format: Annotated[
         str,
         typer.Option(
@@ -138,7 +137,6 @@ def top(
     """List the digests that cost most. Sends SELECTs only, and resets nothing."""
     from proxyctl.admin.digest_top import read_top
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.size import warn_of_size
 
     options = _options(filters, _chosen(Sort, "--sort", sort), group, limit, has_rules=rule)
     chosen = _chosen(TopFormat, "--format", format)

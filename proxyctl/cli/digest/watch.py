@@ -14,6 +14,7 @@ import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED
+from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import columns, is_terminal, style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -56,16 +57,13 @@ def watch(
     limit: Annotated[
         int, typer.Option("--limit", min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
     ] = 20,
-    auto_approve: Annotated[
-        bool, typer.Option("--auto-approve", help="Do not ask before a very large table is read.")
-    ] = False,
+    auto_approve: AutoApproveOption = False,
     format: Annotated[
         TextFormat, typer.Option("--format", help="Tables, or a line of JSON an interval.")
     ] = TextFormat.TEXT,
 ) -> int:
     """Show what runs right now, again and again. One look at the statistics an interval."""
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.digests.diff import compare
 
     gc.enable()  # this command may run for days

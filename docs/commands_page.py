@@ -1,0 +1,102 @@
+"""The page of commands, from what Typer knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+from docs import markdown, notes
+from proxyctl.cli.app import build, commands_of
+from proxyctl.starters import starter_names
+
+_EVERY = "Every command"
+_SHARED = ("Files", "Connection")
+"""Groups of options that stand in a section of their own. _EVERY has one as well."""
+
+
+def commands() -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield from markdown.head("Commands", notes.COMMANDS)
+    shared: dict[str, list[Any]] = {}
+    for name, command in commands_of(build()).items():
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        groups: dict[str | None, list[Any]] = {}
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                groups.setdefault(parameter.rich_help_panel, []).append(parameter)
+        shared |= {group: groups[group] for group in (*_SHARED, _EVERY) if group in groups}
+        usage = [_shape(argument) for argument in arguments]
+        yield f"## {name}"
+        yield ""
+        yield command.help or ""
+        yield ""
+        yield f"`proxyctl {' '.join([name, *usage, '[OPTIONS]'])}`"
+        yield ""
+        own = [
+            p for group, found in groups.items() if group not in (*_SHARED, _EVERY) for p in found
+        ]
+        yield from _parameters([*arguments, *own])
+        also = [f"[{group.lower()}](#{_anchor(group)})" for group in _SHARED if group in groups]
+        if also:
+            yield f"Also the options for {' and '.join(also)}."
+            yield ""
+    for group in _SHARED:
+        yield f"## Options for {group.lower()}"
+        yield ""
+        yield from _parameters(shared[group])
+    yield "## Options for every command"
+    yield ""
+    yield from _parameters(shared[_EVERY])
+    yield "## Environment"
+    yield ""
+    bound = {p.envvar: p.opts[0] for group in _SHARED for p in shared[group] if p.envvar}
+    yield from markdown.table(
+        ("variable", "what it does"),
+        [
+            *((f"`{name}`", f"as `{option}`") for name, option in sorted(bound.items())),
+            *((f"`{name}`", text) for name, text in notes.ENVIRONMENT.items()),
+        ],
+    )
+
+
+def _anchor(group: str) -> str:
+    return f"options-for-{group.lower()}"
+
+
+def _shape(argument: Any) -> str:  # noqa: ANN401 - Typer's own type moved between its versions
+    name = argument.metavar.strip("[]")
+    return name if argument.required else f"[{name}]"
+
+
+def _parameters(parameters: list[Any]) -> Iterator[str]:
+    if parameters:
+        head = ("option", "what it does", "default")
+        yield from markdown.table(
+            head, ((_spelled(p), p.help.replace("*", "\\*"), _default(p)) for p in parameters)
+        )
+
+
+def _spelled(parameter: Any) -> str:  # noqa: ANN401 - as above
+    if parameter.param_type_name == "argument":
+        return f"`{_shape(parameter)}`"
+    names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len, reverse=True))
+    if parameter.is_flag:
+        return names
+    choices = _choices(parameter)
+    value = "|".join(choices) if choices else parameter.metavar or parameter.name.upper()
+    return f"{names} `{value}`"
+
+
+def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as above
+    if parameter.name == "template":
+        return starter_names()
+    default = parameter.default
+    return [str(choice.value) for choice in type(default)] if isinstance(default, Enum) else []
+
+
+def _default(parameter: Any) -> str:  # noqa: ANN401 - as above
+    default = parameter.default
+    if default is None or default is False:
+        return "required" if parameter.required else ""
+    return f"`{default.value if isinstance(default, Enum) else default}`"

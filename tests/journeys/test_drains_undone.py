@@ -1,0 +1,151 @@
+"""Drains that are over, though on record: undone by hand, or the server is gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.journeys.drained_servers import FILES, drained, layer, servers, statuses
+from tests.servers import Instance
+
+__all__ = ["servers"]
+
+
+def test_a_drain_that_somebody_undid_is_no_drain(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert statuses(servers, "db2") == {"ONLINE"}
+    listed = proxyctl("nodes", "list", "--no-ask").out
+    assert listed.count("takes connections again, though on record as drained by") == 2
+    (node,) = nodes_named("db2", 20)
+    assert (node["drained"], node["drain"]["ended"]) == (False, "serves")
+    said = proxyctl("nodes", "restore", "db2")
+    assert "db2:3306 is as configured; it did not show as drained any more" in said.out
+    assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
+
+
+def nodes_named(host: str, hostgroup: int) -> list[dict[str, Any]]:
+    """Return what nodes list has of a server in a hostgroup."""
+    groups = proxyctl("nodes", "list", "--no-ask", "--format", "json").json["groups"]
+    return [
+        node
+        for group in groups
+        if group["hostgroups"][0]["hostgroup_id"] == hostgroup
+        for node in group["nodes"]
+        if node["hostname"] == host
+    ]
+
+
+def test_a_drained_server_that_somebody_removed_is_said_until_it_is_off_the_record(
+    servers: Instance,
+) -> None:
+    drained("db3", "--force", "--reason", "old")
+    assert nodes_named("db3", 20)[0]["drain"]["ended"] is None
+    for sql in ("DELETE FROM mysql_servers WHERE hostname='db3'", "LOAD MYSQL SERVERS TO RUNTIME"):
+        servers.execute(sql)
+    gone = "db3:3307 is not at RUNTIME any more, though on record as drained by"
+    assert gone in proxyctl("nodes", "list", "--no-ask").out
+    (node,) = proxyctl("nodes", "list", "--no-ask", "--format", "json").json["removed"]
+    assert (node["hostname"], node["port"], node["drain"]["reason"]) == ("db3", 3307, "old")
+    assert gone in proxyctl("drift").out
+    (found,) = undone_drains()
+    assert found["way_out"] == "`proxyctl nodes restore db3:3307` takes it off the record"
+
+    restored = proxyctl("nodes", "restore", "db3")
+    assert restored.code == 0, restored.text
+    assert "db3:3307 is no server any more, and is off the record (drained by" in restored.out
+    assert "db3" not in proxyctl("nodes", "list", "--no-ask").out
+    assert undone_drains() == []
+
+
+@pytest.mark.parametrize(
+    "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
+)
+def test_a_drained_server_that_somebody_removed_is_not_drained_again(
+    servers: Instance, removes: str
+) -> None:
+    drained("db3", "--force", "--reason", "old")
+    for sql in (f"{removes} WHERE hostname='db3'", "LOAD MYSQL SERVERS TO RUNTIME"):
+        servers.execute(sql)
+    before = layer(servers, "runtime_mysql_servers")
+    again = proxyctl("nodes", "drain", "db3", "--force")
+    assert again.code == 64, again.text
+    assert "db3: no such node" in again.err
+    assert "proxyctl nodes restore db3:3307 takes it off the record" in again.err
+    assert layer(servers, "runtime_mysql_servers") == before
+    assert "drained by" in proxyctl("nodes", "list", "--no-ask").out
+    assert "db3:3307 is no server any more" in proxyctl("nodes", "restore", "db3").out
+    again = proxyctl("nodes", "drain", "db3", "--force")
+    assert "no such node" in again.err or "db3:3307 has OFFLINE_HARD in MEMORY" in again.err
+    assert layer(servers, "runtime_mysql_servers") == before
+
+
+def test_a_drained_server_that_leaves_memory_leaves_with_its_restore(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("DELETE FROM mysql_servers WHERE hostname='db2'")
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3
+    assert "--include-pending" in refused.err
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    restored = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert restored.code == 0, restored.text
+    assert "db2:3306 is no server any more, and is off the record (drained by" in restored.out
+    assert statuses(servers, "db2") == set()
+    assert statuses(servers, "db1") == {"ONLINE"}
+    assert "db2" not in proxyctl("nodes", "list", "--no-ask").out
+
+
+def test_a_drain_that_somebody_undid_is_said_until_it_is_off_the_record(servers: Instance) -> None:
+    drained("db2", "--reason", "new disks")
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    drift = proxyctl("drift")
+    assert drift.code == 0, drift.text
+    assert "no drift (db2:3306 takes connections again, though on record as drained by" in drift.out
+    assert "UTC: new disks)" in drift.out
+    (found,) = undone_drains()
+    assert (found["where"], found["severity"]) == ("db2:3306", "warning")
+    assert "UTC: new disks" in found["message"]
+    assert found["way_out"].startswith("`proxyctl nodes drain db2:3306`")
+
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert "db2" not in proxyctl("drift").out
+    assert undone_drains() == []
+
+
+def test_a_drain_that_somebody_undid_in_one_hostgroup_is_said_too(servers: Instance) -> None:
+    drained("db2")
+    servers.execute("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostgroup_id=20")
+    servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert statuses(servers, "db2") == {"ONLINE", "OFFLINE_SOFT"}
+    assert [one["where"] for one in undone_drains()] == ["db2:3306"]
+    assert nodes_named("db2", 10)[0]["drain"]["ended"] == "serves"
+    assert nodes_named("db2", 20)[0]["drain"]["ended"] is None
+
+
+def undone_drains() -> list[dict[str, str]]:
+    """Return what doctor finds about drains that are over."""
+    found = proxyctl("doctor", "--no-ask", "--format", "json").json["findings"]
+    return [one for one in found if one["code"] == "drain-undone"]
+
+
+def test_a_server_that_was_removed_is_not_drained_when_it_comes_again(
+    servers: Instance, project: Project
+) -> None:
+    drained("db2", "--reason", "old")
+    project.write("".join(line for line in FILES.splitlines(True) if "db2" not in line))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    project.write(FILES)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    assert statuses(servers, "db2") == {"ONLINE"}
+    # The same by hand, loaded and MEMORY put back, is nothing that was asked of proxyctl.
+    for status in ("OFFLINE_SOFT", "ONLINE"):
+        servers.execute(f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db2'")
+        if status == "OFFLINE_SOFT":
+            servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert "drained by" not in proxyctl("nodes", "list", "--no-ask").out
+    drift = proxyctl("drift")
+    assert "OFFLINE_SOFT, set by an operator" in drift.out
+    assert "drained by" not in drift.out

@@ -1,0 +1,110 @@
+"""Guards of the logins that are in use: proxyctl's own, and the monitor's account."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from proxyctl.families import Family
+from proxyctl.guards.admin_access import Access, lockouts
+from proxyctl.guards.danger import refusals, warnings
+from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.state import GuardAction, GuardLimits, Layer
+from tests.build import desired, survey
+
+
+class TestAdminAccess:
+    ACCESS = Access("radmin", "s3cret", "10.0.0.1", 6032)
+
+    def said(self, name, before, after, **access):
+        wanted = desired("admin_variables")
+        found = survey(replace(wanted, rows={(name,): (name, after)}), {(name,): (name, before)})
+        return [
+            danger.message
+            for danger in lockouts(found.changes[Layer.RUNTIME], replace(self.ACCESS, **access))
+        ]
+
+    def test_the_login_in_use_stays(self):
+        def said(after):
+            return self.said("admin-admin_credentials", "admin:admin;radmin:s3cret", after)
+
+        (gone,) = said("admin:admin")
+        assert gone == (
+            "admin-admin_credentials: radmin, the login in use, would not be in it any more"
+        )
+        (other,) = said("admin:admin;radmin:new")
+        assert other.startswith("admin-admin_credentials: radmin, the login in use, would get")
+        assert said("radmin:s3cret") == []
+        assert said("admin:changed;radmin:s3cret") == []
+        assert "s3cret" not in gone + other + repr(self.ACCESS)
+
+    def test_the_login_in_use_does_not_become_one_for_statistics(self):
+        said = self.said("admin-stats_credentials", "stats:stats", "stats:stats;radmin:s3cret")
+        assert said == [
+            "admin-stats_credentials: radmin, the login in use, could only read statistics"
+        ]
+        assert self.said("admin-stats_credentials", "stats:stats", "other:x") == []
+
+    @pytest.mark.parametrize(
+        ("after", "is_refused"),
+        [
+            ("127.0.0.1:6032", True),
+            ("10.0.0.2:6032", True),
+            ("0.0.0.0:6033", True),
+            ("127.0.0.1:6032;10.0.0.1:6032", False),
+            ("0.0.0.0:6032;/tmp/admin.sock", False),
+        ],
+    )
+    def test_the_address_in_use_is_still_listened_to(self, after, is_refused):
+        assert bool(self.said("admin-mysql_ifaces", "0.0.0.0:6032", after)) is is_refused
+
+    def test_a_name_may_be_any_address_but_a_loopback(self):
+        def said(after):
+            return self.said("admin-mysql_ifaces", "0.0.0.0:6032", after, host="px1.example.com")
+
+        assert said("10.0.0.9:6032") == []
+        assert said("127.0.0.1:6032") != []
+
+    def test_nothing_is_known_behind_a_forwarded_port(self):
+        changed = ("admin-mysql_ifaces", "0.0.0.0:6032", "127.0.0.1:6032")
+        assert self.said(*changed, port=16032) == []
+
+    def test_a_socket_in_use_stays(self):
+        before = "0.0.0.0:6032;/tmp/admin.sock"
+        said = self.said("admin-mysql_ifaces", before, "0.0.0.0:6032", socket="/tmp/admin.sock")
+        assert said == [
+            "admin-mysql_ifaces: /tmp/admin.sock, the address in use, would not be listened to any"
+            " more"
+        ]
+
+    def test_nothing_allows_what_proxyctl_could_not_finish(self):
+        name = "admin-read_only"
+        wanted = replace(desired("admin_variables"), rows={(name,): (name, "true")})
+        changes = survey(wanted, {(name,): (name, "false")}).changes[Layer.RUNTIME]
+        found = list(lockouts(changes, self.ACCESS))
+        off = GuardLimits(actions={"admin_access": GuardAction.OFF})
+        (refusal,) = refusals(found, off, force=True)
+        assert (refusal.code, refusal.allow) == ("admin_access", None)
+        assert list(warnings(found, off, force=True)) == []
+
+
+class TestMonitorCredentials:
+    def emptied(self, before, after):
+        name = "mysql-monitor_password"
+        wanted = replace(desired("mysql_variables"), rows={(name,): (name, after)})
+        found = survey(wanted, {(name,): (name, before)})
+        return emptied_credentials(found.changes[Layer.RUNTIME])
+
+    def test_the_monitor_keeps_its_account_while_families_depend_on_it(self):
+        families = [Family("galera", 10, frozenset({10, 30}))]
+        (danger,) = blind_monitor(self.emptied("monitor", ""), families)
+        assert danger.message == (
+            "mysql-monitor_password would become empty, while the monitor places the servers of"
+            " writer hostgroup 10"
+        )
+        assert list(blind_monitor(self.emptied("monitor", ""), [])) == []
+
+    def test_another_password_and_one_that_was_empty_are_no_danger(self):
+        assert self.emptied("monitor", "other") == []
+        assert self.emptied("", "monitor") == []
