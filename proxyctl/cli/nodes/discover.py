@@ -24,6 +24,9 @@ _MOST_MEMBERS = 1000
 """A Galera cluster has some dozens of members; each that does not answer is waited for."""
 
 
+_PRIMARY = "Primary"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the group."""
     command(app, "discover")(discover)
@@ -115,7 +118,7 @@ def _may_be_host(name: str) -> bool:
 def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], int]:
     """Return the name of the cluster, its members with what each says, and how many are silent.
 
-    Raises: InstanceError when the seed does not answer, or is no node of a cluster.
+    Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it.
     """
     from proxyctl.admin.backend import monitor_account
     from proxyctl.admin.backends import ask_nodes
@@ -129,6 +132,13 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
         raise InstanceError(
             f"{seed}: {said.unreachable}",
             hint="it is asked with the account of ProxySQL's monitor, from this machine",
+        )
+    component = said.status.get("wsrep_cluster_status", _PRIMARY)
+    if component != _PRIMARY:
+        # It names only those on its side, be it nobody else, while the others go on without it.
+        raise InstanceError(
+            f"{seed}: it is not in the primary component ({component}), and does not know who is",
+            hint="ask another node",
         )
     addresses = said.status.get("wsrep_incoming_addresses", "")
     nodes, silent = members_in(addresses), silent_in(addresses)
