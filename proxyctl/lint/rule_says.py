@@ -11,6 +11,7 @@ from proxyctl.lint.reach_shadowed import rules_never_tried, rules_without_say
 from proxyctl.lint.rule_reach import reach_of
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_sessions import session_for
+from proxyctl.regex import Compiled
 from proxyctl.routing import Source
 from proxyctl.routing.rule import Rule
 
@@ -70,7 +71,7 @@ def _is_last_word(rule: Rule, deciding: Collection[Rule], *, starts_again: bool)
 def _has_example(subject: Subject, rule: Rule) -> bool:
     """Return whether some query is known to go where this rule sends it."""
     session = session_for(rule, None)
-    for query in dict.fromkeys(_queries(rule)):
+    for query in dict.fromkeys(_queries(subject, rule)):
         route = subject.router.evaluate(session.request(query))
         is_by_rule = route.source is Source.RULE and route.rule_id == rule.rule_id
         if is_by_rule and not route.is_answered and not route.undecided:
@@ -78,10 +79,17 @@ def _has_example(subject: Subject, rule: Rule) -> bool:
     return False
 
 
-def _queries(rule: Rule) -> Iterator[str]:
+def _queries(subject: Subject, rule: Rule) -> Iterator[str]:
+    texts = subject.once(_texts)
     for pattern in (rule.match_digest, rule.match_pattern):
         if pattern is not None and not rule.negated:
-            yield from samples(str(pattern), limit=_TEXTS)
-            yield from samples(str(pattern), limit=_TEXTS, fill=" c ")
+            yield from samples(texts[pattern], limit=_TEXTS)
+            yield from samples(texts[pattern], limit=_TEXTS, fill=" c ")
     yield from READS
     yield from WRITES
+
+
+def _texts(subject: Subject) -> dict[Compiled, str]:
+    """Return the patterns of the rules as they are written."""
+    found = subject.router.patterns.texts()
+    return {made: text.decode("utf-8", "surrogateescape") for made, text in found.items()}

@@ -35,6 +35,11 @@ def say(*rules, of=1, **given):
             id="a lane that takes all",
         ),
         pytest.param(
+            [digest("^SELECT .* FROM t7 WHERE", **DEAD_END), digest("^INSERT INTO t8")],
+            Say.DECIDES,
+            id="one that takes none of its queries",
+        ),
+        pytest.param(
             [digest("^SELECT", **DEAD_END, flagOUT=5), digest(LOCKING, flagIN=5)],
             Say.DECIDES,
             id="a lane that takes some",
