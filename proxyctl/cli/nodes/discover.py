@@ -50,7 +50,7 @@ def discover(
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
-    from proxyctl.admin.host_names import addresses_of
+    from proxyctl.admin.host_names import addresses_of_each
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared
@@ -70,7 +70,7 @@ def discover(
         with connected(files, connection) as client:
             cluster, members, silent = _members(client, first)
             instance = instance_of(client)
-    found = compared(cluster, members, configured, addresses_of, silent=silent)
+    found = compared(cluster, members, configured, addresses_of_each, silent=silent)
     is_text = format is TextFormat.TEXT
     differs = configured and not (found.hostgroups and found.agrees)
     code = ExitCode.DIFFERENCES if differs else ExitCode.DONE
