@@ -6,6 +6,7 @@ instance -> Facts -> (proxyctl.doctor) -> Examination
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 
 from proxyctl.admin.backend import Account
 from proxyctl.admin.backends import ask_nodes
@@ -34,7 +35,7 @@ from proxyctl.doctor.facts import Facts, Rule, Server, Side
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
-from proxyctl.lint.rule_says import says_of
+from proxyctl.lint.rule_says import says_of_senders
 from proxyctl.lint.subject import Subject
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
@@ -106,18 +107,18 @@ def _with_say(
 ) -> tuple[Rule, ...]:
     """Return the rules, with what those count for that lead to a hostgroup without servers."""
     side = Side("mysql", servers)
-    asked = {
-        rule.rule_id
-        for rule in rules
-        for hostgroup in (rule.destination, rule.mirror)
-        if hostgroup is not None and not side.is_served(hostgroup)
-    }
+    asked: dict[int, list[int]] = {}
+    is_served = cache(side.is_served)
+    for rule in rules:
+        for hostgroup in (rule.destination, rule.mirror):
+            if hostgroup is not None and not is_served(hostgroup):
+                asked.setdefault(hostgroup, []).append(rule.rule_id)
     if not asked:
         return rules
     tables = ("mysql_query_rules", "mysql_variables")
     subject = Subject(read_configuration(client, Layer.RUNTIME, tables))
     try:
-        says = says_of(subject, asked)
+        says = says_of_senders(subject, asked)
     except ProxyctlError:
         # The variables are such that nobody can tell the digests; so every rule counts.
         return rules
