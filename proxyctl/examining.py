@@ -31,12 +31,13 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
-from proxyctl.doctor.facts import Facts, Rule, Server, Side
+from proxyctl.doctor.facts import Facts, Rule, Server, Side, User
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
 from proxyctl.lint.rule_says import says_of_senders
 from proxyctl.lint.subject import Subject
+from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
@@ -69,6 +70,7 @@ def read_facts_for_doctor(
     holder = read_holder(client)
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
+    rules, users = _judged(client, servers)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -80,8 +82,8 @@ def read_facts_for_doctor(
         hostgroup_names=hostgroup_names or {},
         servers=servers,
         families=survey.surroundings.memory_families,
-        rules=_with_say(client, read_rules(client), servers),
-        users=read_users(client),
+        rules=rules,
+        users=users,
         fast_routing=read_fast_routing(client),
         pgsql=(read_side(client, "pgsql") if "pgsql_servers" in survey.layouts else Side("pgsql")),
         monitor_logs=read_monitor_logs(client),
@@ -102,27 +104,33 @@ def read_facts_for_doctor(
     )
 
 
-def _with_say(
-    client: AdminClient, rules: tuple[Rule, ...], servers: tuple[Server, ...]
-) -> tuple[Rule, ...]:
-    """Return the rules, with what those count for that lead to a hostgroup without servers."""
-    side = Side("mysql", servers)
-    asked: dict[int, list[int]] = {}
-    is_served = cache(side.is_served)
+def _judged(
+    client: AdminClient, servers: tuple[Server, ...]
+) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
+    """Return rules and users, with what those count for that lead to hostgroups without servers."""
+    rules, users = read_rules(client), read_users(client)
+    is_served = cache(Side("mysql", servers).is_served)
+    senders: dict[int, list[int]] = {}
     for rule in rules:
         for hostgroup in (rule.destination, rule.mirror):
             if hostgroup is not None and not is_served(hostgroup):
-                asked.setdefault(hostgroup, []).append(rule.rule_id)
-    if not asked:
-        return rules
+                senders.setdefault(hostgroup, []).append(rule.rule_id)
+    lost = {user.username for user in users if not is_served(user.default_hostgroup)}
+    if not rules or not (senders or lost):
+        return rules, users
     tables = ("mysql_query_rules", "mysql_variables")
-    subject = Subject(read_configuration(client, Layer.RUNTIME, tables))
+    configuration = read_configuration(client, Layer.RUNTIME, tables)
+    lost -= {user.username for user in users if user.fast_forward}
     try:
-        says = says_of_senders(subject, asked)
+        says = says_of_senders(Subject(configuration), senders)
+        taken = taken_users(configuration, lost)
     except ProxyctlError:
         # The variables are such that nobody can tell the digests; so every rule counts.
-        return rules
-    return tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules)
+        return rules, users
+    return (
+        tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
+        tuple(user._replace(is_taken=user.username in taken) for user in users),
+    )
 
 
 def _surveyed(client: AdminClient) -> InstanceSurvey:

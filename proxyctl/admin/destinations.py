@@ -65,11 +65,14 @@ def read_rules(client: AdminClient, protocol: str = "mysql") -> tuple[Rule, ...]
 def read_users(client: AdminClient, protocol: str = "mysql") -> tuple[User, ...]:
     """Return the users that clients log in as. Raises: InstanceError."""
     rows = client.query(
-        "SELECT username, default_hostgroup, use_ssl"
+        "SELECT username, default_hostgroup, use_ssl, fast_forward"
         f" FROM runtime_{protocol}_users WHERE frontend=1",
-        width=3,
+        width=4,
     )
-    return tuple(User(str(name), client.number(group), ssl == "1") for name, group, ssl in rows)
+    return tuple(
+        User(str(name), client.number(group), ssl == "1", fast == "1")
+        for name, group, ssl, fast in rows
+    )
 
 
 def read_fast_routing(client: AdminClient, protocol: str = "mysql") -> dict[int, int]:

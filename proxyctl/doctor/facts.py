@@ -65,11 +65,16 @@ class Rule(NamedTuple):
 
 
 class User(NamedTuple):
-    """A user at RUNTIME that clients log in as."""
+    """A user at RUNTIME that clients log in as.
+
+    `is_taken`: rules take every query; worked out where the default hostgroup has no server.
+    """
 
     username: str
     default_hostgroup: int = 0
     use_ssl: bool = False
+    fast_forward: bool = False
+    is_taken: bool = False
 
 
 class Side(NamedTuple):

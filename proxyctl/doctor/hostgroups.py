@@ -42,14 +42,29 @@ def perhaps_empty(facts: Facts) -> Iterator[Finding]:
 def empty_default(facts: Facts) -> Iterator[Finding]:
     """The default hostgroup of a user has no server that takes queries."""
     for side in facts.sides:
-        users: dict[int, list[str]] = {}
-        for user in side.users:
+        for hostgroup, users in _without_servers(side, is_taken=False):
+            senders = f"{users} that no rule takes"
+            yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
+
+
+@check("users-hardly-without-servers", Severity.WARNING)
+def hardly_empty_default(facts: Facts) -> Iterator[Finding]:
+    """As `users-without-servers`, but rules take every query but some SET, which fails there."""
+    for side in facts.sides:
+        for hostgroup, users in _without_servers(side, is_taken=True):
+            senders = f"{users} that rules do not take, only a SET that ProxySQL cannot read,"
+            yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
+
+
+def _without_servers(side: Side, *, is_taken: bool) -> Iterator[tuple[int, str]]:
+    """Yield default hostgroups without servers, and the users, in words."""
+    users: dict[int, list[str]] = {}
+    for user in side.users:
+        if user.is_taken is is_taken:
             users.setdefault(user.default_hostgroup, []).append(user.username)
-        for hostgroup, names in sorted(users.items()):
-            if not side.is_served(hostgroup):
-                called = "users" if len(names) > 1 else "user"
-                senders = f"{called} {listed(names)} that no rule takes"
-                yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
+    for hostgroup, names in sorted(users.items()):
+        if not side.is_served(hostgroup):
+            yield hostgroup, f"{'users' if len(names) > 1 else 'user'} {listed(names)}"
 
 
 @check("mirror-without-servers", Severity.WARNING)

@@ -33,7 +33,7 @@ def says_of_senders(subject: Subject, senders: Mapping[int, Sequence[int]]) -> M
     Shape: `senders` has the rules by the hostgroup that is asked about. Raises: as `says_of`.
     """
     first = {one for ids in senders.values() for one in ids[:_ENOUGH]}
-    found = dict(says_of(subject, first))
+    found = dict(says_of(subject, first)) if first else {}
     rest = {
         one
         for ids in senders.values()
