@@ -12,11 +12,9 @@ from proxyctl.admin.backend import Account
 from proxyctl.admin.backends import ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
-from proxyctl.admin.configuration import read_configuration
 from proxyctl.admin.destinations import (
     read_fast_routing,
     read_pooled_versions,
-    read_rules,
     read_servers,
     read_side,
     read_users,
@@ -31,12 +29,14 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
+from proxyctl.configuration import Configuration, Held, variables_of
 from proxyctl.doctor.facts import Facts, Rule, Server, Side, User
+from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
 from proxyctl.lint.rule_says import says_of_senders
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import RULES, Subject
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
@@ -70,7 +70,7 @@ def read_facts_for_doctor(
     holder = read_holder(client)
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
-    rules, users = _judged(client, servers)
+    rules, users = _judged(survey, servers)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -85,7 +85,7 @@ def read_facts_for_doctor(
         rules=rules,
         users=users,
         fast_routing=read_fast_routing(client),
-        pgsql=(read_side(client, "pgsql") if "pgsql_servers" in survey.layouts else Side("pgsql")),
+        pgsql=_pgsql(survey),
         monitor_logs=read_monitor_logs(client),
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),
@@ -105,10 +105,11 @@ def read_facts_for_doctor(
 
 
 def _judged(
-    client: AdminClient, servers: tuple[Server, ...]
+    survey: InstanceSurvey, servers: tuple[Server, ...]
 ) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
     """Return rules and users, with what those count for that lead to hostgroups without servers."""
-    rules, users = read_rules(client), read_users(client)
+    held = _at_runtime(survey, "mysql_query_rules")
+    rules, users = runtime_rules(held), read_users(survey.client)
     is_served = cache(Side("mysql", servers).is_served)
     senders: dict[int, list[int]] = {}
     for rule in rules:
@@ -118,8 +119,8 @@ def _judged(
     lost = {user.username for user in users if not is_served(user.default_hostgroup)}
     if not rules or not (senders or lost):
         return rules, users
-    tables = ("mysql_query_rules", "mysql_variables")
-    configuration = read_configuration(client, Layer.RUNTIME, tables)
+    variables = variables_of(_at_runtime(survey, "mysql_variables").rows.values())
+    configuration = Configuration(survey.client.version, {RULES: held}, variables)
     lost -= {user.username for user in users if user.fast_forward}
     try:
         says = says_of_senders(Subject(configuration), senders)
@@ -131,6 +132,19 @@ def _judged(
         tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
         tuple(user._replace(is_taken=user.username in taken) for user in users),
     )
+
+
+def _pgsql(survey: InstanceSurvey) -> Side:
+    """Return who sends queries where on the side of PostgreSQL, which is there since 3.0."""
+    if "pgsql_servers" not in survey.layouts:
+        return Side("pgsql")
+    rules = runtime_rules(_at_runtime(survey, "pgsql_query_rules"))
+    return read_side(survey.client, "pgsql", rules)
+
+
+def _at_runtime(survey: InstanceSurvey, table: str) -> Held:
+    layout = survey.layouts[table]
+    return Held(layout, survey.reader.read(layout, Layer.RUNTIME))
 
 
 def _surveyed(client: AdminClient) -> InstanceSurvey:

@@ -20,7 +20,7 @@ _ENOUGH = 100
 class Say(Enum):
     """What the destination of a rule counts for."""
 
-    NEVER_TRIED = "no query gets to the rule"
+    NEVER_TRIED = "no query gets to the rule, or none matches"
     OVERRULED = "a later rule sends every query of it elsewhere"
     PERHAPS = "later rules may send every query of it elsewhere"
     DECIDES = "queries go there"
@@ -55,7 +55,11 @@ def says_of(subject: Subject, rule_ids: Collection[int]) -> Mapping[int, Say]:
     subject = Subject(in_play(subject.configuration, rule_ids))
     rows = {row.rule.rule_id: row for row in subject.rule_rows if row.rule is not None}
     never, without = rules_never_tried(subject), rules_without_say(subject)
-    tried = [rule for rule in subject.rules if rule.rule_id not in never]
+    tried = [
+        rule
+        for rule in subject.rules
+        if rule.rule_id not in never and not _is_broken(subject, rule)
+    ]
     # A lane is not reached either where only such a rule leads to it.
     again = subject.variables.query_processor_iterations > 0
     tried_ids = reach_of(tried, starts_again=again).reached
@@ -75,6 +79,12 @@ def says_of(subject: Subject, rule_ids: Collection[int]) -> Mapping[int, Say]:
         else:
             found[rule.rule_id] = Say.PERHAPS
     return found
+
+
+def _is_broken(subject: Subject, rule: Rule) -> bool:
+    """Return whether a rule matches nothing, as a pattern of it does not compile."""
+    asked = rule.broken if subject.variables.query_digests else {"match_pattern"} & {*rule.broken}
+    return bool(asked) and not rule.negated
 
 
 def _decides(rule: Rule) -> bool:

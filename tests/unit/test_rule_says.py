@@ -45,6 +45,9 @@ def say(*rules, of=1, **given):
             id="a lane that takes some",
         ),
         pytest.param(
+            [digest("(", destination_hostgroup=99)], Say.NEVER_TRIED, id="a broken pattern"
+        ),
+        pytest.param(
             [digest("^SELECT", flagIN=77, destination_hostgroup=99)],
             Say.NEVER_TRIED,
             id="a lane that no rule leads to",
