@@ -180,15 +180,18 @@ def test_hostgroups_without_servers(proxysql: ProxySQL) -> None:
 
 
 def test_a_server_that_was_loaded_shunned(proxysql: ProxySQL, mariadb: MariaDB) -> None:
-    """The hostgroup is served by another one, and the monitor gets through to both."""
+    """The hostgroup is served by another one, and the monitor gets through to both.
+
+    127.1 is another name of the same address; to `localhost` it would look for a socket.
+    """
     load(
         proxysql.instance,
         "INSERT INTO mysql_servers (hostgroup_id,hostname,port,status)"
-        f" VALUES (10,'localhost',{mariadb.port},'SHUNNED')",
+        f" VALUES (10,'127.1',{mariadb.port},'SHUNNED')",
     )
     with until_found(proxysql, "server-shunned") as found:
         assert message(found, "server-shunned") == (
-            f"localhost:{mariadb.port}: it takes no queries: SHUNNED in hostgroup 10, as it was"
+            f"127.1:{mariadb.port}: it takes no queries: SHUNNED in hostgroup 10, as it was"
             " loaded, and ProxySQL does not try it again"
         )
     load(proxysql.instance, "UPDATE mysql_servers SET status='ONLINE'")
