@@ -94,3 +94,18 @@ def test_names_are_looked_up_side_by_side(
     assert f"{names[0]}:{node.port} is in the files" not in found.out
     assert found.code == 2, found.text
     assert f"{names[2]}:{node.port} is in the files, and no member" in found.out
+
+
+def test_a_cluster_that_is_switched_off_in_the_files_is_one_of_them(
+    sandbox_project: Project,
+) -> None:
+    """`active: false` stops the monitor; the nodes are named all the same."""
+    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+        address = b"127.0.0.1:%d" % node.port
+        told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", address]])
+        files = FILES.replace("  nodes:", "  active: false\n  nodes:")
+        nodes = f"    - {{hostname: 127.0.0.1, port: {node.port}}}\n"
+        sandbox_project.write(files + nodes)
+        found = proxyctl("nodes", "discover", "--seed", address.decode())
+    assert found.code == 0, found.text
+    assert "the files name the same nodes" in found.out

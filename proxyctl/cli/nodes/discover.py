@@ -159,7 +159,7 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
 
 
 def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
-    """Return the nodes of each Galera family in the files."""
+    """Return the nodes of each Galera family in the files, be it switched off there or not."""
     from proxyctl.families import families_in
     from proxyctl.nodes.discovery import nodes_by_family
 
@@ -170,6 +170,8 @@ def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[
     if servers is None or galera is None:
         return {}
     layouts = {"mysql_galera_hostgroups": galera.layout}
-    rows = {"mysql_galera_hostgroups": list(galera.rows.values())}
+    active = galera.layout.index["active"]
+    switched_on = [(*row[:active], 1, *row[active + 1 :]) for row in galera.rows.values()]
+    rows = {"mysql_galera_hostgroups": switched_on}
     families = families_in(layouts, rows, rds_discovery=False)  # type: ignore[arg-type]
     return nodes_by_family(servers.layout, servers.rows, families)
