@@ -6,16 +6,15 @@ instance -> Facts -> (proxyctl.doctor) -> Examination
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 
 from proxyctl.admin.backend import Account
 from proxyctl.admin.backends import ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
-from proxyctl.admin.configuration import read_configuration
 from proxyctl.admin.destinations import (
     read_fast_routing,
     read_pooled_versions,
-    read_rules,
     read_servers,
     read_side,
     read_users,
@@ -30,12 +29,15 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
-from proxyctl.doctor.facts import Facts, Rule, Server, Side
+from proxyctl.configuration import Configuration, Held, variables_of
+from proxyctl.doctor.facts import Facts, Rule, Server, Side, User
+from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
-from proxyctl.lint.rule_says import says_of
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.rule_says import says_of_senders
+from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
@@ -68,6 +70,7 @@ def read_facts_for_doctor(
     holder = read_holder(client)
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
+    rules, users = _judged(survey, servers)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -79,10 +82,10 @@ def read_facts_for_doctor(
         hostgroup_names=hostgroup_names or {},
         servers=servers,
         families=survey.surroundings.memory_families,
-        rules=_with_say(client, read_rules(client), servers),
-        users=read_users(client),
+        rules=rules,
+        users=users,
         fast_routing=read_fast_routing(client),
-        pgsql=(read_side(client, "pgsql") if "pgsql_servers" in survey.layouts else Side("pgsql")),
+        pgsql=_pgsql(survey),
         monitor_logs=read_monitor_logs(client),
         said=said,
         pooled_versions=read_pooled_versions(client, unknown),
@@ -101,27 +104,47 @@ def read_facts_for_doctor(
     )
 
 
-def _with_say(
-    client: AdminClient, rules: tuple[Rule, ...], servers: tuple[Server, ...]
-) -> tuple[Rule, ...]:
-    """Return the rules, with what those count for that lead to a hostgroup without servers."""
-    side = Side("mysql", servers)
-    asked = {
-        rule.rule_id
-        for rule in rules
-        for hostgroup in (rule.destination, rule.mirror)
-        if hostgroup is not None and not side.is_served(hostgroup)
-    }
-    if not asked:
-        return rules
-    tables = ("mysql_query_rules", "mysql_variables")
-    subject = Subject(read_configuration(client, Layer.RUNTIME, tables))
+def _judged(
+    survey: InstanceSurvey, servers: tuple[Server, ...]
+) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
+    """Return rules and users, with what those count for that lead to hostgroups without servers."""
+    held = _at_runtime(survey, "mysql_query_rules")
+    rules, users = runtime_rules(held), read_users(survey.client)
+    is_served = cache(Side("mysql", servers).is_served)
+    senders: dict[int, list[int]] = {}
+    for rule in rules:
+        for hostgroup in (rule.destination, rule.mirror):
+            if hostgroup is not None and not is_served(hostgroup):
+                senders.setdefault(hostgroup, []).append(rule.rule_id)
+    lost = {user.username for user in users if not is_served(user.default_hostgroup)}
+    if not rules or not (senders or lost):
+        return rules, users
+    variables = variables_of(_at_runtime(survey, "mysql_variables").rows.values())
+    configuration = Configuration(survey.client.version, {RULES: held}, variables)
+    lost -= {user.username for user in users if user.fast_forward}
     try:
-        says = says_of(subject, asked)
+        says = says_of_senders(Subject(configuration), senders)
+        taken = taken_users(configuration, lost)
     except ProxyctlError:
         # The variables are such that nobody can tell the digests; so every rule counts.
-        return rules
-    return tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules)
+        return rules, users
+    return (
+        tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
+        tuple(user._replace(is_taken=user.username in taken) for user in users),
+    )
+
+
+def _pgsql(survey: InstanceSurvey) -> Side:
+    """Return who sends queries where on the side of PostgreSQL, which is there since 3.0."""
+    if "pgsql_servers" not in survey.layouts:
+        return Side("pgsql")
+    rules = runtime_rules(_at_runtime(survey, "pgsql_query_rules"))
+    return read_side(survey.client, "pgsql", rules)
+
+
+def _at_runtime(survey: InstanceSurvey, table: str) -> Held:
+    layout = survey.layouts[table]
+    return Held(layout, survey.reader.read(layout, Layer.RUNTIME))
 
 
 def _surveyed(client: AdminClient) -> InstanceSurvey:

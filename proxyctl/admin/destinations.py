@@ -36,40 +36,17 @@ def read_servers(client: AdminClient, protocol: str = "mysql") -> tuple[Server, 
     )
 
 
-def read_rules(client: AdminClient, protocol: str = "mysql") -> tuple[Rule, ...]:
-    """Return the rules at RUNTIME, as far as they matter here. Raises: InstanceError."""
-    refuse_lethal_numbers(client, f"{protocol.upper()} QUERY RULES")
-    number = client.number
-    rows = client.query(
-        "SELECT rule_id, destination_hostgroup, mirror_hostgroup, apply,"
-        " OK_msg IS NOT NULL OR error_msg IS NOT NULL, match_digest IS NOT NULL,"
-        " replace_pattern IS NOT NULL, re_modifiers LIKE '%CASELESS%'"
-        f" FROM runtime_{protocol}_query_rules",
-        width=8,
-    )
-    return tuple(
-        Rule(
-            number(rule_id),
-            None if destination is None else number(destination),
-            None if mirror is None else number(mirror),
-            apply=apply == "1",
-            answers=answers == "1",
-            matches_digest=digest == "1",
-            replaces=replaces == "1",
-            is_caseless=caseless == "1",
-        )
-        for rule_id, destination, mirror, apply, answers, digest, replaces, caseless in rows
-    )
-
-
 def read_users(client: AdminClient, protocol: str = "mysql") -> tuple[User, ...]:
     """Return the users that clients log in as. Raises: InstanceError."""
     rows = client.query(
-        "SELECT username, default_hostgroup, use_ssl"
+        "SELECT username, default_hostgroup, use_ssl, fast_forward"
         f" FROM runtime_{protocol}_users WHERE frontend=1",
-        width=3,
+        width=4,
     )
-    return tuple(User(str(name), client.number(group), ssl == "1") for name, group, ssl in rows)
+    return tuple(
+        User(str(name), client.number(group), ssl == "1", fast == "1")
+        for name, group, ssl, fast in rows
+    )
 
 
 def read_fast_routing(client: AdminClient, protocol: str = "mysql") -> dict[int, int]:
@@ -84,12 +61,12 @@ def read_fast_routing(client: AdminClient, protocol: str = "mysql") -> dict[int,
     return {client.number(hostgroup): client.number(count) for hostgroup, count in rows}
 
 
-def read_side(client: AdminClient, protocol: str) -> Side:
-    """Return all of that for one protocol. Raises: InstanceError."""
+def read_side(client: AdminClient, protocol: str, rules: tuple[Rule, ...]) -> Side:
+    """Return all of that for one protocol, with these rules. Raises: InstanceError."""
     return Side(
         protocol,
         read_servers(client, protocol),
-        read_rules(client, protocol),
+        rules,
         read_users(client, protocol),
         read_fast_routing(client, protocol),
     )

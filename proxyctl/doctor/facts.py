@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -65,11 +66,16 @@ class Rule(NamedTuple):
 
 
 class User(NamedTuple):
-    """A user at RUNTIME that clients log in as."""
+    """A user at RUNTIME that clients log in as.
+
+    `is_taken`: rules take every query; worked out where the default hostgroup has no server.
+    """
 
     username: str
     default_hostgroup: int = 0
     use_ssl: bool = False
+    fast_forward: bool = False
+    is_taken: bool = False
 
 
 class Side(NamedTuple):
@@ -170,12 +176,20 @@ class Facts:
         mysql = Side("mysql", self.servers, self.rules, self.users, self.fast_routing)
         return (mysql, self.pgsql)
 
+    @cached_property
+    def rows_by_node(self) -> dict[Node, list[Server]]:
+        """The rows of each server at RUNTIME, in their order; the servers sorted by hostgroup."""
+        found: dict[Node, list[Server]] = {server.node: [] for server in sorted(self.servers)}
+        for server in self.servers:
+            found[server.node].append(server)
+        return found
+
     @property
     def nodes(self) -> list[Node]:
         """The servers at RUNTIME, each once, sorted by hostgroup."""
-        return list(dict.fromkeys(server.node for server in sorted(self.servers)))
+        return list(self.rows_by_node)
 
-    @property
+    @cached_property
     def versions(self) -> dict[Node, str]:
         """The versions of servers as far as they are known; what a server says itself counts.
 

@@ -16,13 +16,13 @@ from proxyctl.lint.rule_says import Say
 def empty(facts: Facts) -> Iterator[Finding]:
     """Rules or fast routing send queries to a hostgroup in which no server takes any."""
     for side in facts.sides:
-        rules = _senders(side, Say.DECIDES)
+        rules, others = _senders(side, Say.DECIDES), _senders(side, Say.NOT_LOOKED_AT)
         for hostgroup in sorted({*rules, *side.fast_routing}):
             if side.is_served(hostgroup):
                 continue
             senders = []
             if hostgroup in rules:
-                senders.append(_rules(rules[hostgroup]))
+                senders.append(_rules(rules[hostgroup], len(others.get(hostgroup, ()))))
             if hostgroup in side.fast_routing:
                 senders.append(counted(side.fast_routing[hostgroup], "row") + " of fast routing")
             yield _finding(facts, side, hostgroup, " and ".join(senders), "rules")
@@ -42,14 +42,29 @@ def perhaps_empty(facts: Facts) -> Iterator[Finding]:
 def empty_default(facts: Facts) -> Iterator[Finding]:
     """The default hostgroup of a user has no server that takes queries."""
     for side in facts.sides:
-        users: dict[int, list[str]] = {}
-        for user in side.users:
+        for hostgroup, users in _without_servers(side, is_taken=False):
+            senders = f"{users} that no rule takes"
+            yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
+
+
+@check("users-hardly-without-servers", Severity.WARNING)
+def hardly_empty_default(facts: Facts) -> Iterator[Finding]:
+    """As `users-without-servers`, but rules take every query but some SET, which fails there."""
+    for side in facts.sides:
+        for hostgroup, users in _without_servers(side, is_taken=True):
+            senders = f"{users} that rules do not take, only a SET that ProxySQL cannot read,"
+            yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
+
+
+def _without_servers(side: Side, *, is_taken: bool) -> Iterator[tuple[int, str]]:
+    """Yield default hostgroups without servers, and the users, in words."""
+    users: dict[int, list[str]] = {}
+    for user in side.users:
+        if user.is_taken is is_taken:
             users.setdefault(user.default_hostgroup, []).append(user.username)
-        for hostgroup, names in sorted(users.items()):
-            if not side.is_served(hostgroup):
-                called = "users" if len(names) > 1 else "user"
-                senders = f"{called} {listed(names)} that no rule takes"
-                yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
+    for hostgroup, names in sorted(users.items()):
+        if not side.is_served(hostgroup):
+            yield hostgroup, f"{'users' if len(names) > 1 else 'user'} {listed(names)}"
 
 
 @check("mirror-without-servers", Severity.WARNING)
@@ -57,14 +72,18 @@ def empty_mirror(facts: Facts) -> Iterator[Finding]:
     """A rule mirrors queries into a hostgroup in which no server takes any."""
     for side in facts.sides:
         mirrors: dict[int, list[int]] = {}
+        others: dict[int, list[int]] = {}
         for rule in side.rules:
-            if rule.mirror is not None and rule.say is not Say.NEVER_TRIED:
-                mirrors.setdefault(rule.mirror, []).append(rule.rule_id)
+            if rule.mirror is None or rule.say is Say.NEVER_TRIED:
+                continue
+            known = rule.say is not Say.NOT_LOOKED_AT
+            (mirrors if known else others).setdefault(rule.mirror, []).append(rule.rule_id)
         for hostgroup, ids in sorted(mirrors.items()):
             if not side.is_served(hostgroup):
+                rules = _rules(ids, len(others.get(hostgroup, ())))
                 yield Finding(
                     _where(facts, side, hostgroup),
-                    f"the copies of {_rules(ids)} go there; {_servers(side, hostgroup)}",
+                    f"the copies of {rules} go there; {_servers(side, hostgroup)}",
                     "bring a server there ONLINE, or take mirror_hostgroup out of the rule",
                 )
 
@@ -78,8 +97,8 @@ def _senders(side: Side, say: Say) -> dict[int, list[int]]:
     return found
 
 
-def _rules(ids: Sequence[int]) -> str:
-    return f"{'rules' if len(ids) > 1 else 'rule'} {listed(ids)}"
+def _rules(ids: Sequence[int], unsure: int = 0) -> str:
+    return f"{'rules' if len(ids) + unsure > 1 else 'rule'} {listed(ids, unsure)}"
 
 
 def _where(facts: Facts, side: Side, hostgroup: int) -> str:

@@ -20,7 +20,7 @@ def kept_out(facts: Facts) -> Iterator[Finding]:
         if family.offline is None:
             continue
         for node in facts.nodes:
-            rows = [s for s in facts.servers if s.node == node and s.hostgroup in family.hostgroups]
+            rows = [s for s in facts.rows_by_node[node] if s.hostgroup in family.hostgroups]
             online = {row.hostgroup for row in rows if row.status == "ONLINE"}
             if online != {family.offline} or node in known:
                 continue
@@ -51,8 +51,8 @@ def not_primary(facts: Facts) -> Iterator[Finding]:
         for node in facts.nodes:
             found = [
                 str(server.hostgroup)
-                for server in facts.servers
-                if server.node == node and server.hostgroup in serving and server.is_usable
+                for server in facts.rows_by_node[node]
+                if server.hostgroup in serving and server.is_usable
             ]
             if found and facts.wsrep.get(node, {}).get("primary_partition") == "NO":
                 yield Finding(

@@ -128,7 +128,7 @@ def drained(facts: Facts) -> Iterator[Finding]:
     """A server takes no new connections at RUNTIME: OFFLINE_SOFT, or max_connections 0."""
     maintained = in_maintenance(facts)
     for node in facts.nodes:
-        rows = [server for server in facts.servers if server.node == node]
+        rows = facts.rows_by_node[node]
         drain = facts.drains.get(node)
         is_out = _is_out(facts, node) or node in maintained
         if not is_out and (drain is None or drain.is_done):
@@ -178,7 +178,7 @@ def undone(facts: Facts) -> Iterator[Finding]:
 
 
 def _is_out(facts: Facts, node: Node) -> bool:
-    return all(server.is_out_of_service for server in facts.servers if server.node == node)
+    return all(server.is_out_of_service for server in facts.rows_by_node[node])
 
 
 def in_maintenance(facts: Facts) -> list[Node]:
@@ -210,18 +210,17 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
         return []  # its logs tell of old times
     wanted = tuple(names)
     in_service = {s.node for s in facts.servers if not s.is_out_of_service}
-    found: dict[object, MonitorLog] = {}
+    succeeded: dict[Node, float] = {}
+    for log in facts.monitor_logs:
+        if log.log in wanted and not log.error:
+            succeeded[log.node] = max(succeeded.get(log.node, 0), log.at)
+    found: dict[Node, MonitorLog] = {}
     for log in facts.monitor_logs:
         if log.log not in wanted or log.error is None or log.node not in in_service:
             continue
         if _is_over(facts, log):
             continue
-        newer_success = any(
-            other.node == log.node and other.log in wanted and not other.error
-            and other.at > log.at
-            for other in facts.monitor_logs
-        )  # fmt: skip
-        if newer_success and not is_denied(log.error):
+        if succeeded.get(log.node, 0) > log.at and not is_denied(log.error):
             continue
         known = found.get(log.node)
         if known is None or (is_denied(log.error), log.at) > (

@@ -17,7 +17,7 @@ def shunned(facts: Facts) -> Iterator[Finding]:
     """A server is SHUNNED, and ONLINE nowhere: it was loaded so, lags, or had too many errors."""
     told = failing_nodes(facts)
     for node in facts.nodes:
-        rows = [server for server in facts.servers if server.node == node]
+        rows = facts.rows_by_node[node]
         out = [row for row in rows if row.status == "SHUNNED" and not row.is_out_of_service]
         if node in told or not out or any(row.status == "ONLINE" for row in rows):
             continue

@@ -145,10 +145,12 @@ def unknown(facts: Facts) -> Iterator[Finding]:
     """The version of a server is not known: it was not reached from here."""
     if not facts.asks:
         return
+    # The monitor does not get through to these either: another check tells that.
+    down = {log.node for log in facts.monitor_logs if log.error}
     missing = {
         node: facts.said[node].unreachable
         for node in facts.nodes
-        if node in facts.said and node not in facts.versions and not _is_down(facts, node)
+        if node in facts.said and node not in facts.versions and node not in down
     }
     reasons: dict[str | None, list[Node]] = {}
     for node, reason in missing.items():
@@ -160,11 +162,6 @@ def unknown(facts: Facts) -> Iterator[Finding]:
             "run proxyctl where the monitor account may log in from, or look there:"
             " SELECT @@version",
         )
-
-
-def _is_down(facts: Facts, node: Node) -> bool:
-    """Return whether the monitor does not get through either: another check tells that."""
-    return any(log.node == node and log.error for log in facts.monitor_logs)
 
 
 def _with_versions(versions: dict[Node, str]) -> str:

@@ -21,10 +21,12 @@ def hostgroup_text(hostgroup: int, names: Mapping[int, str]) -> str:
     return f"hostgroup {hostgroup} ({name})" if name else f"hostgroup {hostgroup}"
 
 
-def listed(things: Iterable[object]) -> str:
-    """Return the first few, and how many more there are."""
+def listed(things: Iterable[object], unsure: int = 0) -> str:
+    """Return the first few, and how many more there are; `unsure`: there may be so many others."""
     found = [str(one) for one in things]
     more = len(found) - _LISTED
+    if unsure:
+        return f"{', '.join(found[:_LISTED])} and up to {max(more, 0) + unsure} more"
     # One more would take as much room as to say that there is one.
     if more <= 1:
         return ", ".join(found)

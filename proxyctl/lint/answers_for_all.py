@@ -124,8 +124,19 @@ class _Queries(NamedTuple):
     rule: Rule
 
 
-def _all_queries(subject: Subject) -> tuple[_Queries, ...]:
+def matches_every_query(rule: Rule, subject: Subject) -> bool:
+    """Return whether a rule is known to match every query of the user that it is for."""
+    if not subject.variables.query_digests:
+        return rule.digest is None and rule.match_pattern is None
+    judge, queries = Covers(subject), _all_queries(subject, rule.username)
+    every = [some.rule for some in queries if some.words == EVERY_QUERY]
+    return _matches_probes(rule) and any(judge.covers(rule, one) for one in every)
+
+
+def _all_queries(subject: Subject, username: str | None = None) -> tuple[_Queries, ...]:
     """Return what has to be matched to block everything; each by itself is enough.
+
+    `username`: whose queries, everybody's if there is none.
 
     No query is empty, no digest begins with a blank, and there is none without a letter. Those that
     do not begin with one begin with a bracket: what leaves only them leaves nothing that matters.
@@ -133,6 +144,7 @@ def _all_queries(subject: Subject) -> tuple[_Queries, ...]:
 
     def queries(words: str, digest: str, text: str) -> _Queries:
         cells: dict[str, Value] = {"match_digest": digest, "match_pattern": text}
+        cells["username"] = username
         return _Queries(words, Rule(cells, 0, subject.router.patterns))
 
     return (

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
-from proxyctl.lint.answers_to_samples import READS, WRITES
-from proxyctl.lint.effects_samples import samples
 from proxyctl.lint.reach_shadowed import rules_never_tried, rules_without_say
 from proxyctl.lint.rule_reach import reach_of
+from proxyctl.lint.rules_in_play import in_play, queries_of
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_sessions import session_for
 from proxyctl.routing import Source
 from proxyctl.routing.rule import Rule
 
-_TEXTS = 5
+_ENOUGH = 100
+"""Rules to one hostgroup. Where queries of one of these end there, the others make it no worse."""
 
 
 class Say(Enum):
     """What the destination of a rule counts for."""
 
-    NEVER_TRIED = "no query gets to the rule"
+    NEVER_TRIED = "no query gets to the rule, or none matches"
     OVERRULED = "a later rule sends every query of it elsewhere"
     PERHAPS = "later rules may send every query of it elsewhere"
     DECIDES = "queries go there"
+    NOT_LOOKED_AT = "others decide for the same hostgroup"
+
+
+def says_of_senders(subject: Subject, senders: Mapping[int, Sequence[int]]) -> Mapping[int, Say]:
+    """Return what the destinations of rules count for, of very many only as far as it matters.
+
+    Shape: `senders` has the rules by the hostgroup that is asked about. Raises: as `says_of`.
+    """
+    first = {one for ids in senders.values() for one in ids[:_ENOUGH]}
+    found = dict(says_of(subject, first)) if first else {}
+    rest = {
+        one
+        for ids in senders.values()
+        if not any(found.get(one) is Say.DECIDES for one in ids[:_ENOUGH])
+        for one in ids[_ENOUGH:]
+    }
+    if rest:
+        found |= says_of(subject, rest - first)
+    others = dict.fromkeys((one for ids in senders.values() for one in ids), Say.NOT_LOOKED_AT)
+    return others | found
 
 
 def says_of(subject: Subject, rule_ids: Collection[int]) -> Mapping[int, Say]:
@@ -32,8 +52,14 @@ def says_of(subject: Subject, rule_ids: Collection[int]) -> Mapping[int, Say]:
     The first two are said only where they are proven, PERHAPS where neither a proof nor an example
     is found. Raises: as `Subject.router`.
     """
+    subject = Subject(in_play(subject.configuration, rule_ids))
+    rows = {row.rule.rule_id: row for row in subject.rule_rows if row.rule is not None}
     never, without = rules_never_tried(subject), rules_without_say(subject)
-    tried = [rule for rule in subject.rules if rule.rule_id not in never]
+    tried = [
+        rule
+        for rule in subject.rules
+        if rule.rule_id not in never and not _is_broken(subject, rule)
+    ]
     # A lane is not reached either where only such a rule leads to it.
     again = subject.variables.query_processor_iterations > 0
     tried_ids = reach_of(tried, starts_again=again).reached
@@ -46,11 +72,19 @@ def says_of(subject: Subject, rule_ids: Collection[int]) -> Mapping[int, Say]:
             found[rule.rule_id] = Say.NEVER_TRIED
         elif rule.rule_id in without:
             found[rule.rule_id] = Say.OVERRULED
-        elif _is_last_word(rule, deciding, starts_again=again) or _has_example(subject, rule):
+        elif _is_last_word(rule, deciding, starts_again=again) or _has_example(
+            subject, rule, queries_of(rows[rule.rule_id])
+        ):
             found[rule.rule_id] = Say.DECIDES
         else:
             found[rule.rule_id] = Say.PERHAPS
     return found
+
+
+def _is_broken(subject: Subject, rule: Rule) -> bool:
+    """Return whether a rule matches nothing, as a pattern of it does not compile."""
+    asked = rule.broken if subject.variables.query_digests else {"match_pattern"} & {*rule.broken}
+    return bool(asked) and not rule.negated
 
 
 def _decides(rule: Rule) -> bool:
@@ -67,21 +101,12 @@ def _is_last_word(rule: Rule, deciding: Collection[Rule], *, starts_again: bool)
     return not any(starts_again or other.position > rule.position for other in others)
 
 
-def _has_example(subject: Subject, rule: Rule) -> bool:
+def _has_example(subject: Subject, rule: Rule, queries: Iterable[str]) -> bool:
     """Return whether some query is known to go where this rule sends it."""
     session = session_for(rule, None)
-    for query in dict.fromkeys(_queries(rule)):
+    for query in queries:
         route = subject.router.evaluate(session.request(query))
         is_by_rule = route.source is Source.RULE and route.rule_id == rule.rule_id
         if is_by_rule and not route.is_answered and not route.undecided:
             return True
     return False
-
-
-def _queries(rule: Rule) -> Iterator[str]:
-    for pattern in (rule.match_digest, rule.match_pattern):
-        if pattern is not None and not rule.negated:
-            yield from samples(str(pattern), limit=_TEXTS)
-            yield from samples(str(pattern), limit=_TEXTS, fill=" c ")
-    yield from READS
-    yield from WRITES

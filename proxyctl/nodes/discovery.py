@@ -90,16 +90,23 @@ def compared(
     cluster: str,
     members: Mapping[Node, Said],
     configured: Mapping[Family, Collection[Node]],
-    addresses_of: Callable[[str], Collection[str]],
+    addresses_of: Callable[[Collection[str]], Mapping[str, Collection[str]]],
     *,
     silent: int = 0,
 ) -> Membership:
     """Return the cluster against the family that shares a node with it, or against the only one.
 
-    `addresses_of` gives the addresses of a host: the cluster may name nodes by address where the
-    files name them by host. `silent`: how many members are not among these, as `silent_in` says.
+    `addresses_of` gives hosts with their addresses, since the cluster may name nodes by address
+    where the files name them by host. It is asked once, for those that one side alone has.
+    `silent`: how many members are not among these, as `silent_in` says.
     """
-    shared = {family: _alike(members, nodes, addresses_of) for family, nodes in configured.items()}
+    asked: set[str] = set()
+    for nodes in configured.values():
+        new, rest = members.keys() - {*nodes}, {*nodes} - members.keys()
+        if new and rest:
+            asked |= {str(host) for host, _ in new | rest}
+    addresses = addresses_of(asked)
+    shared = {family: _alike(members, nodes, addresses) for family, nodes in configured.items()}
     family = max(shared, key=lambda one: len(shared[one]), default=None)
     if family is None or (not shared[family] and len(shared) > 1):
         return Membership(cluster, members, silent=silent)
@@ -117,18 +124,22 @@ def compared(
 
 
 def _alike(
-    members: Iterable[Node], nodes: Collection[Node], addresses_of: Callable[[str], Collection[str]]
+    members: Iterable[Node], nodes: Collection[Node], addresses: Mapping[str, Collection[str]]
 ) -> dict[Node, Node]:
     """Return the configured node of each member that has one."""
     found = {member: member for member in members if member in nodes}
     rest = [node for node in nodes if node not in found]
-    names = {node: {str(node[0]), *addresses_of(str(node[0]))} for node in rest}
+
+    def names(node: Node) -> set[str]:
+        host = str(node[0])
+        return {host, *addresses.get(host, ())}
+
     for member in members:
         if member in found:
             continue
-        mine = {str(member[0]), *addresses_of(str(member[0]))}
+        mine = names(member)
         for node in rest:
-            if node[1] == member[1] and names[node] & mine and node not in found.values():
+            if node[1] == member[1] and names(node) & mine and node not in found.values():
                 found[member] = node
                 break
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-_STATES = {"1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
+_STATES = {"0": "Initialized", "1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
 _SYNCED = "4"
 _SAYS = {
     "primary_partition": ("NO", "not in the primary component"),

@@ -139,6 +139,8 @@ def answers(said: Said) -> Iterator[str]:
         yield f"pxc_maint_mode {printable(variables['pxc_maint_mode'])}"
     if variables.get("wsrep_desync") == "ON":
         yield "desynced"
+    if variables.get("wsrep_reject_queries", "NONE") != "NONE":
+        yield "rejects queries"
     if variables.get("read_only") == "ON":
         yield "read_only"
     segment = _SEGMENT.search(variables.get("wsrep_provider_options", ""))

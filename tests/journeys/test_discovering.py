@@ -9,6 +9,7 @@ import pytest
 from tests.answering_server import OK, AnsweringServer, packets, result
 from tests.cli import Project, proxyctl
 from tests.journeys.story import said
+from tests.slow_names import names_found_together
 
 NOT_ONE_NODE = [
     "",
@@ -22,6 +23,16 @@ NOT_ONE_NODE = [
     "[::1]:abc",
     "a:b:c",
 ]
+
+FILES = """version: 1
+pxc_clusters:
+- name: main
+  writer_hostgroup: 10
+  backup_writer_hostgroup: 20
+  reader_hostgroup: 30
+  offline_hostgroup: 40
+  nodes:
+"""
 
 
 @pytest.mark.parametrize("seed", NOT_ONE_NODE)
@@ -66,3 +77,35 @@ def test_what_no_cluster_says_of_its_members(
     with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
         found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
     said(found, 1, f"127.0.0.1:{node.port}: wsrep_incoming_addresses {reason}")
+
+
+def test_names_are_looked_up_side_by_side(
+    sandbox_project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of nodes that the files name by host and the cluster by address; one name may take long."""
+    names = ["pxc1.example.com", "pxc2.example.com", "pxc3.example.com"]
+    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+        told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", b"127.0.0.1:%d" % node.port]])
+        nodes = "".join(f"    - {{hostname: {name}, port: {node.port}}}\n" for name in names)
+        sandbox_project.write(FILES + nodes)
+        with names_found_together(monkeypatch, names, "127.0.0.1"):
+            found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
+    assert "is a member, and in no file" not in found.out
+    assert f"{names[0]}:{node.port} is in the files" not in found.out
+    assert found.code == 2, found.text
+    assert f"{names[2]}:{node.port} is in the files, and no member" in found.out
+
+
+def test_a_cluster_that_is_switched_off_in_the_files_is_one_of_them(
+    sandbox_project: Project,
+) -> None:
+    """`active: false` stops the monitor; the nodes are named all the same."""
+    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+        address = b"127.0.0.1:%d" % node.port
+        told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", address]])
+        files = FILES.replace("  nodes:", "  active: false\n  nodes:")
+        nodes = f"    - {{hostname: 127.0.0.1, port: {node.port}}}\n"
+        sandbox_project.write(files + nodes)
+        found = proxyctl("nodes", "discover", "--seed", address.decode())
+    assert found.code == 0, found.text
+    assert "the files name the same nodes" in found.out

@@ -29,6 +29,7 @@ pytestmark = [
 ]
 
 
+NOT_REACHED = 9001
 POOR = "poor"
 """An account of the server, and its password, that may log in and read nothing."""
 
@@ -179,15 +180,18 @@ def test_hostgroups_without_servers(proxysql: ProxySQL) -> None:
 
 
 def test_a_server_that_was_loaded_shunned(proxysql: ProxySQL, mariadb: MariaDB) -> None:
-    """The hostgroup is served by another one, and the monitor gets through to both."""
+    """The hostgroup is served by another one, and the monitor gets through to both.
+
+    127.1 is another name of the same address; to `localhost` it would look for a socket.
+    """
     load(
         proxysql.instance,
         "INSERT INTO mysql_servers (hostgroup_id,hostname,port,status)"
-        f" VALUES (10,'localhost',{mariadb.port},'SHUNNED')",
+        f" VALUES (10,'127.1',{mariadb.port},'SHUNNED')",
     )
     with until_found(proxysql, "server-shunned") as found:
         assert message(found, "server-shunned") == (
-            f"localhost:{mariadb.port}: it takes no queries: SHUNNED in hostgroup 10, as it was"
+            f"127.1:{mariadb.port}: it takes no queries: SHUNNED in hostgroup 10, as it was"
             " loaded, and ProxySQL does not try it again"
         )
     load(proxysql.instance, "UPDATE mysql_servers SET status='ONLINE'")
@@ -361,3 +365,32 @@ def test_a_rule_whose_destination_never_counts_is_no_error(proxysql: ProxySQL) -
         assert said.startswith("hostgroup 99: queries of rule 1 fail")
     with pytest.raises(pymysql.err.OperationalError, match="hostgroup 99"):
         query(proxysql, "SELECT 7")
+
+
+def test_users_whose_queries_rules_take_need_no_servers_at_home(proxysql: ProxySQL) -> None:
+    users, rules = "MYSQL USERS", "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(proxysql.instance, "UPDATE mysql_users SET default_hostgroup=99", module=users)
+    assert [one.code for one in examined(proxysql).findings] == ["users-without-servers"]
+
+    for_all = (
+        "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply)"
+        " VALUES (9,1,'.',10,1)"
+    )
+    load(proxysql.instance, for_all, module=rules)
+    found = examined(proxysql)
+    assert message(found, "users-hardly-without-servers") == (
+        f"hostgroup 99: queries of user {USER} that rules do not take, only a SET that ProxySQL"
+        " cannot read, fail after 0.5 s: there is no server at RUNTIME"
+    )
+    assert not found.has_errors
+    login_here = {"host": "127.0.0.1", "port": proxysql.traffic_port, "user": USER}
+    with pymysql.connect(**login_here, password=PASSWORD) as client, client.cursor() as cursor:
+        for taken in ("SET NAMES utf8mb4", "SHOW STATUS LIKE 'uptime'", "DO 1", "SELECT 1"):
+            cursor.execute(taken)
+        with pytest.raises(pymysql.err.MySQLError) as failed:
+            cursor.execute("SET NAMES concat('utf8')")
+        assert failed.value.args[0] == NOT_REACHED
+
+    load(proxysql.instance, "UPDATE mysql_users SET fast_forward=1", module=users)
+    assert [one.code for one in examined(proxysql).findings] == ["users-without-servers"]

@@ -105,6 +105,28 @@ def test_a_cluster_is_discovered_from_one_node(
     assert "asked with the account of ProxySQL's monitor" in nobody.text
 
 
+def test_a_node_outside_of_the_primary_component_is_not_believed(
+    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows of nobody but itself; the others go on without it."""
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    seed = f"{HOSTS[0]}:{cluster.port}"
+    alone = cluster.nodes[HOSTS[0]]
+    alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", seed
+    discover = ("nodes", "discover", "--seed", seed)
+    found = proxyctl(*discover, "-o", "proxyctl.yaml")
+    assert found.code == 1, found.text
+    assert f"{seed}: it is not in the primary component (non-Primary)" in found.err
+    assert not (tmp_path / "proxyctl.yaml").exists()
+
+    other = ("nodes", "discover", "--seed", f"{HOSTS[1]}:{cluster.port}")
+    assert proxyctl(*other, "-o", "proxyctl.yaml").code == 0
+    checked = proxyctl(*discover)
+    assert checked.code == 1
+    assert "no member" not in checked.text
+
+
 def test_members_that_do_not_say_their_address_are_counted(
     proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,8 +21,8 @@ def node(host: str) -> Node:
     return (host, 3306)
 
 
-def addresses(host: str) -> Collection[str]:
-    return [HOSTS[host]] if host in HOSTS else []
+def addresses(hosts: Collection[str]) -> dict[str, frozenset[str]]:
+    return {host: frozenset({host, HOSTS.get(host, host)}) for host in hosts}
 
 
 def found(members: list[str], silent: int = 0, **configured: list[str]) -> Membership:

@@ -61,6 +61,15 @@ def test_a_removed_server_is_gone_once_nothing_uses_it() -> None:
     assert found.groups == ()
 
 
+def test_a_node_that_rejects_queries_says_so() -> None:
+    """The monitor keeps such a node out of service, though it is Synced."""
+    here = rows(server(10, "n1"))
+    told = Said(variables={"wsrep_reject_queries": "ALL"})
+    assert "  rejects queries\n" in nodes_text(report(here, here, n1=told))
+    told = Said(variables={"wsrep_reject_queries": "NONE"})
+    assert "rejects queries" not in nodes_text(report(here, here, n1=told))
+
+
 def test_what_stands_out_is_said() -> None:
     found = report(
         rows(server(10, "n1"), server(10, "n2"), server(10, "n3")),

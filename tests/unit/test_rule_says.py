@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from proxyctl.lint.rule_says import Say, says_of
+from proxyctl.lint.rule_says import Say, says_of, says_of_senders
 from tests.routing_predicted import predict, router_of
 from tests.unit.linted import digest, subject
 from tests.unit.test_lint_claims import PORTS, case_of, request_of, subject_of
@@ -35,9 +35,17 @@ def say(*rules, of=1, **given):
             id="a lane that takes all",
         ),
         pytest.param(
+            [digest("^SELECT .* FROM t7 WHERE", **DEAD_END), digest("^INSERT INTO t8")],
+            Say.DECIDES,
+            id="one that takes none of its queries",
+        ),
+        pytest.param(
             [digest("^SELECT", **DEAD_END, flagOUT=5), digest(LOCKING, flagIN=5)],
             Say.DECIDES,
             id="a lane that takes some",
+        ),
+        pytest.param(
+            [digest("(", destination_hostgroup=99)], Say.NEVER_TRIED, id="a broken pattern"
         ),
         pytest.param(
             [digest("^SELECT", flagIN=77, destination_hostgroup=99)],
@@ -60,6 +68,18 @@ def test_a_destination_may_count_where_the_rules_are_evaluated_again():
     back = digest("^SELECT", flagIN=5)
     assert say(back, *rules, of=3) is Say.DECIDES
     assert say(back, *rules, of=3, query_processor_iterations=1) is Say.PERHAPS
+
+
+def test_of_very_many_rules_to_one_hostgroup_some_are_looked_at():
+    """Unless none of them decides: then the others matter."""
+    many = [digest(f"^SELECT .* FROM t{number} ") for number in range(300)]
+    senders = {1: range(1, 301)}
+    says = says_of_senders(subject(*many), senders)
+    assert says[1] is Say.DECIDES
+    assert says[300] is Say.NOT_LOOKED_AT
+    first = digest("^SELECT .* FROM t", destination_hostgroup=2)
+    says = says_of_senders(subject(first, *many[1:]), {1: range(2, 301)})
+    assert {*says.values()} == {Say.NEVER_TRIED}
 
 
 @pytest.mark.parametrize("seed", range(20))

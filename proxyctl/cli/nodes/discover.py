@@ -24,6 +24,9 @@ _MOST_MEMBERS = 1000
 """A Galera cluster has some dozens of members; each that does not answer is waited for."""
 
 
+_PRIMARY = "Primary"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the group."""
     command(app, "discover")(discover)
@@ -47,7 +50,7 @@ def discover(
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
-    from proxyctl.admin.host_names import addresses_of
+    from proxyctl.admin.host_names import addresses_of_each
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared
@@ -67,7 +70,7 @@ def discover(
         with connected(files, connection) as client:
             cluster, members, silent = _members(client, first)
             instance = instance_of(client)
-    found = compared(cluster, members, configured, addresses_of, silent=silent)
+    found = compared(cluster, members, configured, addresses_of_each, silent=silent)
     is_text = format is TextFormat.TEXT
     differs = configured and not (found.hostgroups and found.agrees)
     code = ExitCode.DIFFERENCES if differs else ExitCode.DONE
@@ -115,7 +118,7 @@ def _may_be_host(name: str) -> bool:
 def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], int]:
     """Return the name of the cluster, its members with what each says, and how many are silent.
 
-    Raises: InstanceError when the seed does not answer, or is no node of a cluster.
+    Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it.
     """
     from proxyctl.admin.backend import monitor_account
     from proxyctl.admin.backends import ask_nodes
@@ -129,6 +132,13 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
         raise InstanceError(
             f"{seed}: {said.unreachable}",
             hint="it is asked with the account of ProxySQL's monitor, from this machine",
+        )
+    component = said.status.get("wsrep_cluster_status", _PRIMARY)
+    if component != _PRIMARY:
+        # It names only those on its side, be it nobody else, while the others go on without it.
+        raise InstanceError(
+            f"{seed}: it is not in the primary component ({component}), and does not know who is",
+            hint="ask another node",
         )
     addresses = said.status.get("wsrep_incoming_addresses", "")
     nodes, silent = members_in(addresses), silent_in(addresses)
@@ -149,7 +159,7 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
 
 
 def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
-    """Return the nodes of each Galera family in the files."""
+    """Return the nodes of each Galera family in the files, be it switched off there or not."""
     from proxyctl.families import families_in
     from proxyctl.nodes.discovery import nodes_by_family
 
@@ -160,6 +170,8 @@ def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[
     if servers is None or galera is None:
         return {}
     layouts = {"mysql_galera_hostgroups": galera.layout}
-    rows = {"mysql_galera_hostgroups": list(galera.rows.values())}
+    active = galera.layout.index["active"]
+    switched_on = [(*row[:active], 1, *row[active + 1 :]) for row in galera.rows.values()]
+    rows = {"mysql_galera_hostgroups": switched_on}
     families = families_in(layouts, rows, rds_discovery=False)  # type: ignore[arg-type]
     return nodes_by_family(servers.layout, servers.rows, families)

@@ -1,0 +1,215 @@
+"""The few rules that matter for a few others, found among very many without compiling them all.
+
+A rule takes something away from another one only if it matches a query that the other one matches.
+So a pattern is out of play if it asks for words that no query at hand has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from proxyctl.cells import number
+from proxyctl.configuration import Configuration, Held
+from proxyctl.digest import Digest
+from proxyctl.lint.answers_to_samples import READS, WRITES
+from proxyctl.lint.effects_samples import samples
+from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.routing.of_configuration import digester_of
+from proxyctl.routing.rule import Rule
+from proxyctl.state import Key, Row
+
+_SAMPLES = 5
+_GRAM = 4
+_LEADING = ("flagOUT", "attributes", "next_query_flagIN", "mirror_flagOUT")
+"""Columns by which a rule leads to a flagIN."""
+_SEEN = {"match_digest": "digest_text", "match_pattern": "query"}
+"""Patterns, and the field of `_Text` that they look at."""
+_PLAIN = re.compile(
+    r"""(?: [A-Za-z0-9_ `'",:;=<>@#%&!~/\-] | [.^$*+?] | \\ (?: [bBdDsSwW] | [^A-Za-z0-9\0] )
+    )*""",
+    re.VERBOSE | re.ASCII,
+)
+"""Patterns whose words all stand in whatever they match: no group, no class, no choice."""
+_WORDS = re.compile(r"""(?<!\\) [A-Za-z0-9_ `'",:;=<>@%&!~/\-]+ (?![*?])""", re.VERBOSE)
+
+
+def queries_of(row: RuleRow) -> list[str]:
+    """Return queries that a rule may match. Shape: each once."""
+    found: list[str] = []
+    for column in ("match_digest", "match_pattern"):
+        pattern = row.text(column)
+        if pattern is not None and row.rule is not None and not row.rule.negated:
+            found += samples(pattern, limit=_SAMPLES)
+            found += samples(pattern, limit=_SAMPLES, fill=" c ")
+    return list(dict.fromkeys([*found, *READS, *WRITES]))
+
+
+def in_play(configuration: Configuration, rule_ids: Collection[int]) -> Configuration:
+    """Return the configuration without rules that are nothing to these ones.
+
+    What is left gives the same proofs about them, and routes each of `queries_of` them alike.
+    Raises: as `Subject.router`.
+    """
+    held = configuration.tables.get(RULES)
+    if held is None or len(held.rows) <= len(rule_ids):
+        return configuration
+    table = _Table(held)
+    asked = [key for key in held.rows if table.rule_id(key) in rule_ids or table.leads(key)]
+    chosen = replace(held, rows={key: held.rows[key] for key in asked})
+    few = Subject(replace(configuration, tables={**configuration.tables, RULES: chosen}))
+    if not few.variables.query_digests:
+        return configuration
+    texts = _texts(few)
+    if texts is None:
+        return configuration
+    digests = {None, *(rule.digest for rule in few.rules), *(text.digest for text in texts)}
+    kept = {*asked, *table.matched_by(texts, digests)}
+    rows = {key: row for key, row in held.rows.items() if key in kept}
+    return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
+
+
+class _Text(NamedTuple):
+    """A query of a user, as patterns see it, in small letters."""
+
+    username: str
+    digest: int
+    digest_text: str
+    query: str
+
+
+def _texts(subject: Subject) -> list[_Text] | None:
+    """Return the queries of the rules; None where one has a query that is not understood."""
+    digester = digester_of(subject.configuration)
+    known: dict[str, Digest] = {}
+    found: dict[_Text, None] = {}
+    for row in subject.rule_rows:
+        rule = row.rule
+        if rule is None:
+            continue
+        matched = False
+        for query in queries_of(row):
+            if query not in known:
+                digest = digester.digest(query.encode("utf-8", "surrogateescape"))
+                if not digest.certain:
+                    return None
+                known[query] = digest
+            digest = known[query]
+            if not query.isascii():
+                return None  # letters may be alike there that are not so here
+            matched = matched or _matches(rule, digest.text, query.encode())
+            lower = digest.text.decode("ascii", "replace").lower()
+            found[_Text(rule.username or "", digest.number, lower, query.lower())] = None
+        if not matched and not rule.broken:
+            return None
+    return list(found)
+
+
+def _matches(rule: Rule, digest_text: bytes, query: bytes) -> bool:
+    """Return whether the patterns of a rule match; for a negated one that tells nothing."""
+    if rule.negated:
+        return True
+    return (rule.match_digest is None or rule.match_digest.matches(digest_text)) and (
+        rule.match_pattern is None or rule.match_pattern.matches(query)
+    )
+
+
+class _Table:
+    """The rows of mysql_query_rules, by what they ask for."""
+
+    def __init__(self, held: Held) -> None:
+        self._rows = held.rows
+        self._index = held.layout.index
+        self._rewrites = any(held.column("replace_pattern"))
+        self._leading = [self._index[name] for name in _LEADING if name in self._index]
+
+    def rule_id(self, key: Key) -> int | None:
+        """Return the number of a rule."""
+        return number(self._rows[key][self._index["rule_id"]])
+
+    def leads(self, key: Key) -> bool:
+        """Return whether a rule leads to a flagIN."""
+        row = self._rows[key]
+        return any(row[position] not in (None, "") for position in self._leading)
+
+    def _cell(self, row: Row, name: str) -> str | None:
+        cell = row[self._index[name]]
+        return None if cell is None else str(cell)
+
+    def matched_by(self, texts: Sequence[_Text], digests: Collection[int | None]) -> Iterator[Key]:
+        """Yield the rules that may match one of these, and those that other proofs look at.
+
+        `digests`: those that the texts have, and that are asked for.
+        """
+        users = {"", *(text.username for text in texts)}
+        last = max(self._rows, key=lambda key: self.rule_id(key) or 0)
+        words: dict[Key, tuple[str, str]] = {}
+        for key, row in self._rows.items():
+            if key == last or self._is_obstacle(row):
+                yield key
+            elif (self._cell(row, "username") or "") in users and self._digest(row) in digests:
+                asked = self._asked_words(row)
+                if asked is None:
+                    yield key
+                else:
+                    words[key] = asked
+        yield from self._with_words(words, texts)
+
+    def _is_obstacle(self, row: Row) -> bool:
+        """Return whether a rule may end or change what goes on between two others."""
+        ends = number(row[self._index["apply"]]) == 1 and self._cell(
+            row, "destination_hostgroup"
+        ) in (None, "")
+        return ends or row[self._index["replace_pattern"]] is not None
+
+    def _digest(self, row: Row) -> int | None:
+        digest = self._cell(row, "digest")
+        return int(digest, 16) if digest else None
+
+    def _asked_words(self, row: Row) -> tuple[str, str] | None:
+        """Return what is looked at, and words that stand there in whatever the rule matches."""
+        if number(row[self._index["negate_match_pattern"]]) == 1:
+            return None
+        for column, name in _SEEN.items():
+            pattern = self._cell(row, column)
+            if pattern is None or (name == "query" and self._rewrites):
+                continue
+            found = words_in(pattern)
+            if len(found) >= _GRAM:
+                return name, found
+        return None
+
+    def _with_words(
+        self, words: Mapping[Key, tuple[str, str]], texts: Sequence[_Text]
+    ) -> Iterator[Key]:
+        """Yield the rules whose words stand in a text of a user that they are for."""
+        frequency = Counter(gram for _, asked in words.values() for gram in _grams(asked))
+        by_gram: dict[tuple[str, str], list[Key]] = defaultdict(list)
+        for key, (name, asked) in words.items():
+            by_gram[name, min(_grams(asked), key=lambda gram: (frequency[gram], gram))].append(key)
+        for text in texts:
+            for name in _SEEN.values():
+                seen: str = getattr(text, name)
+                for gram in {*_grams(seen)}:
+                    for key in by_gram.get((name, gram), ()):
+                        user = self._cell(self._rows[key], "username") or ""
+                        if user in ("", text.username) and words[key][1] in seen:
+                            yield key
+
+
+def words_in(pattern: str) -> str:
+    """Return the longest piece that stands, in small letters, in whatever the pattern matches.
+
+    Empty where that is not plain to see.
+    """
+    if not _PLAIN.fullmatch(pattern):
+        return ""
+    return max(_WORDS.findall(pattern), key=len, default="").lower()
+
+
+def _grams(text: str) -> Iterator[str]:
+    for at in range(len(text) - _GRAM + 1):
+        yield text[at : at + _GRAM]
