@@ -21,8 +21,8 @@ class Look:
     """What an instance counted up to a moment.
 
     Units: `at_s` seconds of any clock. `errors`: that ProxySQL or servers gave to clients; the
-    `error_msg` of a rule is none. `connection_errors`: to servers. `shunned`: servers as
-    `hostgroup host:port`. `began_s`: when ProxySQL was started, at the earliest and at the latest,
+    `error_msg` of a rule is none. `connection_errors`: to servers. `shunned`: servers that are
+    ONLINE nowhere, as `hostgroup host:port`. `began_s`: when ProxySQL was started, at the earliest and at the latest,
     by the same clock.
     """
 
@@ -59,6 +59,13 @@ def worsened(before: Span, after: Span) -> Iterator[str]:
     earliest, latest = after.last.began_s[0], before.last.began_s[1]
     if earliest > latest + _CLOCKS_APART_S:
         yield "ProxySQL was restarted since"
-    new = sorted(after.last.shunned - before.last.shunned - before.first.shunned)
+    # By server: one that is SHUNNED may have come to another hostgroup.
+    known = {_server(one) for one in before.first.shunned | before.last.shunned}
+    new = sorted(one for one in after.last.shunned if _server(one) not in known)
     if new:
         yield f"SHUNNED since: {', '.join(new)}"
+
+
+def _server(shunned: str) -> str:
+    """Return host and port."""
+    return shunned.partition(" ")[2]

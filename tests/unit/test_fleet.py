@@ -67,6 +67,10 @@ class TestWorsened:
         after = self.span(shunned=["10 db1:3306", "20 db2:3306"])
         assert [*worsened(before, after)] == ["SHUNNED since: 20 db2:3306"]
 
+    def test_nor_is_one_that_its_change_brought_to_another_hostgroup(self):
+        before = self.span(shunned=["10 db1:3306"])
+        assert [*worsened(before, self.span(shunned=["30 db1:3306"]))] == []
+
 
 def test_the_worst_exit_code_counts():
     codes = [ExitCode.DONE, ExitCode.DIFFERENCES, ExitCode.ERROR, ExitCode.REFUSED]
