@@ -22,8 +22,8 @@ class Look:
 
     Units: `at_s` seconds of any clock. `errors`: that ProxySQL or servers gave to clients; the
     `error_msg` of a rule is none. `connection_errors`: to servers. `shunned`: servers that are
-    ONLINE nowhere, as `hostgroup host:port`. `began_s`: when ProxySQL was started, at the earliest and at the latest,
-    by the same clock.
+    ONLINE nowhere, as `hostgroup host:port`. `began_s`: when ProxySQL was started, at the earliest
+    and at the latest, by the same clock.
     """
 
     at_s: float
