@@ -14,7 +14,7 @@ from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
-from proxyctl.cluster.checksums import Checksum
+from proxyctl.cluster.checksums import MODULES, Checksum
 from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
 from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
@@ -26,6 +26,7 @@ from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import changed_first
 from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.state import Layer
 from proxyctl.workflow import plan_files
 
 
@@ -94,6 +95,7 @@ class UnitApply:
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
     _behind: dict[str, PeerResult] = field(default_factory=dict)
+    _following: set[Node] = field(default_factory=set)
     _at: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,6 +113,7 @@ class UnitApply:
             # What is done already keeps its snapshot: it can go back.
             known = self.done.get(self._at, rolled(self._at, State.FAILED))
             self.done[self._at] = replace(known, state=State.FAILED, error=self._told(error))
+            self._name_those_that_followed()
         return self.done
 
     def _told(self, error: Exception) -> ProxyctlError:
@@ -186,7 +189,9 @@ class UnitApply:
             return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
         for peer in result.peers:
             self._behind.pop(peer.name, None)
-            if not peer.follows:
+            if peer.follows:
+                self._following.add(peer.node)
+            else:
                 self._behind[peer.name] = peer
         return replace(
             rolled(target, State.APPLIED),
@@ -194,6 +199,21 @@ class UnitApply:
             loaded=frozenset(module.name for module in plan.modules if module.images),
             notes=told_of(result, self.unit.targets_at([peer.node for peer in result.peers])),
         )
+
+    def _name_those_that_followed(self) -> None:
+        """Say which members hold their change already that nobody came to. Changes: done."""
+        loaded = {name for one in self.done.values() for name in one.loaded} & {*MODULES.values()}
+        for target in self.unit.targets_at(self._following).values():
+            planned = self.approved.get(target)
+            if planned is None or target in self.done or planned.is_in_sync:
+                continue
+            modules = [module for module in planned.plan.modules if module.does_something]
+            changes = [change for module in modules for change in module.changes]
+            travels = all(module.name in loaded for module in modules) and all(
+                Layer.RUNTIME in change.layers and not change.is_members_own for change in changes
+            )
+            if travels:
+                self.done[target] = rolled(target, State.FOLLOWED)
 
     def _name_those_behind(self, targets: Sequence[Target]) -> None:
         """Say which members do not follow that are no instance of the fleet.
