@@ -32,7 +32,8 @@ class Change:
 
     Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
     DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
-    come from. Everything else is made from these when somebody looks, and the class is not frozen:
+    come from. `why_gone`: of an edit of others that takes a row off, why, in words. Everything else
+    is made from these when somebody looks, and the class is not frozen:
     a first apply has many rows, and shows few of them.
     """
 
@@ -42,6 +43,7 @@ class Change:
     shown: Difference
     places: Mapping[Key, Where]
     beside: tuple[tuple[Layer, Difference], ...] = ()
+    why_gone: str = ""
 
     @property
     def table(self) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from proxyctl import rolling_back
 from proxyctl.admin.health import read_health
 from proxyctl.admin.interrupts import interruptible, uninterrupted
-from proxyctl.applying import ApplyRequest, apply_planned
+from proxyctl.applying import ApplyRequest
 from proxyctl.at_once import at_once
 from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.fleet.health import Look, Span, worsened
@@ -18,8 +17,8 @@ from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.fleet.rollout import Rolled, Rollout, State
 from proxyctl.fleet.strategy import Strategy, batches
 from proxyctl.fleet_planning import Target
+from proxyctl.fleet_rolling_back import brought_back
 from proxyctl.fleet_units import Unit, UnitApply, rolled, units_of
-from proxyctl.snapshot import ROLLBACK
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,8 @@ class _Rollout:
             target: rolled(target, State.IN_SYNC if one.is_in_sync else State.NOT_TOUCHED)
             for target, one in self._approved.items()
         }
-        self._applied_to: list[Target] = []
+        self._left_out = [one for one in targets if one not in self._approved]
+        self._applied_to: list[tuple[Target, Unit]] = []
         self._unread = [*fleet.failed]
         self._was_interrupted = False
 
@@ -73,7 +73,7 @@ class _Rollout:
         """Change one batch after the other, until one goes wrong."""
         with interruptible():
             try:
-                self._change(units_of(self._approved))
+                self._change(units_of(self._approved, self._left_out))
             except KeyboardInterrupt:
                 self._was_interrupted = True
                 self._request.say("interrupted: nothing more is begun")
@@ -182,11 +182,11 @@ class _Rollout:
                     future.cancel()
                 with uninterrupted():
                     wait(futures)
-        for future in futures:
+        for unit, future in zip(batch, futures, strict=True):
             if not future.cancelled():
                 found = future.result()
                 self._found |= found
-                self._applied_to += found
+                self._applied_to += [(target, unit) for target in found]
 
     def _roll_back(self) -> None:
         """Bring those that are applied back to where they were, one after the other.
@@ -194,30 +194,9 @@ class _Rollout:
         The last one first: a member of a cluster that was changed later has a snapshot with what it
         took over from the first one.
         """
-        for target in reversed(self._applied_to):
+        request = self._request
+        for target, unit in reversed(self._applied_to):
             one = self._found[target]
             if one.state in (*_WENT_WRONG, *_CHANGED) and one.snapshot:
-                self._request.say(f"{target.name}: rollback")
-                self._found[target] = self._rolled_back(target, one)
-
-    def _rolled_back(self, target: Target, one: Rolled) -> Rolled:
-        request = self._request
-        try:
-            with target.connect() as client:
-                back_to = rolling_back.target(client.address, one.snapshot)
-                apply_planned(
-                    client,
-                    lambda at, options, reader: rolling_back.rollback_plan(
-                        at, back_to, options, reader=reader
-                    ),
-                    replace(
-                        request.apply,
-                        options=replace(request.apply.options, force=True),
-                        progress=lambda text: request.say(f"{target.name}: {text}"),
-                        purpose=ROLLBACK,
-                        sources=(back_to.snapshot.name,),
-                    ),
-                )
-        except Exception as error:  # also a bug: the others are to go back
-            return replace(one, state=State.NOT_ROLLED_BACK, error=target.told(error))
-        return replace(one, state=State.ROLLED_BACK)
+                request.say(f"{target.name}: rollback")
+                self._found |= brought_back(target, unit, self._found, request.apply, request.say)

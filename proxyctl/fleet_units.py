@@ -6,15 +6,15 @@ is written to each of them, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.cluster import read_own_checksums
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import same_account
-from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
-from proxyctl.cluster.checksums import Checksum
+from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
+from proxyctl.cluster.checksums import MODULES, Checksum
 from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
 from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
@@ -25,15 +25,20 @@ from proxyctl.fleet_planning import Target
 from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import changed_first
-from proxyctl.result import PeerResult
+from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.state import Layer
 from proxyctl.workflow import plan_files
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Instances that change as one: several are members of one cluster."""
+    """Instances that change as one: several are members of one cluster.
+
+    `left_out`: instances that could not be read; they may be members as well.
+    """
 
     targets: Sequence[Target]
+    left_out: Sequence[Target] = ()
 
     @property
     def names(self) -> str:
@@ -41,12 +46,39 @@ class Unit:
         listed = " + ".join(target.name for target in self.targets)
         return f"{listed} (one ProxySQL Cluster)" if len(self.targets) > 1 else listed
 
+    def peer_rules(self, rules: PeerRules) -> PeerRules:
+        """Return how members are reached, and waited for, when one of these is changed."""
+        if len(self.targets) > 1 and not rules.timeout_s:
+            # The next one would be changed while it is behind this one, and refused for that.
+            rules = replace(rules, timeout_s=DEFAULT_PEERS.timeout_s)
+        return replace(rules, login_at=self._login_at)
 
-def units_of(approved: Mapping[Target, Planned]) -> list[Unit]:
+    def _login_at(self, here: Login, node: Node) -> Login:
+        """Return who we are at a member: as the fleet says, or as we are here."""
+        named = self.targets_at([node]).get(node)
+        if named is None:
+            return same_account(here, node)
+        # The rest of the cluster knows it by this address, and its locks are sorted by it.
+        return replace(named.login, host=str(node[0]))
+
+    def targets_at(self, nodes: Collection[Node]) -> dict[Node, Target]:
+        """Return the instances that members are, also those that are left out.
+
+        Shape: without members that are no instance, or one behind a socket.
+        """
+        listed = [*self.targets, *self.left_out]
+        known: dict[Node, Target] = {
+            (one.login.host, one.login.port): one for one in listed if one.login.socket is None
+        }
+        found = namesakes(nodes, known, addresses_of_each)
+        return {node: known[named] for node, named in found.items()}
+
+
+def units_of(approved: Mapping[Target, Planned], left_out: Sequence[Target] = ()) -> list[Unit]:
     """Return the instances that change as one, without those where nothing does."""
     targets = [*approved]
     groups = together([approved[target].plan.members for target in targets])
-    units = [Unit([targets[position] for position in group]) for group in groups]
+    units = [Unit([targets[position] for position in group], left_out) for group in groups]
     return [u for u in units if not all(approved[one].is_in_sync for one in u.targets)]
 
 
@@ -63,6 +95,7 @@ class UnitApply:
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
     _behind: dict[str, PeerResult] = field(default_factory=dict)
+    _following: set[Node] = field(default_factory=set)
     _at: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,6 +113,7 @@ class UnitApply:
             # What is done already keeps its snapshot: it can go back.
             known = self.done.get(self._at, rolled(self._at, State.FAILED))
             self.done[self._at] = replace(known, state=State.FAILED, error=self._told(error))
+            self._name_those_that_followed()
         return self.done
 
     def _told(self, error: Exception) -> ProxyctlError:
@@ -142,54 +176,71 @@ class UnitApply:
                 or (not is_first and is_covered(plan, approved.plan))
             )
 
-        rules = replace(self.request.peers, login_at=self._login_at)
-        if len(self.unit.targets) > 1 and not rules.timeout_s:
-            # The next one would be changed while it is behind this one, and refused for that.
-            rules = replace(rules, timeout_s=DEFAULT_PEERS.timeout_s)
         request = replace(
             self.request,
             is_approved=is_approved,
             progress=lambda text: self.say(f"{target.name}: {text}"),
-            peers=rules,
+            peers=self.unit.peer_rules(self.request.peers),
         )
         with target.connect() as client:
-            _, result = apply_files(client, target.files, request)
+            plan, result = apply_files(client, target.files, request)
         if result is None:
             follows = not (is_first or approved.is_in_sync)
             return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
         for peer in result.peers:
             self._behind.pop(peer.name, None)
-            if not peer.follows:
+            if peer.follows:
+                self._following.add(peer.node)
+            else:
                 self._behind[peer.name] = peer
-        return replace(rolled(target, State.APPLIED), snapshot=result.snapshot)
+        return replace(
+            rolled(target, State.APPLIED),
+            snapshot=result.snapshot,
+            loaded=frozenset(module.name for module in plan.modules if module.images),
+            notes=told_of(result, self.unit.targets_at([peer.node for peer in result.peers])),
+        )
 
-    def _login_at(self, here: Login, node: Node) -> Login:
-        """Return who we are at a member: as the fleet says, or as we are here."""
-        logins = self._logins()
-        named = namesakes([node], logins, addresses_of_each).get(node)
-        if named is None:
-            return same_account(here, node)
-        # The rest of the cluster knows it by this address, and its locks are sorted by it.
-        return replace(logins[named], host=str(node[0]))
-
-    def _logins(self) -> dict[Node, Login]:
-        """Return who we are at the instances, by host and port, without those behind a socket."""
-        logins = [target.login for target in self.unit.targets]
-        return {(one.host, one.port): one for one in logins if one.socket is None}
+    def _name_those_that_followed(self) -> None:
+        """Say which members hold their change already that nobody came to. Changes: done."""
+        loaded = {name for one in self.done.values() for name in one.loaded} & {*MODULES.values()}
+        for target in self.unit.targets_at(self._following).values():
+            planned = self.approved.get(target)
+            if planned is None or target in self.done or planned.is_in_sync:
+                continue
+            modules = [module for module in planned.plan.modules if module.does_something]
+            changes = [change for module in modules for change in module.changes]
+            travels = all(module.name in loaded for module in modules) and all(
+                Layer.RUNTIME in change.layers and not change.is_members_own for change in changes
+            )
+            if travels:
+                self.done[target] = rolled(target, State.FOLLOWED)
 
     def _name_those_behind(self, targets: Sequence[Target]) -> None:
-        """Say which members do not follow that are none of the targets: those were applied to."""
+        """Say which members do not follow that are no instance of the fleet.
+
+        Those of the unit were applied to; that one is left out is said of itself.
+        """
         behind = {peer.node: peer for peer in self._behind.values()}
-        ours = namesakes([*behind], self._logins(), addresses_of_each)
+        known = self.unit.targets_at([*behind])
         reasons = [
             line.strip()
             for node, peer in behind.items()
-            if node not in ours
+            if node not in known
             for line in peer_lines(peer)
         ]
         if reasons:
             first = self.done[targets[0]]
             self.done[targets[0]] = replace(first, state=State.PEERS_BEHIND, reasons=tuple(reasons))
+
+
+def told_of(result: ApplyResult, written: Collection[Node] = ()) -> tuple[str, ...]:
+    """Return what is to be known of an apply, and of the peers that follow.
+
+    `written`: peers that get by themselves what following leaves undone.
+    """
+    following = (peer for peer in result.peers if peer.follows and peer.node not in written)
+    of_peers = (f"peer {peer.name}: {note}" for peer in following for note in peer.notes)
+    return (*result.notes, *of_peers)
 
 
 def rolled(target: Target, state: State) -> Rolled:

@@ -16,7 +16,7 @@ from proxyctl.change import Change
 from proxyctl.compare import Difference, differing
 from proxyctl.families import Family
 from proxyctl.plan import ModulePlan, Refusal
-from proxyctl.runtime_image import is_copied, runtime_image
+from proxyctl.runtime_image import ignored_rows, is_copied, runtime_image
 from proxyctl.state import FILES, KEEP, Key, Layer, Row, Source
 from proxyctl.survey import TableSurvey, is_offline_hard, to_be_taken_off
 
@@ -32,7 +32,8 @@ class Pending:
 
     `layers`: where it is not yet. `difference`: the first layer's row, and MEMORY's as it would
     arrive there. `kept`: that of DISK, where DISK keeps a row that RUNTIME loses. `is_loaded`:
-    RUNTIME holds what MEMORY does, so that it may as well be DISK that was edited.
+    RUNTIME holds what MEMORY does, so that it may as well be DISK that was edited. `why_gone`: why
+    the row does not arrive, in words.
     """
 
     layout: Layout
@@ -41,6 +42,7 @@ class Pending:
     is_ours: bool
     is_loaded: bool = False
     kept: Difference | None = None
+    why_gone: str = ""
 
     @property
     def table(self) -> str:
@@ -60,10 +62,12 @@ class Pending:
     @property
     def changes(self) -> list[Change]:
         """The edit as changes of the layers, which a LOAD and a SAVE of the module make."""
+        layers = self.layers if self.kept is None else (Layer.RUNTIME,)
+        found = Change(self.layout, self.key, layers, self.difference, {}, why_gone=self.why_gone)
         if self.kept is None:
-            return [Change(self.layout, self.key, self.layers, self.difference, {})]
+            return [found]
         return [
-            Change(self.layout, self.key, (Layer.RUNTIME,), self.difference, {}),
+            found,
             Change(self.layout, self.key, (Layer.DISK,), self.kept, {}),
         ]
 
@@ -194,9 +198,12 @@ def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterato
     layout, desired, key = survey.layout, survey.desired, difference.key
     if desired is None or not desired.owns(key):
         held = survey.memory.get(key)
-        if difference.desired is None and held is not None:
-            difference = replace(difference, columns=_switches_off(layout, held))
-        yield Pending(layout, (layer,), difference, is_ours=False)
+        why_gone = ""
+        if difference.desired is None:
+            columns = () if held is None else _switches_off(layout, held)
+            difference = replace(difference, columns=columns)
+            why_gone = _why_gone(survey, key)
+        yield Pending(layout, (layer,), difference, is_ours=False, why_gone=why_gone)
         return
     wanted = desired.rows.get(key)
     memory, target = survey.memory.get(key), survey.target.get(key)
@@ -231,6 +238,19 @@ def _switches_off(layout: Layout, held: Row) -> tuple[int, ...]:
         return (layout.index["status"],) if is_offline_hard(layout, held) else ()
     position = layout.index.get("active")
     return () if position is None or held[position] == 1 else (position,)
+
+
+def _why_gone(survey: TableSurvey, key: Key) -> str:
+    """Return why a row of MEMORY, or one that was there, does not arrive in another layer."""
+    layout, held = survey.layout, survey.memory.get(key)
+    if held is None:
+        return "not in MEMORY"
+    if _switches_off(layout, held):
+        is_server = layout.table.role is Role.SERVERS
+        return f"{'OFFLINE_HARD' if is_server else 'inactive'} in MEMORY"
+    # Rows of families stand in each other's way; there are few. Of other tables one row is enough.
+    rows = survey.memory if "writer_hostgroup" in layout.index else {key: held}
+    return ignored_rows(layout, rows).get(key, "")
 
 
 def refusals(

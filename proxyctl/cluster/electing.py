@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from proxyctl.change import Change
@@ -88,16 +88,19 @@ def is_covered(found: Plan, approved: Plan) -> bool:
     """Return whether a plan changes nothing at RUNTIME that the approved one does not.
 
     What a member took over in the meantime is not in it any more. In MEMORY and on DISK it may
-    have to write again what a peer does not keep when it takes rows over.
+    have to write again what a peer does not keep when it takes rows over. Edits of others that go
+    along to RUNTIME have to be approved as well.
     """
-    wanted = _wanted(change for module in approved.modules for change in module.changes)
-    at_runtime = _wanted(
-        change
-        for module in found.modules
-        for change in module.changes
-        if Layer.RUNTIME in change.layers
-    )
-    return all(wanted.get(key, _MISSING) == row for key, row in at_runtime.items())
+    wanted = {_wish(one) for module in approved.modules for one in module.changes}
+    wanted |= {_wish(one) for one in _edits_going_live(approved)}
+    ours = (one for module in found.modules for one in module.changes)
+    at_runtime = [one for one in ours if Layer.RUNTIME in one.layers]
+    return all(_wish(one) in wanted for one in (*at_runtime, *_edits_going_live(found)))
+
+
+def _edits_going_live(plan: Plan) -> Iterator[Change]:
+    for module in plan.modules:
+        yield from (one for one in module.included if Layer.RUNTIME in one.layers)
 
 
 def travels_alike(one: Plan, other: Plan) -> bool:
@@ -105,19 +108,19 @@ def travels_alike(one: Plan, other: Plan) -> bool:
     return _travelling(one) == _travelling(other)
 
 
-def _travelling(plan: Plan) -> _Wanted:
-    return _wanted(
-        change
+def _travelling(plan: Plan) -> set[_Wish]:
+    return {
+        _wish(change)
         for module in plan.modules
         if module.name in MODULES.values()
         for change in module.changes
         if not change.is_members_own
-    )
+    }
 
 
-_Wanted = dict[tuple[str, Key], DesiredRow | None]
-_MISSING = ("in no plan",)
+_Wish = tuple[str, Key, DesiredRow | None]
 
 
-def _wanted(changes: Iterable[Change]) -> _Wanted:
-    return {(change.table, change.key): change.shown.desired for change in changes}
+def _wish(change: Change) -> _Wish:
+    """Return a row of a table as it is to be; None where it is to go."""
+    return change.table, change.key, change.shown.desired

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.change import DELETE
 from proxyctl.plan import ModulePlan
-from proxyctl.state import Layer
 
 _TABLE = "proxysql_servers"
 
 
 def leaving(modules: Iterable[ModulePlan]) -> list[str]:
-    """Return the members that RUNTIME lists and will not list any more, as host:port."""
+    """Return the members that RUNTIME lists and will not list any more, as host:port.
+
+    Also those that others took out, where that goes along.
+    """
     return [
         f"{change.key[0]}:{change.key[1]}"
         for module in modules
-        for change in module.changes
-        if change.table == _TABLE and change.action == DELETE and Layer.RUNTIME in change.layers
+        for change in module.at_runtime(_TABLE)
+        if change.desired is None
     ]
 
 

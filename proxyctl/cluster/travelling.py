@@ -20,7 +20,10 @@ _ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
 def what_stays(
     modules: Sequence[ModulePlan], membership: Membership, *, saves: bool
 ) -> Iterator[str]:
-    """Yield what these plans change that the peers do not take over, and what peers do besides."""
+    """Yield what these plans change that the peers do not take over, and what peers do besides.
+
+    Edits of others that go along count as well.
+    """
     changed = [module for module in modules if module.changes or module.does_something]
     staying = [module.name for module in changed if not membership.travels(module.name)]
     if staying:
@@ -28,7 +31,8 @@ def what_stays(
         yield f"{', '.join(staying)}: {does} not travel to the peers; apply at each member"
     travelling = [module for module in changed if membership.travels(module.name)]
     for module in travelling:
-        names = [str(change.key[0]) for change in module.changes if change.is_members_own]
+        every = (*module.changes, *module.included)
+        names = dict.fromkeys(str(change.key[0]) for change in every if change.is_members_own)
         if names:
             yield f"{', '.join(names)}: each member has its own; apply at each member"
         for found in module.surveys.values():
@@ -66,7 +70,7 @@ def _inactive(module: ModulePlan, found: TableSurvey) -> Iterator[str]:
     active = found.layout.index["active"]
     rows = module.final.get(found.layout.name, found.target)
     count = sum(1 for row in rows.values() if row[active] == 0)
-    changes = any(_is_inactive(change) for change in module.changes)
+    changes = any(_is_inactive(change) for change in (*module.changes, *module.included))
     if count and (module.images or changes):
         verb = "is" if count == 1 else "are"
         yield (

@@ -32,8 +32,9 @@ WELL = frozenset({State.APPLIED, State.FOLLOWED, State.IN_SYNC})
 class Rolled:
     """One instance after a rollout.
 
-    `error`: why it failed, or why it was not rolled back. `reasons`: what got worse there.
-    `snapshot`: the state before.
+    `error`: why it failed, or why it was not rolled back. `reasons`: what got worse there, and who
+    of its cluster does not hold the same. `snapshot`: the state before. `loaded`: the admin modules
+    that were loaded at the instance itself. `notes`: what is to be known of its apply besides.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Rolled:
     error: ProxyctlError | None = None
     reasons: tuple[str, ...] = ()
     snapshot: str | None = None
+    loaded: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:

@@ -16,22 +16,30 @@ FORMAT = 1
 
 
 def rollout_text(rollout: Rollout, style: Style = PLAIN) -> str:
-    """Return a line for each instance that is not as it should be, and one that counts."""
+    """Return what is to be known of instances, where there is anything, and a line that counts."""
     lines = [line for one in rollout.rolled for line in _lines(one, style)]
     return "\n".join([*lines, _summary(rollout)]) + "\n"
 
 
 def _lines(one: Rolled, style: Style) -> Iterator[str]:
-    if one.state in WELL or one.state is State.NOT_TOUCHED:
-        return
     name = f"{one.name}  " if one.name != one.address else ""
+    if one.state in WELL or one.state is State.NOT_TOUCHED:
+        if one.notes:
+            yield f"{printable(name + one.address)}: {one.state}"
+        yield from _notes(one)
+        return
     yield f"{printable(name + one.address)}: {style('refuse', one.state)}"
     for reason in one.reasons:
         yield f"  {printable(reason)}"
+    yield from _notes(one)
     if one.error is not None:
         yield from (f"  {printable(line)}" for line in one.error.lines())
     if one.snapshot and one.state is not State.ROLLED_BACK:
         yield f"  the state before is kept in {printable(one.snapshot)}"
+
+
+def _notes(one: Rolled) -> Iterator[str]:
+    yield from (f"  note: {printable(note)}" for note in one.notes)
 
 
 def _summary(rollout: Rollout) -> str:
@@ -66,6 +74,7 @@ def _object(one: Rolled) -> dict[str, object]:
         "address": one.address,
         "state": str(one.state),
         "reasons": list(one.reasons),
+        "notes": list(one.notes),
         "error": None if one.error is None else "\n".join(one.error.lines()),
         "snapshot": one.snapshot,
     }

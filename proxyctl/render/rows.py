@@ -188,6 +188,8 @@ def not_wanted(change: Change, source: Source = FILES) -> str:
 
     Of an edit that goes along: what it is that takes the row off.
     """
+    if change.why_gone:
+        return printable(change.why_gone)
     if change.is_taken_off:
         is_switched = "active" in change.layout.index
         return f"{'inactive' if is_switched else 'OFFLINE_HARD'} in MEMORY"

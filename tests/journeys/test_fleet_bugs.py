@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl import applying, fleet_applying, fleet_planning, fleet_units
+from proxyctl import applying, fleet_applying, fleet_planning, fleet_rolling_back, fleet_units
 from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_fleet import SERVERS, listed, ports
 from tests.servers import Instance
@@ -125,7 +125,7 @@ def test_also_where_it_is_the_way_back_of_one_that_fails(
     """The last one goes back first, and px2 fails at that: px1 goes back all the same."""
     offline.write(SERVERS + listed(ports))
     broken(fleet_units, "apply_files", ports[2])
-    broken(fleet_applying, "apply_planned", ports[1])
+    broken(fleet_rolling_back, "apply_planned", ports[1])
     found = proxyctl(*APPLY, "--rollback-on-failure")
     told(found, 4, f"px2  127.0.0.1:{ports[1]}: not rolled back\n  {BUG}", "1 rolled back: px1")
     assert servers(ports) == ["0", "1", "0"]

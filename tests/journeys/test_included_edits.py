@@ -152,3 +152,34 @@ def test_a_row_of_theirs_that_they_switched_off_stays_on_disk(
     rules = in_layers(instance, "SELECT active FROM {}mysql_query_rules WHERE rule_id=200")
     users = in_layers(instance, "SELECT active FROM {}mysql_users WHERE username='theirs'")
     assert rules == users == {"RUNTIME": [], "MEMORY": [("0",)], "DISK": [("0",)]}
+
+
+def test_why_a_row_of_theirs_leaves_runtime_is_said(project: Project, instance: Instance) -> None:
+    """They deleted a rule, and ProxySQL will pass others over: no file has any of these."""
+    run = instance.execute
+    run("INSERT INTO mysql_users (username, password) VALUES ('half', 'x'), ('negative', 'x')")
+    for number in (200, 201):
+        run(
+            f"INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES ({number},1,'.')"
+        )
+    for module in ("MYSQL USERS", "MYSQL QUERY RULES"):
+        run(f"LOAD {module} TO RUNTIME")
+        run(f"SAVE {module} TO DISK")
+    run("DELETE FROM mysql_query_rules WHERE rule_id=200")
+    run("UPDATE mysql_query_rules SET client_addr='%1' WHERE rule_id=201")
+    run("UPDATE mysql_users SET frontend=0 WHERE username='half'")
+    run("UPDATE mysql_users SET default_hostgroup=-1 WHERE username='negative'")
+    project.write(
+        OURS.replace("manage:\n", "manage:\n  mysql_users: {username: [ours]}\n")
+        + "mysql_users:\n  - {username: ours, password: z, default_hostgroup: 1}\n"
+    )
+    found = plan("--include-pending")
+    lines = [" ".join(line.split()) for line in found.out.splitlines()]
+    assert "- rule 200 . RUNTIME and DISK only; not in MEMORY" in lines
+    skipped = "ProxySQL skips a rule whose % is not the last character"
+    assert f"- rule 201 . RUNTIME only; {skipped}" in lines
+    dropped = "ProxySQL drops a user with a negative default_hostgroup"
+    assert f"- user negative RUNTIME only; {dropped}" in lines
+    assert "in no file" not in found.out
+    markdown = plan("--include-pending", "--format", "markdown").out
+    assert "- rule 200 . (RUNTIME and DISK only; not in MEMORY)" in " ".join(markdown.split())

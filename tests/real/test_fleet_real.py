@@ -129,3 +129,34 @@ def test_nor_does_what_lets_nobody_log_in(fleet: Fleet) -> None:
         assert found.code == 4, found.text
         assert re.search(r"  errors to clients: [0-9.]+ a second, 0\.0 before\n", found.out)
         assert "1 rolled back: px1; 1 not touched: px2.\n" in found.out
+
+
+def test_nor_does_what_makes_it_restart(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ProxySQL is back, and all its counters are at 0, when it is looked at for the last time."""
+    px1, px2 = fleet.both
+    server, sleep = free_port(), time.sleep
+    restarted: list[int] = []
+
+    def restart_and_sleep(seconds: float) -> None:
+        if seconds == SETTLE_S and not restarted and holds(px1, server):
+            px1.instance.close()
+            px1.stop()
+            restarted.append(px1.port)
+            px1.start()
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", restart_and_sleep)
+    fleet.write(server=server)
+    found = proxyctl(*APPLY, str(SETTLE_S))
+    assert found.code == 4, found.text
+    assert f"px1  127.0.0.1:{px1.port}: unhealthy\n  ProxySQL was restarted since\n" in found.out
+    assert found.out.endswith("1 unhealthy: px1; 1 not touched: px2.\n")
+    assert not holds(px2, server)
+
+
+SETTLE_S = 2.5
+
+
+def holds(one: ProxySQL, server: int) -> bool:
+    """Return whether an instance has this server at RUNTIME."""
+    return (str(server),) in one.instance.query("SELECT port FROM runtime_mysql_servers")

@@ -29,10 +29,12 @@ def test_there_is_no_empty_batch():
 
 
 class TestWorsened:
-    def span(self, *, errors=(0, 0), failed=(0, 0), shunned=(), seconds=10):
+    def span(
+        self, *, errors=(0, 0), failed=(0, 0), shunned=(), seconds=10, began=(50, 52), now=None
+    ):
         return Span(
-            Look(100, errors[0], failed[0], frozenset(shunned)),
-            Look(100 + seconds, errors[1], failed[1], frozenset(shunned)),
+            Look(100, errors[0], failed[0], frozenset(shunned), began),
+            Look(100 + seconds, errors[1], failed[1], frozenset(shunned), now or began),
         )
 
     def test_rates_are_compared_not_sums(self):
@@ -51,11 +53,23 @@ class TestWorsened:
     def test_counters_that_were_cleared_say_nothing(self):
         assert [*worsened(self.span(errors=(0, 10)), self.span(errors=(900, 3)))] == []
 
+    def test_nor_do_they_after_a_restart_which_is_worse(self):
+        after = self.span(errors=(900, 3), now=(104, 105))
+        assert [*worsened(self.span(), after)] == ["ProxySQL was restarted since"]
+        between = self.span(began=(104, 105))
+        assert [*worsened(self.span(), between)] == ["ProxySQL was restarted since"]
+        # An answer that took long tells less of when that was.
+        assert [*worsened(self.span(began=(50, 104)), after)] == []
+
     def test_a_server_that_was_shunned_before_is_no_news(self):
         before = self.span(shunned=["10 db1:3306"])
         assert [*worsened(before, before)] == []
         after = self.span(shunned=["10 db1:3306", "20 db2:3306"])
         assert [*worsened(before, after)] == ["SHUNNED since: 20 db2:3306"]
+
+    def test_nor_is_one_that_its_change_brought_to_another_hostgroup(self):
+        before = self.span(shunned=["10 db1:3306"])
+        assert [*worsened(before, self.span(shunned=["30 db1:3306"]))] == []
 
 
 def test_the_worst_exit_code_counts():

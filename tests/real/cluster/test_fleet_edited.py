@@ -1,0 +1,64 @@
+"""apply --all while somebody edits MEMORY of a member: nothing goes live that nobody approved."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.cli import Project, proxyctl
+from tests.real.cluster.files import USER, fleet_of, hostgroups, keep_apart
+from tests.real.cluster.rig import set_admin
+from tests.servers import ProxySQL
+
+pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
+
+SCOPE = "manage: {mysql_users: {username: [app]}}\n"
+JOB = "scheduler: [{id: 1, interval_ms: 60000, filename: /bin/job}]\n"
+EDIT = "INSERT INTO mysql_users (username, password, default_hostgroup) VALUES ('theirs', 'x', 9)"
+
+
+@pytest.mark.parametrize(
+    ("is_shown", "beside", "last"),
+    [(True, "", ""), (False, "", "1 followed: px3"), (False, JOB, "1 not touched: px3")],
+)
+def test_only_the_edits_that_were_shown_go_along(
+    three: list[ProxySQL],
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    is_shown: bool,
+    beside: str,
+    last: str,
+) -> None:
+    """A member is changed by itself, some time after its plan was shown.
+
+    Where that fails, nobody comes to the last one, which has followed, but for what never travels.
+    """
+    keep_apart(three)
+    apart = three[1]
+    set_admin(apart, cluster_mysql_users_diffs_before_sync=0)
+    project.write("version: 1\n" + fleet_of(*three) + SCOPE + USER.format(10) + beside)
+    sleep = time.sleep
+
+    def edit_and_sleep(seconds: float) -> None:
+        if not apart.instance.query("SELECT 1 FROM mysql_users WHERE username='theirs'"):
+            apart.instance.execute(EDIT)
+        sleep(seconds)
+
+    if is_shown:
+        edit_and_sleep(0)
+    else:
+        # In the time in which the instances are looked at, after the approval.
+        monkeypatch.setattr(time, "sleep", edit_and_sleep)
+    done = proxyctl("apply", "--all", "--auto-approve", "--include-pending", "--settle", "1")
+    names = {name for (name,) in apart.instance.query("SELECT username FROM runtime_mysql_users")}
+    if is_shown:
+        assert done.code == 0, done.text
+        assert names == {"app", "theirs"}
+        return
+    assert done.code == 4, done.text
+    assert "px2: the plan is stale" in done.out
+    assert names == set()
+    assert hostgroups(three[2]) == {"10"}
+    states = done.out.splitlines()[-1].removesuffix(".").partition(": ")[2].split("; ")
+    assert sorted(states) == sorted(["1 applied: px1", "1 failed: px2", last])
