@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,6 +149,11 @@ def _list(node: Node, _facts: Facts) -> None:
     nodes_json(report)
 
 
+def _in_small_letters(hosts: Collection[str]) -> dict[str, tuple[str]]:
+    """Return each host with its address, which costs no look-up."""
+    return {host: (host.lower(),) for host in hosts}
+
+
 def _discover(node: Node, _facts: Facts) -> None:
     """Compare what one node tells of all. The others are not asked: a lie could name anybody."""
     said = _said(node)
@@ -156,7 +161,7 @@ def _discover(node: Node, _facts: Facts) -> None:
     addresses = said.status.get("wsrep_incoming_addresses", "")
     members, silent = dict.fromkeys(members_in(addresses), said), silent_in(addresses)
     for configured in ({}, {_FAMILY: (("10.0.0.1", 3306), node)}):
-        found = compared(cluster, members, configured, lambda host: (host.lower(),), silent=silent)
+        found = compared(cluster, members, configured, _in_small_letters, silent=silent)
         _shown(membership_text(found))
         section = pxc_section(cluster, members, silent=silent) if members else None
         membership_json(_INSTANCE, found, section)
