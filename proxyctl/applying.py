@@ -199,9 +199,9 @@ def applied(result: ApplyResult | None) -> Iterator[None]:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         layers = [module.text() for module in result.modules]
         reason, *then = said_of(error)
-        raise kind(
-            f"applied and read back, but then: {reason}", then=then, layers=layers
-        ) from error
+        failure = kind(f"applied and read back, but then: {reason}", then=then, layers=layers)
+        failure.snapshot = result.snapshot
+        raise failure from error
 
 
 def _planned(

@@ -180,9 +180,13 @@ class RefusedError(ProxyctlError):
 
 
 class ApplyError(ProxyctlError):
-    """An apply stopped part way. The layers may have changed: they are listed by admin module."""
+    """An apply stopped part way. The layers may have changed: they are listed by admin module.
+
+    `snapshot`: the state before, where the apply itself was done and only what follows it was not.
+    """
 
     exit_code = ExitCode.INCOMPLETE
+    snapshot: str | None = None
 
     def __init__(
         self,

@@ -112,7 +112,13 @@ class UnitApply:
         except Exception as error:
             # What is done already keeps its snapshot: it can go back.
             known = self.done.get(self._at, rolled(self._at, State.FAILED))
-            self.done[self._at] = replace(known, state=State.FAILED, error=self._told(error))
+            kept = error.snapshot if isinstance(error, ApplyError) else None
+            self.done[self._at] = replace(
+                known,
+                state=State.FAILED,
+                error=self._told(error),
+                snapshot=known.snapshot or kept,
+            )
             self._name_those_that_followed()
         return self.done
 

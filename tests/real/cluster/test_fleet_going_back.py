@@ -113,6 +113,29 @@ def test_nobody_goes_back_because_of_a_member_that_is_left_out(
     assert [hostgroups(one) for one in three[:2]] == [{"10"}] * 2
 
 
+def test_one_that_is_done_goes_back_also_where_its_lock_is_gone_before_the_peers_follow(
+    three: list[ProxySQL], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("version: 1\n" + fleet_of(*three) + USER.format(10))
+    assert apply_all("--settle", "0").code == 0
+    keep_apart(three)
+    sleep = time.sleep
+
+    def unlock_and_sleep(seconds: float) -> None:
+        if hostgroups(three[0]) == {"20"}:
+            set_admin(three[2], cluster_check_interval_ms=60_000)
+            three[0].instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", unlock_and_sleep)
+    project.write("version: 1\n" + fleet_of(*three) + USER.format(20))
+    done = apply_all("--rollback-on-failure", "--settle", "0")
+    assert done.code == 4, done.text
+    assert "applied and read back, but then: " in done.text
+    assert "1 rolled back: px1" in done.out
+    assert hostgroups(three[0]) == {"10"}
+
+
 def test_what_one_apply_notes_is_said(three: list[ProxySQL], project: Project) -> None:
     """Here of a member that is no instance of the fleet."""
     keep_apart(three)
