@@ -13,7 +13,7 @@ from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
 from proxyctl.draining.drained_memory import as_meant
 from proxyctl.draining.moving import Moving
-from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
@@ -57,6 +57,8 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
         servers.load(node, drained, saves=saves)
         if not servers.again().shows(node):
             raise ApplyError(f"{node_text(node)} does not show as drained after the LOAD")
+        if moving is not None and not saves:
+            moving.warn_of_disk(servers, request)
     except (ProxyctlError, KeyboardInterrupt) as error:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
         if not isinstance(error, RefusedError) and not servers.lock.leftovers:
@@ -88,20 +90,14 @@ def _with_another_writer(
     Raises: ApplyError when the monitor does not move it in time.
     """
 
-    def is_moved(now: HeldServers) -> bool:
+    def lacks(now: HeldServers) -> str | None:
         writers = now.standing.usable(writer)
-        return (
-            bool(writers)
-            and node not in writers
-            and serve_as_before(servers.standing, now.standing, node)
-        )
+        if not writers or node in writers:
+            return NO_OTHER_WRITER
+        return serves_less(servers.standing, now.standing, node)
 
-    now = wait_until_placed(
-        servers,
-        is_moved,
-        failure="the monitor made no other node the writer",
-        hint="its weights are put back; nodes list shows what keeps the others away",
-    )
+    hint = "its weights are put back; nodes list shows what keeps the others away"
+    now = wait_until_placed(servers, lacks, hint=hint)
     names = ", ".join(sorted(map(node_text, now.standing.usable(writer))))
     request.progress(f"{names} writes now")
     return now
