@@ -11,7 +11,7 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
-from proxyctl.draining.drained_memory import as_meant
+from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
@@ -113,9 +113,11 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     edited: list[str] = []
     if found is not None and not request.include_pending:
         edited = [*_edited_since(servers, node, found)]
-    meant = servers if edited else as_meant(servers, node, request, found)
-    if found is None and meant is servers and servers.placed(node) == servers.placed():
-        return Restored(node, None, was_drained=False, out_in=_out_in(servers, node))
+    found_out = Meant(servers) if edited else as_meant(servers, node, request, found)
+    meant = found_out.servers
+    if found is None and meant is servers and not _is_released(servers, node, showed):
+        out_in, left_out = _out_in(servers, node), found_out.left_out
+        return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
     reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
     servers.check(reasons, include_pending=request.include_pending)
     # DISK has the drain as well then. Saved only where that carries nothing else there.
@@ -137,6 +139,22 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         or (is_gone and bool(now.rows_of(node, now.disk))),
         is_loaded=True,
         out_in=_out_in(now, node),
+        unnamed=found_out.unnamed,
+    )
+
+
+def _is_released(servers: HeldServers, node: Node, showed: Iterable[Key]) -> bool:
+    """Return whether a LOAD of what MEMORY holds lets connections to a node on no record.
+
+    `showed`: its rows of RUNTIME that let none.
+    """
+    standing = servers.standing
+    columns = standing.columns
+    released = servers.placed(node)
+    return released != servers.placed() or any(
+        key in released
+        and not drained_columns(standing.family_of(key[0]), columns, released[key], {node})
+        for key in showed
     )
 
 
