@@ -69,7 +69,12 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
 
 
 def _reload(servers: HeldServers, node: Node, moving: Moving | None, request: DrainRequest) -> None:
-    """Load the node as it is configured."""
+    """Load the node as it is configured. Where nothing was loaded, there is nothing to undo.
+
+    A LOAD would undo that of somebody else then, which may be what kept us from ours.
+    """
+    if not servers.has_loaded:
+        return
     now = servers.again()
     if moving is not None:
         moving.take_back(now, node, lambda meant: _released(meant, node), request)
