@@ -50,10 +50,10 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             if not request.include_pending:
                 moving.check(servers)
             servers, saves = moving.without(servers)
-            found = [*reasons_against_edits(servers, servers.placed(), request)]
-            if found:
-                raise ApplyError("edits were made while the writer moved", then=found)
         drained = with_drained(servers.standing, servers.placed(node), node)
+        found = [*reasons_against_edits(servers, drained, request)] if moving is not None else []
+        if found:
+            raise ApplyError("edits were made while the writer moved", then=found)
         servers.load(node, drained, saves=saves)
         if not servers.again().shows(node):
             raise ApplyError(f"{node_text(node)} does not show as drained after the LOAD")

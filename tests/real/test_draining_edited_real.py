@@ -120,3 +120,22 @@ def test_with_include_pending_they_are_loaded(
     limit = "SELECT max_connections FROM {}mysql_servers WHERE hostname='plain2'"
     found = [shop.query(limit.format(layer)) for layer in ("runtime_", "", "disk.")]
     assert found == [[("33",)], [("33",)], [("1000",)]]
+
+
+def test_they_do_not_take_the_last_reader_beside_the_drained_node(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance
+) -> None:
+    """One reader becomes the writer; the drained node stands in its place, and serves nobody."""
+    old = writer(proxysql)
+    reader = min(online(placement(shop)[30]))
+    edit = f"UPDATE mysql_servers SET max_connections=0 WHERE hostname='{reader}'"
+    with edited_meanwhile(shop, edit):
+        done = proxyctl("nodes", "drain", old, "--include-pending")
+    assert done.code == 4, done.text
+    assert "edits were made while the writer moved" in done.err
+    assert "hostgroup 30 would have no usable node: edits in MEMORY take its last one" in done.err
+    until(lambda: online(placement(shop, usable=True)[10]) == {old})
+    assert reader in online(placement(shop, usable=True)[30])
+    assert shop.query(f"SELECT max_connections FROM mysql_servers WHERE hostname='{reader}'") == [
+        ("0",)
+    ]
