@@ -18,7 +18,13 @@ from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
-from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InstanceError,
+    ProxyctlError,
+    RefusedError,
+)
 from proxyctl.families import Node, drained_columns, node_text
 from proxyctl.held_servers import HeldServers
 from proxyctl.nodes.draining import (
@@ -63,6 +69,11 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
         if not isinstance(error, RefusedError) and not servers.lock.leftovers:
             take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
+            is_lost = isinstance(error, ConnectionLostError)
+            if servers.has_loaded and isinstance(error, InstanceError) and not is_lost:
+                # Its exit code would say that nothing was changed.
+                then = [*error.then, "what the drain had loaded before was taken back"]
+                raise ApplyError(error.message, then=then, hint=error.hint) from error
         raise
     with uninterrupted():
         drain_is_done(client, node)
