@@ -41,6 +41,8 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     """Note the drain, move the writer, drain. Takes everything back when it does not succeed."""
     client, saves = servers.client, False
     moving: Moving | None = None
+    # One on record is half drained: what died may have loaded.
+    servers.has_loaded = node in servers.drains
     try:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
