@@ -1,15 +1,24 @@
-"""A drain that ends while `nodes drain` waits for the last session: real ProxySQL and MariaDB."""
+"""A drain that somebody ends while `nodes drain` waits: a real ProxySQL with MariaDB, or PXC nodes."""
 
 from __future__ import annotations
 
 import pytest
 
+from proxyctl.admin.client import AdminClient
+from proxyctl.draining import wait_until_unused
+from proxyctl.errors import ApplyError
 from tests.cli import proxyctl
+from tests.galera_nodes import GaleraCluster
 from tests.mariadb_server import MISSING
+from tests.placement_samples import online, placement
+from tests.real.galera_rig import cluster, proxysql
 from tests.real.leaving_rig import Rig, draining, until
+from tests.real.test_galera_placement import login
 from tests.real.test_leaving_real import rig
+from tests.real.test_maint_mode_real import MAINT, serving, taken_out
+from tests.servers import ProxySQL
 
-__all__ = ["rig"]
+__all__ = ["cluster", "proxysql", "rig"]
 
 pytestmark = [
     pytest.mark.real,
@@ -44,3 +53,24 @@ def test_so_does_a_restore(rig: Rig) -> None:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 4, err
     assert "is not drained any more" in err
+
+
+def test_a_node_that_a_load_brings_back_until_the_next_check_is_waited_for(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """Loaded by hand here; a peer that looks late at the node sends the like."""
+    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+    done = taken_out(proxysql, reader)
+    proxysql.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    said: list[str] = []
+    with AdminClient(login(proxysql)) as admin:
+        wait_until_unused(admin, done.node, timeout_s=60, progress=said.append, method=MAINT)
+    assert said == ["waiting for the monitor here to take it out again"]
+    assert serving(proxysql, reader) == set()
+    cluster.nodes[reader].pxc_maint_mode = "DISABLED"
+    until(lambda: bool(serving(proxysql, reader)))
+    with (
+        AdminClient(login(proxysql)) as admin,
+        pytest.raises(ApplyError, match="gives it new connections again after 1 s"),
+    ):
+        wait_until_unused(admin, done.node, timeout_s=1, progress=said.append, method=MAINT)

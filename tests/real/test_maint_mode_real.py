@@ -393,24 +393,3 @@ def yaml_of(cluster: GaleraCluster, hosts: list[str]) -> str:
         *(f"  - {{hostgroup_id: 10, hostname: {host}, port: {cluster.port}}}" for host in hosts),
     ]
     return "\n".join(lines) + "\n"
-
-
-def test_a_node_that_a_load_brings_back_until_the_next_check_is_waited_for(
-    proxysql: ProxySQL, cluster: GaleraCluster
-) -> None:
-    """Loaded by hand here; a peer that looks late at the node sends the like."""
-    reader = sorted(online(placement(proxysql.instance)[30]))[0]
-    done = taken_out(proxysql, reader)
-    proxysql.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    said: list[str] = []
-    with AdminClient(login(proxysql)) as admin:
-        wait_until_unused(admin, done.node, timeout_s=60, progress=said.append, method=MAINT)
-    assert said == ["waiting for the monitor here to take it out again"]
-    assert serving(proxysql, reader) == set()
-    cluster.nodes[reader].pxc_maint_mode = "DISABLED"
-    until(lambda: bool(serving(proxysql, reader)))
-    with (
-        AdminClient(login(proxysql)) as admin,
-        pytest.raises(ApplyError, match="gives it new connections again after 1 s"),
-    ):
-        wait_until_unused(admin, done.node, timeout_s=1, progress=said.append, method=MAINT)
