@@ -1,4 +1,4 @@
-"""A drain that somebody ends while `nodes drain` waits: a real ProxySQL with MariaDB, or PXC nodes."""
+"""A drain that somebody ends while `nodes drain` waits: real ProxySQL, MariaDB or PXC nodes."""
 
 from __future__ import annotations
 
