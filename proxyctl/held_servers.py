@@ -41,7 +41,8 @@ class HeldServers:
     placed ones. `before_load` is called before each LOAD. `is_monitored`: whether the monitor is
     on. What it placed before it was switched off still stands, and a LOAD must not undo it. `warn`
     is given each LOAD before it is done, the interval of the Galera checks here in ms, and whether
-    the LOAD makes the monitor choose another writer.
+    the LOAD makes the monitor choose another writer. `has_loaded`: a LOAD of ours may have reached
+    RUNTIME.
     """
 
     client: AdminClient
@@ -53,6 +54,7 @@ class HeldServers:
     drains: dict[Node, Drain] = field(default_factory=dict)
     is_monitored: bool = True
     warn: Warn = lambda _module, _check_ms, _moves: None
+    has_loaded: bool = False
 
     @classmethod
     def read(
@@ -106,7 +108,8 @@ class HeldServers:
 
     def again(self) -> HeldServers:
         """Return the servers as they are now."""
-        return self.read(self.client, self.lock, self.before_load, self.warn)
+        now = self.read(self.client, self.lock, self.before_load, self.warn)
+        return replace(now, has_loaded=self.has_loaded)
 
     def as_if(self, truth: Rows) -> HeldServers:
         """Return the servers with other rows that MEMORY is meant to hold."""
@@ -245,7 +248,7 @@ class HeldServers:
         mysql_servers to LOAD, by table, where those of MEMORY are not to go live.
         `moves_writer`: another node becomes the writer by it.
         """
-        options = ApplyOptions(save=saves, before_load=self.before_load)
+        options = ApplyOptions(save=saves, before_load=self._before_load)
         plan = self._plan(node, image, saves=saves)
         plan.modules[0].images[0].update(others or {})
         self.warn(plan.modules[0], self.survey.facts.galera_check_ms, moves_writer)
@@ -253,6 +256,10 @@ class HeldServers:
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
+
+    def _before_load(self, module: AdminModule) -> None:
+        self.has_loaded = True
+        self.before_load(module)
 
     def _plan(self, node: Node | None, image: Rows, *, saves: bool = False) -> Plan:
         module = ModulePlan(SERVERS, self.surveys, [], load=True, save=saves)

@@ -32,12 +32,13 @@ class Use:
 class Waited:
     """What is left after a wait, by the addresses of instances.
 
-    `used` are connections in use, by server. `to_follow` has peers that are behind still, `placing`
-    those whose monitor has not chosen the writers; `lost` why the others could not be asked to the
-    end.
+    `used` are connections in use, by server. `is_behind_here`: the instance itself is behind.
+    `to_follow` has peers that are behind still, `placing` those whose monitor has not chosen the
+    writers; `lost` why the others could not be asked to the end.
     """
 
     used: dict[str, Mapping[Key, int]] = field(default_factory=dict)
+    is_behind_here: bool = False
     to_follow: list[str] = field(default_factory=list)
     placing: list[str] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
@@ -49,9 +50,10 @@ class Waited:
             f"{in_use(one)} at {address}" if self.has_peers else in_use(one)
             for address, one in self.used.items()
         ]
+        here = ["the monitor here to take it out again"] if self.is_behind_here else []
         behind = [f"{address} to follow" for address in self.to_follow]
         placing = [f"{address} to choose the writers" for address in self.placing]
-        return ", ".join([*used, *behind, *placing])
+        return ", ".join([*used, *here, *behind, *placing])
 
 
 def wait_for_leavers(
@@ -89,12 +91,14 @@ def wait_until_settled(
     timeout_s: float,
     renew: Callable[[], None] = lambda: None,
     progress: Callable[[str], None],
+    waits_here: bool = False,
 ) -> Waited:
     """Return what is still in use after `timeout_s`, or nothing when all has ended before.
 
     `followers` are the members of its cluster that take the servers over: those give them new
     connections until they have followed. `renew` keeps the lock; `progress` is told what is waited
-    for whenever that changes. Raises: InstanceError where the instance itself cannot be asked.
+    for whenever that changes. `waits_here`: also for the monitor of the instance itself, which
+    takes a server out again. Raises: InstanceError where the instance itself cannot be asked.
     """
     asked = [*followers]
     lost: dict[str, str] = {}
@@ -102,8 +106,10 @@ def wait_until_settled(
     last = ""
     while True:
         left = Waited(lost=lost, has_peers=bool(followers))
-        if used := ask(client).used:
-            left.used[client.address] = used
+        ours = ask(client)
+        if ours.used:
+            left.used[client.address] = ours.used
+        left.is_behind_here = waits_here and ours.is_behind
         for one in [*asked]:
             try:
                 theirs = ask(one)

@@ -11,14 +11,20 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
-from proxyctl.draining.drained_memory import as_meant
+from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
-from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
-from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InstanceError,
+    ProxyctlError,
+    RefusedError,
+)
 from proxyctl.families import Node, drained_columns, node_text
 from proxyctl.held_servers import HeldServers
 from proxyctl.nodes.draining import (
@@ -35,6 +41,8 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     """Note the drain, move the writer, drain. Takes everything back when it does not succeed."""
     client, saves = servers.client, False
     moving: Moving | None = None
+    # One on record is half drained: what died may have loaded.
+    servers.has_loaded = node in servers.drains
     try:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
@@ -50,24 +58,36 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             if not request.include_pending:
                 moving.check(servers)
             servers, saves = moving.without(servers)
-            found = [*reasons_against_edits(servers, servers.placed(), request)]
-            if found:
-                raise ApplyError("edits were made while the writer moved", then=found)
         drained = with_drained(servers.standing, servers.placed(node), node)
+        found = [*reasons_against_edits(servers, drained, request)] if moving is not None else []
+        if found:
+            raise ApplyError("edits were made while the writer moved", then=found)
         servers.load(node, drained, saves=saves)
         if not servers.again().shows(node):
             raise ApplyError(f"{node_text(node)} does not show as drained after the LOAD")
+        if moving is not None and not saves:
+            moving.warn_of_disk(servers, request)
     except (ProxyctlError, KeyboardInterrupt) as error:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
         if not isinstance(error, RefusedError) and not servers.lock.leftovers:
             take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
+            is_lost = isinstance(error, ConnectionLostError)
+            if servers.has_loaded and isinstance(error, InstanceError) and not is_lost:
+                # Its exit code would say that nothing was changed.
+                then = [*error.then, "what the drain had loaded before was taken back"]
+                raise ApplyError(error.message, then=then, hint=error.hint) from error
         raise
     with uninterrupted():
         drain_is_done(client, node)
 
 
 def _reload(servers: HeldServers, node: Node, moving: Moving | None, request: DrainRequest) -> None:
-    """Load the node as it is configured."""
+    """Load the node as it is configured. Where nothing was loaded, there is nothing to undo.
+
+    A LOAD would undo that of somebody else then, which may be what kept us from ours.
+    """
+    if not servers.has_loaded:
+        return
     now = servers.again()
     if moving is not None:
         moving.take_back(now, node, lambda meant: _released(meant, node), request)
@@ -88,20 +108,14 @@ def _with_another_writer(
     Raises: ApplyError when the monitor does not move it in time.
     """
 
-    def is_moved(now: HeldServers) -> bool:
+    def lacks(now: HeldServers) -> str | None:
         writers = now.standing.usable(writer)
-        return (
-            bool(writers)
-            and node not in writers
-            and serve_as_before(servers.standing, now.standing, node)
-        )
+        if not writers or node in writers:
+            return NO_OTHER_WRITER
+        return serves_less(servers.standing, now.standing, node)
 
-    now = wait_until_placed(
-        servers,
-        is_moved,
-        failure="the monitor made no other node the writer",
-        hint="its weights are put back; nodes list shows what keeps the others away",
-    )
+    hint = "its weights are put back; nodes list shows what keeps the others away"
+    now = wait_until_placed(servers, lacks, hint=hint)
     names = ", ".join(sorted(map(node_text, now.standing.usable(writer))))
     request.progress(f"{names} writes now")
     return now
@@ -117,9 +131,11 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     edited: list[str] = []
     if found is not None and not request.include_pending:
         edited = [*_edited_since(servers, node, found)]
-    meant = servers if edited else as_meant(servers, node, request, found)
-    if found is None and meant is servers and servers.placed(node) == servers.placed():
-        return Restored(node, None, was_drained=False, out_in=_out_in(servers, node))
+    found_out = Meant(servers) if edited else as_meant(servers, node, request, found)
+    meant = found_out.servers
+    if found is None and meant is servers and not _is_released(servers, node, showed):
+        out_in, left_out = _out_in(servers, node), found_out.left_out
+        return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
     reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
     servers.check(reasons, include_pending=request.include_pending)
     # DISK has the drain as well then. Saved only where that carries nothing else there.
@@ -141,6 +157,22 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         or (is_gone and bool(now.rows_of(node, now.disk))),
         is_loaded=True,
         out_in=_out_in(now, node),
+        unnamed=found_out.unnamed,
+    )
+
+
+def _is_released(servers: HeldServers, node: Node, showed: Iterable[Key]) -> bool:
+    """Return whether a LOAD of what MEMORY holds lets connections to a node on no record.
+
+    `showed`: its rows of RUNTIME that let none.
+    """
+    standing = servers.standing
+    columns = standing.columns
+    released = servers.placed(node)
+    return released != servers.placed() or any(
+        key in released
+        and not drained_columns(standing.family_of(key[0]), columns, released[key], {node})
+        for key in showed
     )
 
 

@@ -12,7 +12,7 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import LEASE_S
 from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
-from proxyctl.draining.placing import serve_as_before, wait_until_placed
+from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
@@ -86,25 +86,18 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
             set_maint_mode(node, account, ON, mode)
         servers.lock.renew()
 
-        def is_out(now: HeldServers) -> bool:
+        def lacks(now: HeldServers) -> str | None:
+            if not now.shows(node, _METHOD):
+                return f"the monitor did not take {node_text(node)} out"
             # Where it wrote, another one has to write now.
-            writers = all(
-                now.standing.usable(family.writer)
-                for family in servers.standing.families
-                if servers.standing.usable(family.writer)
-            )
-            return (
-                now.shows(node, _METHOD)
-                and writers
-                and serve_as_before(servers.standing, now.standing, node)
-            )
+            wrote = (one.writer for one in servers.standing.families)
+            for writer in filter(servers.standing.usable, wrote):
+                if not now.standing.usable(writer):
+                    return NO_OTHER_WRITER
+            return serves_less(servers.standing, now.standing, node)
 
-        wait_until_placed(
-            servers,
-            is_out,
-            failure=f"the monitor did not take {node_text(node)} out",
-            hint="pxc_maint_mode is put back; nodes list shows what the monitor sees",
-        )
+        hint = "pxc_maint_mode is put back; nodes list shows what the monitor sees"
+        wait_until_placed(servers, lacks, hint=hint)
     except (ProxyctlError, KeyboardInterrupt) as error:
         take_back(servers, node, error, lambda: _set_back(node, account, mode))
         raise
@@ -143,10 +136,10 @@ def restore(
             " it",
             hint="switch the monitor on: it gives the node its place at its next check",
         )
+    away = f"pxc_maint_mode of {node_text(node)} is {OFF}, but the monitor did not place it"
     wait_until_placed(
         servers,
-        lambda now: not now.shows(node, _METHOD),
-        failure=f"pxc_maint_mode of {node_text(node)} is {OFF}, but the monitor did not place it",
+        lambda now: away if now.shows(node, _METHOD) else None,
         hint="nodes list shows what keeps it away",
     )
     return Restored(node, found, was_drained=mode.mode == ON)

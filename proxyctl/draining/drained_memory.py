@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Value
 from proxyctl.draining.refusals import check_not_configured_out
 from proxyctl.draining.request import DrainRequest
 from proxyctl.drains import Drain
 from proxyctl.errors import ConfigError, RefusedError
 from proxyctl.families import Node, by_hostgroup, drained_columns, node_text
 from proxyctl.held_servers import HeldServers
-from proxyctl.nodes.giving_back import given_back, is_said_out, kept_drained
+from proxyctl.nodes.giving_back import given_back, is_said_out, kept_drained, said_by_nobody
 from proxyctl.state import KEEP, DesiredRow, Key
 
 
-def as_meant(
-    servers: HeldServers, node: Node, request: DrainRequest, found: Drain | None
-) -> HeldServers:
-    """Return the servers with the rows that MEMORY is to hold once the node is put back.
+@dataclass(frozen=True)
+class Meant:
+    """The servers with the rows that MEMORY is to hold once a node is put back.
+
+    Hostgroups where MEMORY has the node drained, of which nothing says what it had: those that stay
+    so, and how, and those that get what a new server has, or what the node has elsewhere.
+    """
+
+    servers: HeldServers
+    left_out: Mapping[Value, str] = field(default_factory=dict)
+    unnamed: tuple[Value, ...] = ()
+
+
+def as_meant(servers: HeldServers, node: Node, request: DrainRequest, found: Drain | None) -> Meant:
+    """Return the rows that MEMORY is to hold once the node is put back.
 
     In a ProxySQL Cluster a peer that loads sends the drain back, into MEMORY and DISK: what is on
     record counts then. With `force` it counts anywhere, then what the files say, then what a new
@@ -37,7 +49,7 @@ def as_meant(
         drained_columns(in_family.get(row[columns.hostgroup]), columns, row, {node}) for row in mine
     )
     if how == "OFFLINE_HARD" or (how is None and not has_drained):
-        return servers
+        return Meant(servers)
     if found is None and not request.force:
         check_not_configured_out(servers, node)
     files = _files(layout, request, is_needed=found is None and request.force)
@@ -70,7 +82,12 @@ def as_meant(
                 hint=f"the files say otherwise: proxyctl nodes restore {node_text(node)} --force",
             )
         raise _stays_drained(text)
-    return meant
+    if request.force:
+        unnamed = said_by_nobody(layout, servers.truth, families, node, sources)
+        return Meant(meant, unnamed=tuple(unnamed))
+    if found is None:
+        return Meant(meant, said_by_nobody(layout, servers.truth, families, node, [files]))
+    return Meant(meant)
 
 
 def _stays_drained(text: str) -> RefusedError:

@@ -81,11 +81,17 @@ class Moving:
         if self._undone(now.truth)[1]:
             loaded = now.as_if(self.move.as_loaded(now.standing.runtime))
         meant.load(node, released(loaded), saves=saves, others=runtime)
+        if not saves:
+            self.warn_of_disk(now, request)
+
+    def warn_of_disk(self, now: HeldServers, request: DrainRequest) -> None:
+        """Say that DISK has weights of the move where nothing was saved: a SAVE carries more."""
         disk = now.disk
-        if not saves and disk != self.disk and self.move.has_weights(disk):
+        if disk != self.disk and self.move.has_weights(disk):
             request.progress(
-                "warning: DISK holds the weights that moved the writer, as a peer sent them, and"
-                f" more that is not as in MEMORY: {SERVERS.save} once MEMORY is as it should be"
+                "warning: DISK holds the weights that moved the writer, as a peer or a SAVE brought"
+                f" them there, and more that is not as in MEMORY: {SERVERS.save} once MEMORY is as"
+                " it should be"
             )
 
     def _undone(self, rows: Rows) -> tuple[Rows, list[Key]]:

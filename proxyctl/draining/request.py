@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from proxyctl.admin.backend import Account
 from proxyctl.admin.login import Login
@@ -61,7 +61,9 @@ class Restored:
     MEMORY nor RUNTIME has it any more, and it is off the record. `is_unsaved`: DISK still has it
     drained, or still has it though it is gone. `is_loaded`: the peers are to take something over.
     `out_in`: hostgroups where RUNTIME has it and it is meant to take no connection; None where what
-    was done is nothing that peers take over. `families` as with `Drained`.
+    was done is nothing that peers take over. `families` as with `Drained`. Of what nobody knows:
+    `left_out` are hostgroups where MEMORY lets no connection to it, and how; in those `unnamed` it
+    was put back.
     """
 
     node: Node
@@ -73,3 +75,5 @@ class Restored:
     is_loaded: bool = False
     out_in: frozenset[Value] | None = None
     families: Sequence[Family] = ()
+    left_out: Mapping[Value, str] = field(default_factory=dict)
+    unnamed: Sequence[Value] = ()

@@ -35,9 +35,10 @@ def wait_until_unused(
     waited for is said whenever it changes. `method` is that of the drain, and `login_at` tells who
     we are at a member. Returns the addresses of the members that use it no more.
 
-    Raises: ApplyError when a connection is in use after `timeout_s`, or it cannot be read, or a
-    member may use the node: it gives it new connections, or could not be asked; or it has more
-    writers than there may be; InterruptedApplyError.
+    Raises: ApplyError as soon as servers were loaded here that let the node take connections; when
+    a connection is in use after `timeout_s`, or it cannot be read, or a member may use the node: it
+    gives it new connections, or could not be asked; or it has more writers than there may be;
+    InterruptedApplyError.
     """
     members = Members(client, partial(login_at, client.login), progress)
     try:
@@ -79,6 +80,7 @@ class _Wait:
             followers=followers,
             timeout_s=timeout_s,
             progress=self.progress,
+            waits_here=True,
         )
         after = f"after {timeout_s:g} s"
         used = {address: sum(one.values()) for address, one in left.used.items()}
@@ -87,6 +89,8 @@ class _Wait:
             + (f" at {address}" if left.has_peers else "")
             for address, count in used.items()
         ]
+        if left.is_behind_here:
+            found.append(f"{self.client.address} gives it new connections again {after}")
         found += [f"{one} still gives it new connections {after}" for one in left.to_follow]
         found += [still_placing(one, after) for one in left.placing]
         found += reasons
@@ -131,14 +135,26 @@ class _Wait:
         return waited_for, reasons
 
     def _use(self, client: AdminClient) -> Use:
-        """Return the connections to the node that are in use, and whether it may get new ones."""
+        """Return the connections to the node that are in use, and whether it may get new ones.
+
+        Raises: InstanceError; ApplyError where what was loaded here since has ended the drain: no
+        monitor puts that right.
+        """
         used = {
             key: count
             for key, count in used_connections(client).items()
             if (key[1], key[2]) == self.node
         }
-        placing = client is not self.client and is_placing(client, self.families)
-        return Use(used, self._may_get_new_ones(client), placing)
+        is_here, may_get_new_ones = client is self.client, self._may_get_new_ones(client)
+        if is_here and may_get_new_ones and self.method is DrainMethod.PROXYSQL:
+            name = node_text(self.node)
+            raise ApplyError(
+                f"{name} is not drained any more: servers were loaded meanwhile, here or at a"
+                " peer, and it takes new connections",
+                hint="the same command drains it again; nodes list says who has it on record",
+            )
+        placing = not is_here and is_placing(client, self.families)
+        return Use(used, may_get_new_ones, placing)
 
     def _may_get_new_ones(self, client: AdminClient) -> bool:
         """Return whether a row of RUNTIME lets new connections to the node.

@@ -77,8 +77,33 @@ def kept_drained(
         configured = _known(in_family, key, [files])
         is_out = bool(configured) and not any(_serves(columns, one) for one in configured)
         if serves and not is_out:
-            found[hostgroup] = "OFFLINE_SOFT" if columns.status in held else "max_connections 0"
+            found[hostgroup] = _how(columns, held)
     return {hostgroup: found[hostgroup] for hostgroup in in_order(found)}
+
+
+def said_by_nobody(
+    layout: Layout,
+    rows: Rows,
+    families: Collection[Family],
+    node: Node,
+    sources: Sequence[Mapping[Key, DesiredRow]],
+) -> dict[Value, str]:
+    """Return the hostgroups where these rows have the node drained, and how, by number.
+
+    Those only of which no source has anything.
+    """
+    columns = ServerColumns.of(layout)
+    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    found: dict[Value, str] = {}
+    for key, row in rows.items():
+        held = drained_columns(in_family.get(row[columns.hostgroup]), columns, row, {node})
+        if held and not _known(in_family, key, sources):
+            found[row[columns.hostgroup]] = _how(columns, held)
+    return {hostgroup: found[hostgroup] for hostgroup in in_order(found)}
+
+
+def _how(columns: ServerColumns, held: Collection[int]) -> str:
+    return "OFFLINE_SOFT" if columns.status in held else "max_connections 0"
 
 
 def _known(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from proxyctl.catalog import Value
 from proxyctl.control_characters import printable
 from proxyctl.drains import Drain
 from proxyctl.errors import counted
@@ -41,9 +44,18 @@ def restored_text(
     is_changed: bool,
     is_gone: bool = False,
     is_unsaved: bool = False,
+    left_out: Mapping[Value, str] | None = None,
+    unnamed: Sequence[Value] = (),
 ) -> str:
     """Return that the node is back, or never was away, and what DISK still has."""
-    if drain is None:
+    if drain is None and left_out:
+        where = ", ".join(f"hostgroup {number} ({how})" for number, how in left_out.items())
+        lines = [
+            f"{_name(node)} is on no record as drained: nothing was changed",
+            f"MEMORY lets no connection to it in {where}, and no file says what it is to have"
+            f" there: proxyctl nodes restore {_name(node)} --force opens it",
+        ]
+    elif drain is None:
         lines = [f"{_name(node)} is {'back' if was_drained else 'not drained: nothing to do'}"]
     elif is_gone:
         lines = [f"{_name(node)} is no server any more, and is off the record ({_past(drain)})"]
@@ -55,6 +67,11 @@ def restored_text(
         lines = [f"{_name(node)} is back ({_past(drain)})"]
     if is_changed:
         lines.append("its configuration was changed in the meantime: it has the new one")
+    if unnamed:
+        where = f"hostgroup{'s' if len(unnamed) > 1 else ''} {', '.join(map(str, unnamed))}"
+        lines.append(
+            f"it takes connections again in {where}, too, which no record and no file names"
+        )
     if is_unsaved:
         what = "it" if is_gone else "it drained"
         lines.append(f"DISK still has {what}: a restart of ProxySQL brings that back")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from proxyctl.catalog import Value
 from proxyctl.drains import Drain, End
 from proxyctl.families import Node
 from proxyctl.nodes.discovery import Membership
@@ -60,6 +61,8 @@ def restored_object(
     is_changed: bool,
     is_gone: bool = False,
     is_unsaved: bool = False,
+    left_out: Iterable[Value] = (),
+    unnamed: Iterable[Value] = (),
 ) -> dict[str, object]:
     """Return what became of a node that was put back as plain data, all but its peers."""
     return _object(
@@ -69,6 +72,8 @@ def restored_object(
         changed=is_changed,
         gone=is_gone,
         unsaved=is_unsaved,
+        left_out=list(left_out),
+        unnamed=list(unnamed),
         drain=drain and _drain(drain),
     )
 

@@ -256,3 +256,57 @@ def test_one_that_was_deleted_in_memory_only_is_not_drained_again(
     assert "db2:3306 is no server any more, and is off the record (drained by" in gone.out
     assert "DISK still has it: a restart of ProxySQL brings that back" in gone.out
     servers.execute("SAVE MYSQL SERVERS TO DISK")
+
+
+def test_rows_that_are_out_of_which_no_file_says_anything(
+    servers: Instance, project: Project
+) -> None:
+    in_several(project)
+    loaded_by_hand(servers, f"{TAKE_OUT} AND hostgroup_id=10")
+    (project.folder / "proxyctl.yaml").unlink()
+    before = held(servers)
+    left = proxyctl("nodes", "restore", "db2")
+    assert left.code == 0, left.text
+    assert left.out == (
+        "db2:3306 is on no record as drained: nothing was changed\n"
+        "MEMORY lets no connection to it in hostgroup 10 (OFFLINE_SOFT), hostgroup 30"
+        " (OFFLINE_SOFT), and no file says what it is to have there: proxyctl nodes restore"
+        " db2:3306 --force opens it\n"
+    )
+    told = proxyctl("nodes", "restore", "db2", "--format", "json").json
+    assert (told["left_out"], told["unnamed"]) == ([10, 30], [])
+    assert held(servers) == before
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert back.out == (
+        "db2:3306 is back\n"
+        "it takes connections again in hostgroups 10, 30, too, which no record and no file names\n"
+    )
+    assert held(servers) == [SERVES] * 9
+
+
+def test_a_row_that_the_files_do_not_name_is_told_when_it_is_opened(servers: Instance) -> None:
+    loaded_by_hand(
+        servers,
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, status, weight, max_connections)"
+        " VALUES (61, 'db2', 'OFFLINE_SOFT', 3, 50)",
+    )
+    left = proxyctl("nodes", "restore", "db2")
+    assert "MEMORY lets no connection to it in hostgroup 61 (OFFLINE_SOFT), and no" in left.out
+    loaded_by_hand(servers, TAKE_OUT)
+    back = proxyctl("nodes", "restore", "db2", "--force", "--format", "json").json
+    assert (back["left_out"], back["unnamed"]) == ([], [61])
+    assert held(servers) == [SERVES] * 6
+
+
+def test_one_that_is_out_at_runtime_only_is_put_back(servers: Instance) -> None:
+    """Loaded by hand, and undone in MEMORY: that edit waits to be loaded."""
+    loaded_by_hand(servers, TAKE_OUT, saves=False)
+    servers.execute("LOAD MYSQL SERVERS FROM DISK")
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3, refused.text
+    assert "status edited in MEMORY, not loaded to RUNTIME (OFFLINE_SOFT -> ONLINE)" in refused.err
+    assert "allow with --include-pending" in refused.err
+    back = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert (back.code, back.out) == (0, "db2:3306 is back\n"), back.text
+    assert held(servers) == [SERVES] * 3
+    assert "nothing to do" in proxyctl("nodes", "restore", "db2").out

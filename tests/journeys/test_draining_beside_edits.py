@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.cli import Outcome, Project, proxyctl
+from tests.faults.proxy import FaultyProxy
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied
 from tests.servers import Instance
@@ -80,3 +83,51 @@ def test_edits_that_leave_a_node_go_along(servers: Instance) -> None:
     servers.run("UPDATE mysql_servers SET max_connections=7 WHERE hostname='db2'")
     assert nodes("drain").code == 0
     assert nodes("restore").code == 0
+
+
+def stopped_by(servers: Instance, project: Project, *edits: str) -> tuple[Outcome, list[str]]:
+    """Drain while somebody else does this before the first statement that writes to MEMORY.
+
+    Returns how it ended, and its LOADs.
+    """
+    left = [*edits]
+
+    def edit(_connection: int, sql: str, _answer: bytes) -> None:
+        if "stage='staging MEMORY'" in sql:
+            while left:
+                servers.run(left.pop(0))
+
+    with FaultyProxy(servers.host, servers.port) as proxy:
+        project.connect(replace(servers, port=proxy.port))
+        proxy.watch = edit
+        stopped = proxyctl("nodes", "drain", "db3")
+        proxy.settle()
+    return stopped, [sql for _, sql in proxy.log if sql.startswith("LOAD")]
+
+
+def test_a_drain_that_loaded_nothing_leaves_what_somebody_loads_meanwhile(
+    servers: Instance, project: Project
+) -> None:
+    edit = "UPDATE mysql_servers SET weight=7 WHERE hostname='db1'"
+    load = ("LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK")
+    stopped, loads = stopped_by(servers, project, edit, *load)
+    assert (stopped.code, loads) == (1, []), stopped.text
+    assert "mysql_servers 10:db1:3306: weight asked 1, holds 7" in stopped.err
+    assert "nothing was loaded; MEMORY was put back" in stopped.err
+    found = in_layers(servers, "SELECT weight FROM {}mysql_servers WHERE hostname='db1'")
+    assert found == {"RUNTIME": [("7",)], "MEMORY": [("1",)], "DISK": [("7",)]}
+    assert servers.query("SELECT count(*) FROM proxyctl_drains") == [("0",)]
+
+
+def test_what_one_that_died_had_loaded_is_taken_back_all_the_same(
+    servers: Instance, project: Project
+) -> None:
+    before = in_layers(servers, ROWS)
+    assert nodes("drain").code == 0
+    servers.run("UPDATE proxyctl_drains SET is_done=0")
+    edit = "UPDATE mysql_servers SET weight=7 WHERE hostname='db1'"
+    stopped, loads = stopped_by(servers, project, edit)
+    assert (stopped.code, len(loads)) == (4, 1), stopped.text
+    assert "what the drain had loaded before was taken back" in stopped.err
+    assert in_layers(servers, ROWS) == before
+    assert servers.query("SELECT count(*) FROM proxyctl_drains") == [("0",)]

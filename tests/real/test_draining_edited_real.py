@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import Project, proxyctl
+from tests.faults.proxy import FaultyProxy
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement
 from tests.real.galera_rig import cluster, proxysql
@@ -120,3 +121,46 @@ def test_with_include_pending_they_are_loaded(
     limit = "SELECT max_connections FROM {}mysql_servers WHERE hostname='plain2'"
     found = [shop.query(limit.format(layer)) for layer in ("runtime_", "", "disk.")]
     assert found == [[("33",)], [("33",)], [("1000",)]]
+
+
+def test_they_do_not_take_the_last_reader_beside_the_drained_node(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance
+) -> None:
+    """One reader becomes the writer; the drained node stands in its place, and serves nobody."""
+    old = writer(proxysql)
+    reader = min(online(placement(shop)[30]))
+    edit = f"UPDATE mysql_servers SET max_connections=0 WHERE hostname='{reader}'"
+    with edited_meanwhile(shop, edit):
+        done = proxyctl("nodes", "drain", old, "--include-pending")
+    assert done.code == 4, done.text
+    assert "edits were made while the writer moved" in done.err
+    assert "hostgroup 30 would have no usable node: edits in MEMORY take its last one" in done.err
+    until(lambda: online(placement(shop, usable=True)[10]) == {old})
+    assert reader in online(placement(shop, usable=True)[30])
+    assert shop.query(f"SELECT max_connections FROM mysql_servers WHERE hostname='{reader}'") == [
+        ("0",)
+    ]
+
+
+def test_one_that_cannot_go_on_once_the_writer_moved_does_not_say_that_nothing_was_changed(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The edit comes between the last look at MEMORY and the second LOAD."""
+    old, before = writer(proxysql), layers(shop)
+    stages: list[str] = []
+
+    def edit(_connection: int, sql: str, _answer: bytes) -> None:
+        if "stage='staging MEMORY'" in sql:
+            stages.append(sql)
+            if len(stages) == 2:
+                shop.execute(EDITS[1])
+
+    with FaultyProxy(shop.host, shop.port) as proxy:
+        monkeypatch.setenv("PROXYCTL_PORT", str(proxy.port))
+        proxy.watch = edit
+        stopped = proxyctl("nodes", "drain", old)
+        proxy.settle()
+    assert stopped.code == 4, stopped.text
+    assert "mysql_servers 1:plain2:3306: max_connections asked 1000, holds 33" in stopped.err
+    assert "what the drain had loaded before was taken back" in stopped.err
+    until(lambda: layers(shop) == before)

@@ -207,6 +207,26 @@ def test_a_writer_that_nobody_can_follow_is_not_drained(
     assert "last usable node of hostgroup 10" in "\n".join(refused.value.lines())
 
 
+def test_a_reader_that_goes_away_while_the_writer_moves_is_named(
+    proxysql: ProxySQL, cluster: GaleraCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proxyctl.draining.placing._LEAST_WAIT_S", 15.0)
+    instance = proxysql.instance
+    before = rows(instance, "mysql_servers")
+    old, gone = writer(proxysql), sorted(online(placement(instance)[30]))[0]
+
+    def go_away(text: str) -> None:
+        if "takes over first" in text:
+            cluster.nodes[gone].wsrep_desync = "ON"
+
+    with AdminClient(login(proxysql)) as client, pytest.raises(ApplyError) as failed:
+        drain(client, DrainRequest(old, progress=go_away))
+    said = f"{gone}:{cluster.port} does not serve in hostgroup 20, 30 as before within 15 s"
+    assert failed.value.message == said
+    until(lambda: writer(proxysql) == old)
+    assert rows(instance, "mysql_servers") == before
+
+
 def test_running_queries_are_waited_for(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
     instance = proxysql.instance
     reader = sorted(online(placement(instance)[30]))[0]

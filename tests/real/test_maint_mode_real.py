@@ -319,10 +319,12 @@ def test_running_queries_are_waited_for_but_not_of_backup_writers(
     with AdminClient(login(proxysql)) as admin:
         if is_kept:
             with pytest.raises(ApplyError, match="still in use"):
-                wait_until_unused(admin, done.node, timeout_s=0.5, progress=said.append)
+                wait_until_unused(
+                    admin, done.node, timeout_s=0.5, progress=said.append, method=MAINT
+                )
         for one in cluster.nodes.values():
             one.is_slow = False
-        wait_until_unused(admin, done.node, timeout_s=30, progress=said.append)
+        wait_until_unused(admin, done.node, timeout_s=30, progress=said.append, method=MAINT)
     for thread in threads:
         thread.join(30)
     assert len(answers) == 8

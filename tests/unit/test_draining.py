@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.draining.placing import serve_as_before
+from proxyctl.draining.placing import serves_less
 from proxyctl.drains import Drain, shows_drain, undrained
 from proxyctl.families import Family, Node
 from proxyctl.guards.hostgroups import serving
@@ -217,10 +217,11 @@ def test_a_move_is_over_when_the_nodes_of_the_family_serve_as_before() -> None:
     before = standing(server(10, "n3"), *waiting("n1", weight=9), *waiting("n2"), elsewhere)
     moved = (server(10, "n1"), *waiting("n3"))
     on_the_way = standing(*moved, server(10, "n2", status="SHUNNED"), elsewhere)
-    assert not serve_as_before(before, on_the_way, node("n3"))
+    said = "n2:3306 does not serve in hostgroup 20, 30 as before"
+    assert serves_less(before, on_the_way, node("n3")) == said
     there = (*moved, *waiting("n2"))
-    assert serve_as_before(before, standing(*there, elsewhere), node("n3"))
+    assert serves_less(before, standing(*there, elsewhere), node("n3")) is None
     # One that is in no family with the node may be unwell, or gone: that has other reasons.
     unwell = server(100, "plain", status="SHUNNED")
-    assert serve_as_before(before, standing(*there, unwell), node("n3"))
-    assert serve_as_before(before, standing(*there), node("n3"))
+    assert serves_less(before, standing(*there, unwell), node("n3")) is None
+    assert serves_less(before, standing(*there), node("n3")) is None

@@ -184,10 +184,22 @@ def restore(
             "is_gone": restored.is_gone,
             "is_unsaved": restored.is_unsaved,
         }
+        back, drain = restored.node, restored.drain
         is_text = format is TextFormat.TEXT
         if is_text:
-            write(restored_text(restored.node, restored.drain, **found))
-        document = restored_object(instance_of(client), restored.node, restored.drain, **found)
+            write(
+                restored_text(
+                    back, drain, **found, left_out=restored.left_out, unnamed=restored.unnamed
+                )
+            )
+        document = restored_object(
+            instance_of(client),
+            back,
+            drain,
+            **found,
+            left_out=restored.left_out,
+            unnamed=restored.unnamed,
+        )
         try:
             following = wait_until_back(
                 client,

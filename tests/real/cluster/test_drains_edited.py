@@ -181,3 +181,14 @@ def test_weights_that_were_sent_to_a_disk_that_lacked_edits_go_back(
     assert done.code == 0, done.text
     found = here.query(f"SELECT DISTINCT weight FROM disk.mysql_servers WHERE hostname<>'{WRITER}'")
     assert found == [("1",)]
+
+
+def test_weights_that_stay_on_a_disk_that_lacks_edits_are_told(settled: list[ProxySQL]) -> None:
+    """A SAVE would carry the edit to DISK, which nobody asked for."""
+    here = settled[0]
+    with meanwhile(here.instance, *SENT_BACK, PLAIN):
+        done = proxyctl("nodes", "drain", WRITER, "--include-pending")
+    assert done.code == 0, done.text
+    assert here.instance.query(WEIGHTS.format("disk.")) != [("1",)]
+    assert "warning: DISK holds the weights that moved the writer" in done.err
+    assert [plain(here, layer) for layer in LAYERS] == [[("33",)], [("33",)], []]

@@ -1,0 +1,76 @@
+"""A drain that somebody ends while `nodes drain` waits: real ProxySQL, MariaDB or PXC nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.draining import wait_until_unused
+from proxyctl.errors import ApplyError
+from tests.cli import proxyctl
+from tests.galera_nodes import GaleraCluster
+from tests.mariadb_server import MISSING
+from tests.placement_samples import online, placement
+from tests.real.galera_rig import cluster, proxysql
+from tests.real.leaving_rig import Rig, draining, until
+from tests.real.test_galera_placement import login
+from tests.real.test_leaving_real import rig
+from tests.real.test_maint_mode_real import MAINT, serving, taken_out
+from tests.servers import ProxySQL
+
+__all__ = ["cluster", "proxysql", "rig"]
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+
+def test_servers_that_somebody_loads_meanwhile_end_the_wait(rig: Rig) -> None:
+    """The session is in use all the while: nobody has to wait for its end to be told."""
+    node = f"127.0.0.1:{rig.port}"
+    with draining(rig, node) as (process, _):
+        rig.proxysql.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 4, err
+    assert "no connection is in use" not in out
+    assert f"error: {node} is not drained any more: servers were loaded meanwhile" in err
+    assert "the same command drains it again" in err
+    listed = proxyctl("nodes", "list", "--no-ask").out
+    assert "takes connections again, though on record as drained by" in listed
+    with draining(rig, node) as (process, _):
+        until(lambda: rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT")
+        rig.client.commit()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert f"{node}: no connection is in use\n" in out
+
+
+def test_so_does_a_restore(rig: Rig) -> None:
+    node = f"127.0.0.1:{rig.port}"
+    with draining(rig, node) as (process, _):
+        assert proxyctl("nodes", "restore", node).code == 0
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 4, err
+    assert "is not drained any more" in err
+
+
+def test_a_node_that_a_load_brings_back_until_the_next_check_is_waited_for(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """Loaded by hand here; a peer that looks late at the node sends the like."""
+    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+    done = taken_out(proxysql, reader)
+    proxysql.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+    said: list[str] = []
+    with AdminClient(login(proxysql)) as admin:
+        wait_until_unused(admin, done.node, timeout_s=60, progress=said.append, method=MAINT)
+    assert said == ["waiting for the monitor here to take it out again"]
+    assert serving(proxysql, reader) == set()
+    cluster.nodes[reader].pxc_maint_mode = "DISABLED"
+    until(lambda: bool(serving(proxysql, reader)))
+    with (
+        AdminClient(login(proxysql)) as admin,
+        pytest.raises(ApplyError, match="gives it new connections again after 1 s"),
+    ):
+        wait_until_unused(admin, done.node, timeout_s=1, progress=said.append, method=MAINT)
