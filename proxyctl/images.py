@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from proxyctl.catalog import Value
-from proxyctl.families import Family
+from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
 from proxyctl.staged import in_loads, value_of
-from proxyctl.state import Key, Rows
-from proxyctl.survey import Surroundings
+from proxyctl.state import Key, Row, Rows
+from proxyctl.survey import Surroundings, TableSurvey
 
 
 def complete_images(
@@ -28,6 +28,7 @@ def complete_images(
         plan.final = {name: survey.target for name, survey in plan.surveys.items()}
         if plan.load and plan.name == "MYSQL SERVERS":
             plan.images = _server_images(plan, surroundings, used_hostgroups, reroutes)
+            plan.follows_monitor = bool(surroundings.families)
         elif plan.load and plan.name == "ADMIN VARIABLES":
             survey = plan.surveys["admin_variables"]
             loads = in_loads(survey.runtime or {}, survey.target)
@@ -61,6 +62,35 @@ def _server_images(
     if not (reroutes and leaving):
         return [image]
     return [{**image, "mysql_servers": {**leaving, **placed}}, image]
+
+
+def placed_again(
+    survey: TableSurvey,
+    image: Rows,
+    runtime: Rows,
+    families: Collection[Family],
+    drains: Collection[Node],
+) -> Rows:
+    """Return the servers of an image with the nodes of families where RUNTIME has them by now.
+
+    The monitor goes on while an apply does: a LOAD of where they stood when the plan was made would
+    give the writes back to a node that has failed since. `image` itself, where nothing moved.
+    """
+    columns = ServerColumns.of(survey.layout)
+    by_hostgroup = {number: family for family in families for number in family.hostgroups}
+    mine = {k: row for k, row in survey.target.items() if row[columns.hostgroup] in by_hostgroup}
+    nodes = {columns.node(row) for row in mine.values()}
+
+    def is_kept(row: Row) -> bool:
+        """Whether it is of no family, or of a node that leaves one with another LOAD."""
+        family = by_hostgroup.get(row[columns.hostgroup])
+        return family is None or not (family.discovers or columns.node(row) in nodes)
+
+    others = {key: row for key, row in image.items() if is_kept(row)}
+    layout = survey.layout
+    placed = placed_rows(layout, {**others, **mine}, runtime, families, drains=drains)
+    loaded = with_successors(layout, placed, runtime, families)
+    return image if loaded == image else loaded
 
 
 def leaves_softly(module: ModulePlan, families: Iterable[Family]) -> frozenset[Key]:

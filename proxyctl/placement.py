@@ -36,7 +36,8 @@ def placed_rows(
     Shape: rows outside families as configured; nodes of a family with the hostgroups they have at
     RUNTIME and the configured attributes; a new node of a placed Galera family enters through the
     offline hostgroup; discovered nodes stay. Nodes that were drained stay so: those on record
-    (`drains`), and those of Galera families by hand unless they are `released`.
+    (`drains`), and those of Galera families by hand unless they are `released`. Rows of `runtime`
+    that are OFFLINE_HARD, with the last connections of a server that left, count as absent.
     """
     columns = ServerColumns.of(layout)
     result: Rows = dict(configured)
@@ -54,7 +55,7 @@ def placed_rows(
             result.update((layout.key_of(row), row) for row in mine)
         standing: dict[Node, list[Row]] = {}
         for row in runtime.values():
-            if row[columns.hostgroup] in family.hostgroups:
+            if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):
                 standing.setdefault(columns.node(row), []).append(row)
         nodes = {columns.node(row) for row in known}
         for row in mine:

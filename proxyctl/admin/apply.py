@@ -166,7 +166,7 @@ class _Run:
         self._mark(module.module.load)
         self.steps.say(module.module.load)
         self.steps.results[module.name].runtime = UNKNOWN
-        self.steps.load(module)
+        image = self.steps.load_placed(module, image)
         self.steps.result.loads += 1
         self.steps.verify_runtime(module, image, self.steps.plan.families)
         self.steps.results[module.name].runtime = self.new

@@ -15,6 +15,7 @@ from proxyctl.admin.reconnect import RESTARTED, Reconnect
 from proxyctl.catalog import AdminModule
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Family
+from proxyctl.images import placed_again
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.result import UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.sql import Statement
@@ -40,7 +41,7 @@ class Steps:
         self.plan = plan
         self.lock = lock
         self.say = progress
-        self._before_load = before_load
+        self.before_load = before_load
         self.modules = [module for module in plan.modules if module.does_something]
         self.names = tuple(module.name for module in self.modules)
         self.memory = {module.name: memory_before(module) for module in self.modules}
@@ -132,8 +133,26 @@ class Steps:
 
     def load(self, module: ModulePlan) -> None:
         """LOAD a module, as `command` does."""
-        self._before_load(module.module)
+        self.before_load(module.module)
         self.command(module.module.load)
+
+    def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
+        """LOAD a module whose rows stand in MEMORY, nodes that have moved since as they are now.
+
+        Returns what was loaded.
+        """
+        self.before_load(module.module)
+        if module.follows_monitor:
+            survey, loaded = module.surveys["mysql_servers"], image["mysql_servers"]
+            runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
+            families, drains = self.plan.families, self.plan.drains
+            placed = placed_again(survey, loaded, runtime, families, drains)
+            if placed is not loaded:
+                self.say(f"{module.name}: write MEMORY again, since nodes have moved")
+                image = {**image, "mysql_servers": placed}
+                self.write(module, image)
+        self.command(module.module.load)
+        return image
 
     def command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.

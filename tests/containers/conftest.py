@@ -10,7 +10,7 @@ from testcontainers.core.network import Network
 
 from tests.cli import Project
 from tests.containers.galera import GaleraCluster, wait_until
-from tests.containers.images import what_is_missing
+from tests.containers.images import ARE_NAMED, what_is_missing
 from tests.containers.proxysql import ProxySQLContainer
 from tests.containers.traffic import prepare
 
@@ -33,8 +33,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _containers_can_be_started() -> None:
     reason = what_is_missing()
-    if reason is not None:
-        pytest.skip(reason)
+    if reason is None:
+        return
+    if ARE_NAMED:
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

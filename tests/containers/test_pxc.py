@@ -158,7 +158,11 @@ def test_the_writer_fails_while_an_apply_runs(
         assert_in_sync()
     # What the failing node was busy with is lost; nothing after another one took over.
     assert traffic.errors[failed:] == []
-    assert max(len(online(sample[10])) for sample in sampler.samples) == 1
+    writers = [online(sample[10]) for sample in sampler.samples]
+    assert max(map(len, writers)) == 1
+    # The LOAD does not bring back the one that died.
+    assert writers[writers.index(heir) :].count({WRITER}) == 0
+    assert min(len(online(sample[30])) for sample in sampler.samples) >= 1
     assert short(READERS[0]) in written_on(cluster.any_node)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,30 @@ def test_their_steps_are_those_of_a_workflow(path: Path) -> None:
         assert ("run" in step) != ("uses" in step)
         assert set(step) <= {"run", "uses", "if", "id", "env", "with"}
         assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v4"))
+
+
+@pytest.mark.parametrize(
+    ("are_named", "code", "outcome"), [(True, 1, "1 error"), (False, 0, "1 skipped")]
+)
+def test_a_workflow_without_its_containers_does_not_pass(
+    are_named: bool, code: int, outcome: str
+) -> None:
+    """Where nobody names images, as in a run of all tests, those with containers are skipped."""
+    ci = ROOT / ".github" / "workflows" / "ci.yml"
+    images = yaml.safe_load(ci.read_text(encoding="utf-8"))["jobs"]["containers"]["env"]
+    kept = {name: value for name, value in os.environ.items() if name not in images}
+    environment = kept | {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
+    tests = "tests/containers/test_pxc.py::test_the_plan_stays_empty_while_nodes_come_and_go"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests],
+        cwd=ROOT,
+        env=environment | images if are_named else environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, outcome in done.stdout) == (code, True), done.stdout
+    assert "no Docker that answers" in done.stdout
 
 
 @pytest.mark.skipif(ACTIONLINT is None, reason="actionlint is not on PATH")

@@ -90,12 +90,12 @@ def login(server: ProxySQL) -> Login:
     return Login(port=server.port, user="radmin", password="radmin")
 
 
-def apply(server: ProxySQL, wanted: Desired) -> Plan:
+def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None) -> Plan:
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
         plan = make_plan(client, wanted)
-        apply_plan(client, plan, lock, ApplyOptions())
+        apply_plan(client, plan, lock, options or ApplyOptions())
         lock.release()
     return plan
 
@@ -231,6 +231,37 @@ def test_when_the_writer_leaves_another_takes_its_place_at_once(
     assert writer not in {host for found in at_once.values() for host, _ in found}
     assert placement(proxysql.instance) == at_once
     assert plan(proxysql, files(cluster, rest)).is_in_sync
+
+
+@pytest.mark.parametrize("load", [1, 2], ids=["before the LOAD", "while a server drains"])
+def test_a_writer_that_fails_while_an_apply_runs_stays_out(
+    load: int, proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """The monitor moves it after the apply has read where the nodes stand."""
+    writer, heir, _ = HOSTS
+    weights = {writer: {"weight": 1000}, heir: {"weight": 900}}
+    alone = "127.0.1.4"
+    apply(proxysql, files(cluster, [*HOSTS, alone], **weights, **{alone: {"hostgroup_id": 50}}))
+    settle(proxysql.instance, HOSTS)
+    assert online(placement(proxysql.instance)[10]) == {writer}
+    loads = []
+
+    def fail(progress: str) -> None:
+        loads.append(progress == "LOAD MYSQL SERVERS TO RUNTIME")
+        if loads[-1] and sum(loads) == load:
+            cluster.nodes[writer].wsrep_desync = "ON"
+            while online(placement(proxysql.instance)[10]) != {heir}:
+                time.sleep(0.05)
+
+    changed = files(cluster, HOSTS, **{**weights, heir: {"weight": 900, "max_connections": 77}})
+    with Sampler(proxysql.instance) as sampler:
+        apply(proxysql, changed, ApplyOptions(progress=fail, drain_timeout_s=30))
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    assert sum(loads) == 2
+    sampler.check()
+    writers = [online(sample[10]) for sample in sampler.samples]
+    assert writers[writers.index({heir}) :].count({writer}) == 0
+    assert plan(proxysql, changed).is_in_sync
 
 
 def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
