@@ -97,7 +97,7 @@ def default_monitor(subject: Subject) -> Iterator[Finding]:
     """There are families, and the monitor's user has ProxySQL's default name and password.
 
     The monitor logs in to each backend with it. Where that fails, a node of a Galera family is
-    taken out at the first check, and a replication family is not followed any more. A user
+    taken out at the third check, and a replication family is not followed any more. A user
     `monitor` with the password `monitor` is also the first thing that somebody tries. It is not
     said where the files leave all mysql variables alone.
 

@@ -144,6 +144,29 @@ def test_a_new_node_enters_without_being_a_second_writer(
     assert plan(proxysql, files(cluster, more, **{writer: {"weight": 1000}})).is_in_sync
 
 
+def test_without_the_account_of_the_monitor_all_write_until_the_third_check_fails(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    run = proxysql.instance.execute
+    run(
+        "UPDATE global_variables SET variable_value='wrong'"
+        " WHERE variable_name='mysql-monitor_password'"
+    )
+    run("LOAD MYSQL VARIABLES TO RUNTIME")
+    apply(proxysql, files(cluster, HOSTS))
+    assert online(placement(proxysql.instance)[10]) == {*HOSTS}
+    for _ in range(600):
+        if online(placement(proxysql.instance)[40]) == {*HOSTS}:
+            break
+        time.sleep(0.1)
+    assert online(placement(proxysql.instance)[40]) == {*HOSTS}
+    checks = proxysql.instance.query(
+        "SELECT hostname, count(*) FROM monitor.mysql_server_galera_log"
+        " WHERE error LIKE '%Access denied%' GROUP BY hostname"
+    )
+    assert {host for host, count in checks if int(count or 0) >= 3} == {*HOSTS}
+
+
 def test_moves_of_the_monitor_are_no_drift(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
     wanted = files(cluster, HOSTS)
     apply(proxysql, wanted)
