@@ -33,9 +33,10 @@ def bootstrap(proxysql: ProxySQLContainer) -> None:
 
 
 def assert_in_sync() -> None:
-    """Nothing that the monitor does is a difference."""
-    drift = proxyctl("drift")
-    assert drift.code == 0, drift.text
+    """Nothing that the monitor does is a difference, or something to apply."""
+    for command in (["drift"], ["plan", "--detailed-exitcode"]):
+        found = proxyctl(*command)
+        assert found.code == 0, found.text
 
 
 def in_sync_until(is_so: Callable[[], bool], what: str) -> None:

@@ -66,12 +66,20 @@ def test_the_plan_stays_empty_while_nodes_come_and_go(
     cluster.nodes[reader].end_maintenance()
     in_sync_until(all_serve, f"{reader} is back")
 
-    # Read-only: a reader that is no writer any more.
-    cluster.nodes[WRITER].sql("SET GLOBAL read_only=ON")
-    in_sync_until(
-        lambda: online(placement(proxysql.instance)[10]) == {READERS[0]}, "another node writes"
-    )
-    cluster.nodes[WRITER].sql("SET GLOBAL read_only=OFF")
+    # The writer: read-only, a reader from then on; desynced; in maintenance by its own word.
+    writer = cluster.nodes[WRITER]
+
+    def another_writes() -> bool:
+        return online(placement(proxysql.instance)[10]) == {READERS[0]}
+
+    for variable in ("read_only", "wsrep_desync"):
+        writer.sql(f"SET GLOBAL {variable}=ON")
+        in_sync_until(another_writes, f"another node writes: {variable}")
+        writer.sql(f"SET GLOBAL {variable}=OFF")
+        in_sync_until(all_serve, "it writes again")
+    writer.begin_maintenance()
+    in_sync_until(another_writes, "another node writes: maintenance")
+    writer.end_maintenance()
     in_sync_until(all_serve, "it writes again")
 
     # Killed, and back with a state transfer.
