@@ -29,8 +29,9 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
+from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held, variables_of
-from proxyctl.doctor.facts import Facts, Rule, Server, Side, User
+from proxyctl.doctor.facts import Facts, Rule, Side, User
 from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
@@ -41,6 +42,8 @@ from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
+
+_ATTRIBUTES = "mysql_hostgroup_attributes"
 
 
 def read_facts_for_doctor(
@@ -70,7 +73,8 @@ def read_facts_for_doctor(
     holder = read_holder(client)
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
-    rules, users = _judged(survey, servers)
+    most_online = _most_online(survey)
+    rules, users = _judged(survey, Side("mysql", servers, most_online=most_online))
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -85,6 +89,7 @@ def read_facts_for_doctor(
         rules=rules,
         users=users,
         fast_routing=read_fast_routing(client),
+        most_online=most_online,
         pgsql=_pgsql(survey),
         monitor_logs=read_monitor_logs(client),
         said=said,
@@ -104,13 +109,14 @@ def read_facts_for_doctor(
     )
 
 
-def _judged(
-    survey: InstanceSurvey, servers: tuple[Server, ...]
-) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
-    """Return rules and users, with what those count for that lead to hostgroups without servers."""
+def _judged(survey: InstanceSurvey, mysql: Side) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
+    """Return rules and users, with what those count for that lead to hostgroups without servers.
+
+    `mysql`: the servers that there are.
+    """
     held = _at_runtime(survey, "mysql_query_rules")
     rules, users = runtime_rules(held), read_users(survey.client)
-    is_served = cache(Side("mysql", servers).is_served)
+    is_served = cache(mysql.is_served)
     senders: dict[int, list[int]] = {}
     for rule in rules:
         for hostgroup in (rule.destination, rule.mirror):
@@ -132,6 +138,15 @@ def _judged(
         tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
         tuple(user._replace(is_taken=user.username in taken) for user in users),
     )
+
+
+def _most_online(survey: InstanceSurvey) -> dict[int, int]:
+    """Return max_num_online_servers by hostgroup; empty before ProxySQL 2.5."""
+    if _ATTRIBUTES not in survey.layouts:
+        return {}
+    held = _at_runtime(survey, _ATTRIBUTES)
+    pairs = zip(held.column("hostgroup_id"), held.column("max_num_online_servers"), strict=True)
+    return {number(hostgroup) or 0: number(most) or 0 for hostgroup, most in pairs}
 
 
 def _pgsql(survey: InstanceSurvey) -> Side:

@@ -252,3 +252,21 @@ def test_a_server_that_is_shunned_beside_others_that_serve() -> None:
     # Of one that the monitor does not get through to another finding tells.
     lost = (*HEALTHY.monitor_logs, failing("ping", "Can't connect", ("db3", 3306)))
     assert only(replace(HEALTHY, servers=servers, monitor_logs=lost))[0] == "backend-unreachable"
+
+
+def test_more_servers_than_max_num_online_servers_serve_nobody() -> None:
+    """Whatever their weight is; one that is not ONLINE does not count."""
+    pair = (Server(10, "db1", 3306), Server(10, "db3", 3306, weight=0), Server(20, "db2", 3306))
+    facts = replace(HEALTHY, servers=pair, most_online={10: 1, 20: 1})
+    assert only(facts) == (
+        "users-without-servers",
+        "hostgroup 10",
+        "queries of user app that no rule takes fail after 10 s: 2 servers are ONLINE, and"
+        " max_num_online_servers is 1: none takes any",
+    )
+    assert examine(facts).findings[0].way_out == (
+        "raise max_num_online_servers of hostgroup 10, take a server out of it, or change"
+        " default_hostgroup"
+    )
+    soft = pair[1]._replace(status="OFFLINE_SOFT")
+    assert only(replace(facts, servers=(pair[0], soft, pair[2])))[0] == "node-drained"

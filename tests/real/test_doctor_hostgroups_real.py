@@ -1,0 +1,51 @@
+"""Hostgroups whose servers are all ONLINE and take nothing all the same: what the doctor says."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+
+from tests.mariadb_server import MISSING
+from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
+    NOT_REACHED,
+    load,
+    mariadb,
+    message,
+    proxysql,
+    query,
+    until_found,
+)
+from tests.servers import ProxySQL
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+
+
+def assert_not_reached(server: ProxySQL) -> None:
+    with pytest.raises(pymysql.err.MySQLError) as failed:
+        query(server, "SELECT 7")
+    assert failed.value.args[0] == NOT_REACHED
+
+
+def test_more_servers_than_a_hostgroup_may_have(proxysql: ProxySQL) -> None:  # noqa: F811
+    """ProxySQL uses none of them then."""
+    run = proxysql.instance.execute
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    limit = "INSERT INTO mysql_hostgroup_attributes (hostgroup_id,max_num_online_servers) VALUES "
+    load(proxysql.instance, limit + "(10,1)")
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+    ((port,),) = proxysql.instance.query("SELECT port FROM mysql_servers")
+    run(
+        "INSERT INTO mysql_servers (hostgroup_id,hostname,port,weight)"
+        f" VALUES (10,'127.1',{port},0)"
+    )
+    load(proxysql.instance)
+    with until_found(proxysql, "hostgroup-without-servers", "users-without-servers") as found:
+        assert message(found, "hostgroup-without-servers") == (
+            "hostgroup 10: queries of rule 5 fail after 0.5 s: 2 servers are ONLINE, and"
+            " max_num_online_servers is 1: none takes any"
+        )
+        assert_not_reached(proxysql)
