@@ -78,6 +78,10 @@ class User(NamedTuple):
     is_taken: bool = False
 
 
+SKIPS_FAST_ROUTING = Version(2, 0, 12)
+"""The first one that does not ask fast routing where the last rule has apply; so do all later."""
+
+
 class Side(NamedTuple):
     """Who sends queries where at RUNTIME, for one protocol: `mysql` or `pgsql`.
 
@@ -96,6 +100,15 @@ class Side(NamedTuple):
         """Return whether a server takes the queries that are sent there."""
         there = self.servers_in(hostgroup)
         return any(one.is_usable for one in there) and not self.too_many_online(hostgroup)
+
+    def fast_routing_asked(self, version: Version) -> Mapping[int, int]:
+        """Return the rows of fast routing by destination, if ProxySQL asks for any at all.
+
+        It does not where the last rule has apply, whatever a query matched.
+        """
+        last = max(self.rules, key=lambda rule: rule.rule_id, default=None)
+        is_skipped = version >= SKIPS_FAST_ROUTING and last is not None and last.apply
+        return {} if is_skipped else self.fast_routing
 
     def servers_in(self, hostgroup: int) -> list[Server]:
         """Return the servers of a hostgroup."""

@@ -17,14 +17,15 @@ def empty(facts: Facts) -> Iterator[Finding]:
     """Rules or fast routing send queries to a hostgroup in which no server takes any."""
     for side in facts.sides:
         rules, others = _senders(side, Say.DECIDES), _senders(side, Say.NOT_LOOKED_AT)
-        for hostgroup in sorted({*rules, *side.fast_routing}):
+        fast_routing = side.fast_routing_asked(facts.version)
+        for hostgroup in sorted({*rules, *fast_routing}):
             if side.is_served(hostgroup):
                 continue
             senders = []
             if hostgroup in rules:
                 senders.append(_rules(rules[hostgroup], len(others.get(hostgroup, ()))))
-            if hostgroup in side.fast_routing:
-                senders.append(counted(side.fast_routing[hostgroup], "row") + " of fast routing")
+            if hostgroup in fast_routing:
+                senders.append(counted(fast_routing[hostgroup], "row") + " of fast routing")
             yield _finding(facts, side, hostgroup, " and ".join(senders), "rules")
 
 

@@ -49,3 +49,16 @@ def test_more_servers_than_a_hostgroup_may_have(proxysql: ProxySQL) -> None:  # 
             " max_num_online_servers is 1: none takes any"
         )
         assert_not_reached(proxysql)
+
+
+def test_fast_routing_that_is_never_asked(proxysql: ProxySQL) -> None:  # noqa: F811
+    """With apply in the last rule ProxySQL does not look at fast routing, whatever matched."""
+    rules = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    dead_end = "INSERT INTO mysql_query_rules_fast_routing VALUES ('','information_schema',0,98,'')"
+    load(proxysql.instance, dead_end, module=rules)
+    with until_found(proxysql, "fast-routing-skipped"):
+        assert query(proxysql, "SHOW DATABASES LIKE 'none'") == ()
+    load(proxysql.instance, "UPDATE mysql_query_rules SET apply=0", module=rules)
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)

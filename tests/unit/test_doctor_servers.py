@@ -196,6 +196,16 @@ def test_hostgroups_that_nobody_serves() -> None:
     ]
 
 
+def test_fast_routing_that_is_never_asked() -> None:
+    """The last rule has apply, and with that no query gets to where fast routing sends."""
+    facts = replace(HEALTHY, fast_routing={30: 3})
+    assert only(facts)[0] == "fast-routing-skipped"
+    behind = replace(facts, rules=(*HEALTHY.rules, Rule(6, 10)))
+    assert only(behind)[:2] == ("hostgroup-without-servers", "hostgroup 30")
+    assert found(replace(behind, rules=tuple(reversed(behind.rules)))) == found(behind)
+    assert found(replace(facts, rules=())) == found(behind)
+
+
 def test_hostgroups_of_postgresql_are_others() -> None:
     pgsql = Side(
         "pgsql", (Server(30, "pg1", 5432),), (Rule(5, 30), Rule(6, 20)), (User("app", 10),)
