@@ -18,6 +18,7 @@ from proxyctl.admin.destinations import (
     read_servers,
     read_side,
     read_users,
+    with_latencies,
 )
 from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.drains import read_drains
@@ -29,6 +30,7 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
+from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held, variables_of
 from proxyctl.doctor.facts import Facts, Rule, Side, User
@@ -63,7 +65,8 @@ def read_facts_for_doctor(
     """
     survey = _surveyed(client)
     variables = _variables(client)
-    servers = read_servers(client)
+    most_ms = atoi(variables.get("mysql-default_max_latency_ms", ""))
+    servers = with_latencies(client, read_servers(client), most_ms)
     nodes = {server.node for server in servers}
     account = Account(
         variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")

@@ -19,7 +19,11 @@ from proxyctl.survey import TableSurvey
 
 
 class Server(NamedTuple):
-    """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD."""
+    """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD.
+
+    `max_latency_ms`: 0 where none is set. `too_slow_ms`: how long the monitor's last ping took if
+    that is more than it may be, else 0.
+    """
 
     hostgroup: int
     hostname: str
@@ -28,6 +32,8 @@ class Server(NamedTuple):
     weight: int = 1
     max_connections: int = 1000
     use_ssl: bool = False
+    max_latency_ms: int = 0
+    too_slow_ms: float = 0
 
     @property
     def node(self) -> Node:
@@ -43,9 +49,11 @@ class Server(NamedTuple):
     def is_usable(self) -> bool:
         """Whether ProxySQL sends new queries to it.
 
-        Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001.
+        Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001, and
+        so is one whose servers answer pings too late.
         """
-        return self.status == "ONLINE" and self.weight > 0 and self.max_connections > 0
+        takes_some = self.weight > 0 and self.max_connections > 0 and not self.too_slow_ms
+        return self.status == "ONLINE" and takes_some
 
 
 class Rule(NamedTuple):

@@ -122,6 +122,8 @@ def _way_out(side: Side, hostgroup: int, *, adds: bool = False) -> str:
     """Return what lets a server there take queries, be it a new one."""
     if side.too_many_online(hostgroup):
         return f"raise max_num_online_servers of hostgroup {hostgroup}, take a server out of it"
+    if any(server.too_slow_ms for server in side.servers_in(hostgroup)):
+        return "raise max_latency_ms or mysql-default_max_latency_ms, bring another server ONLINE"
     adding = f", add one ({side.protocol}_servers: hostgroup_id {hostgroup})" if adds else ""
     return f"bring a server there ONLINE{adding}"
 
@@ -141,4 +143,6 @@ def _servers(side: Side, hostgroup: int) -> str:
 def _why(server: Server) -> str:
     if server.status != "ONLINE":
         return server.status
+    if server.too_slow_ms:
+        return f"answered a ping after {server.too_slow_ms:.0f} ms, which is more than it may take"
     return "has weight 0" if server.weight <= 0 else "has max_connections 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pymysql
 import pytest
 
-from tests.mariadb_server import MISSING
+from tests.mariadb_server import MISSING, MariaDB
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     NOT_REACHED,
     load,
@@ -16,6 +16,7 @@ from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     until_found,
 )
 from tests.servers import ProxySQL
+from tests.slow_way import SlowWay
 
 pytestmark = [
     pytest.mark.real,
@@ -62,3 +63,31 @@ def test_fast_routing_that_is_never_asked(proxysql: ProxySQL) -> None:  # noqa: 
     load(proxysql.instance, "UPDATE mysql_query_rules SET apply=0", module=rules)
     with until_found(proxysql, "hostgroup-without-servers"):
         assert_not_reached(proxysql)
+
+
+@pytest.mark.parametrize("limit", ["server", "default"])
+def test_servers_that_answer_pings_too_late(
+    proxysql: ProxySQL,  # noqa: F811
+    mariadb: MariaDB,  # noqa: F811
+    limit: str,
+) -> None:
+    """They stay ONLINE, and ProxySQL sends them nothing."""
+    with SlowWay(mariadb.port, delay_s=0.05) as way:
+        load(
+            proxysql.instance,
+            "SET mysql-connect_timeout_server_max=500",
+            f"SET mysql-default_max_latency_ms={1 if limit == 'default' else 20_000}",
+            module="MYSQL VARIABLES",
+        )
+        load(
+            proxysql.instance,
+            f"UPDATE mysql_servers SET port={way.port},"
+            f" max_latency_ms={1 if limit == 'server' else 0}",
+        )
+        with until_found(proxysql, "hostgroup-without-servers", "users-without-servers") as found:
+            said = message(found, "hostgroup-without-servers")
+            assert f"127.0.0.1:{way.port} answered a ping after" in said
+            assert_not_reached(proxysql)
+        load(proxysql.instance, "UPDATE mysql_servers SET max_latency_ms=20000")
+        with until_found(proxysql):
+            assert query(proxysql, "SELECT 7") == ((7,),)

@@ -280,3 +280,15 @@ def test_more_servers_than_max_num_online_servers_serve_nobody() -> None:
     )
     soft = pair[1]._replace(status="OFFLINE_SOFT")
     assert only(replace(facts, servers=(pair[0], soft, pair[2])))[0] == "node-drained"
+
+
+def test_servers_that_answer_too_late_serve_nobody() -> None:
+    slow = Server(10, "db1", 3306, max_latency_ms=20, too_slow_ms=30.4)
+    facts = replace(HEALTHY, servers=(slow, HEALTHY.servers[1]))
+    assert only(facts) == (
+        "users-without-servers",
+        "hostgroup 10",
+        "queries of user app that no rule takes fail after 10 s: db1:3306 answered a ping after"
+        " 30 ms, which is more than it may take",
+    )
+    assert found(replace(facts, servers=(*facts.servers, Server(10, "db3", 3306)))) == []
