@@ -6,6 +6,7 @@ instance -> Facts -> (proxyctl.doctor) -> Examination
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import cache
 
 from proxyctl.admin.backend import Account
@@ -38,7 +39,7 @@ from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
-from proxyctl.lint.rule_says import says_of_senders
+from proxyctl.lint.rule_says import Say, says_of_senders
 from proxyctl.lint.subject import RULES, Subject
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
@@ -77,7 +78,9 @@ def read_facts_for_doctor(
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
     most_online = _most_online(survey)
-    rules, users = _judged(survey, Side("mysql", servers, most_online=most_online))
+    has_ldap = any(name.startswith("ldap-") for name in variables)
+    mysql = Side("mysql", servers, most_online=most_online)
+    rules, users = _judged(survey, mysql, has_ldap=has_ldap)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -112,23 +115,28 @@ def read_facts_for_doctor(
     )
 
 
-def _judged(survey: InstanceSurvey, mysql: Side) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
+def _judged(
+    survey: InstanceSurvey, mysql: Side, *, has_ldap: bool
+) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
     """Return rules and users, with what those count for that lead to hostgroups without servers.
 
-    `mysql`: the servers that there are.
+    `mysql`: the servers that there are. `has_ldap`: others than the users may log in.
     """
     held = _at_runtime(survey, "mysql_query_rules")
-    rules, users = runtime_rules(held), read_users(survey.client)
+    users = read_users(survey.client)
+    rules = runtime_rules(held, None if has_ldap else {user.username for user in users})
     is_served = cache(mysql.is_served)
     senders: dict[int, list[int]] = {}
-    for rule in rules:
+    tried = [rule for rule in rules if rule.say is not Say.NEVER_TRIED]
+    for rule in tried:
         for hostgroup in (rule.destination, rule.mirror):
             if hostgroup is not None and not is_served(hostgroup):
                 senders.setdefault(hostgroup, []).append(rule.rule_id)
     lost = {user.username for user in users if not is_served(user.default_hostgroup)}
-    if not rules or not (senders or lost):
+    if not tried or not (senders or lost):
         return rules, users
     variables = variables_of(_at_runtime(survey, "mysql_variables").rows.values())
+    held = _of_rules(held, {rule.rule_id for rule in tried})
     configuration = Configuration(survey.client.version, {RULES: held}, variables)
     lost -= {user.username for user in users if user.fast_forward}
     try:
@@ -141,6 +149,13 @@ def _judged(survey: InstanceSurvey, mysql: Side) -> tuple[tuple[Rule, ...], tupl
         tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
         tuple(user._replace(is_taken=user.username in taken) for user in users),
     )
+
+
+def _of_rules(held: Held, rule_ids: Collection[int]) -> Held:
+    """Return these rules of a table."""
+    at = held.layout.index["rule_id"]
+    rows = {key: row for key, row in held.rows.items() if number(row[at]) in rule_ids}
+    return replace(held, rows=rows)
 
 
 def _most_online(survey: InstanceSurvey) -> dict[int, int]:

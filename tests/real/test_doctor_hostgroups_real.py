@@ -5,7 +5,7 @@ from __future__ import annotations
 import pymysql
 import pytest
 
-from tests.mariadb_server import MISSING, MariaDB
+from tests.mariadb_server import MISSING, USER, MariaDB
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     NOT_REACHED,
     load,
@@ -91,3 +91,23 @@ def test_servers_that_answer_pings_too_late(
         load(proxysql.instance, "UPDATE mysql_servers SET max_latency_ms=20000")
         with until_found(proxysql):
             assert query(proxysql, "SELECT 7") == ((7,),)
+
+
+def test_a_rule_for_a_user_that_is_not_there(proxysql: ProxySQL) -> None:  # noqa: F811
+    """Nobody can log in as that user, so no query goes where the rule sends."""
+    rules = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    dead_end = (
+        "INSERT INTO mysql_query_rules (rule_id,active,username,destination_hostgroup,apply)"
+        " VALUES (1,1,'gone',99,1)"
+    )
+    load(proxysql.instance, dead_end, module=rules)
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+    load(
+        proxysql.instance,
+        f"UPDATE mysql_query_rules SET username='{USER}' WHERE rule_id=1",
+        module=rules,
+    )
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)
