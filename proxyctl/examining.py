@@ -6,6 +6,7 @@ instance -> Facts -> (proxyctl.doctor) -> Examination
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import cache
 
 from proxyctl.admin.backend import Account
@@ -18,6 +19,7 @@ from proxyctl.admin.destinations import (
     read_servers,
     read_side,
     read_users,
+    with_latencies,
 )
 from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.drains import read_drains
@@ -29,18 +31,25 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
+from proxyctl.catalog import Version
+from proxyctl.catalog.variable_rules import atoi
+from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held, variables_of
-from proxyctl.doctor.facts import Facts, Rule, Server, Side, User
+from proxyctl.doctor.facts import Facts, Rule, Side, User
 from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
-from proxyctl.lint.rule_says import says_of_senders
+from proxyctl.lint.rule_says import Say, says_of_senders
 from proxyctl.lint.subject import RULES, Subject
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
+
+_ATTRIBUTES = "mysql_hostgroup_attributes"
+_COUNTS_ONLINE = Version(2, 6, 3)
+"""The first one that takes notice of max_num_online_servers."""
 
 
 def read_facts_for_doctor(
@@ -60,7 +69,8 @@ def read_facts_for_doctor(
     """
     survey = _surveyed(client)
     variables = _variables(client)
-    servers = read_servers(client)
+    most_ms = atoi(variables.get("mysql-default_max_latency_ms", ""))
+    servers = with_latencies(client, read_servers(client), most_ms)
     nodes = {server.node for server in servers}
     account = Account(
         variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
@@ -70,7 +80,10 @@ def read_facts_for_doctor(
     holder = read_holder(client)
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
-    rules, users = _judged(survey, servers)
+    most_online = _most_online(survey)
+    has_ldap = any(name.startswith("ldap-") for name in variables)
+    mysql = Side("mysql", servers, most_online=most_online)
+    rules, users = _judged(survey, mysql, has_ldap=has_ldap)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -85,6 +98,7 @@ def read_facts_for_doctor(
         rules=rules,
         users=users,
         fast_routing=read_fast_routing(client),
+        most_online=most_online,
         pgsql=_pgsql(survey),
         monitor_logs=read_monitor_logs(client),
         said=said,
@@ -105,21 +119,27 @@ def read_facts_for_doctor(
 
 
 def _judged(
-    survey: InstanceSurvey, servers: tuple[Server, ...]
+    survey: InstanceSurvey, mysql: Side, *, has_ldap: bool
 ) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
-    """Return rules and users, with what those count for that lead to hostgroups without servers."""
+    """Return rules and users, with what those count for that lead to hostgroups without servers.
+
+    `mysql`: the servers that there are. `has_ldap`: others than the users may log in.
+    """
     held = _at_runtime(survey, "mysql_query_rules")
-    rules, users = runtime_rules(held), read_users(survey.client)
-    is_served = cache(Side("mysql", servers).is_served)
+    users = read_users(survey.client)
+    rules = runtime_rules(held, None if has_ldap else {user.username for user in users})
+    is_served = cache(mysql.is_served)
     senders: dict[int, list[int]] = {}
-    for rule in rules:
+    tried = [rule for rule in rules if rule.say is not Say.NEVER_TRIED]
+    for rule in tried:
         for hostgroup in (rule.destination, rule.mirror):
             if hostgroup is not None and not is_served(hostgroup):
                 senders.setdefault(hostgroup, []).append(rule.rule_id)
     lost = {user.username for user in users if not is_served(user.default_hostgroup)}
-    if not rules or not (senders or lost):
+    if not tried or not (senders or lost):
         return rules, users
     variables = variables_of(_at_runtime(survey, "mysql_variables").rows.values())
+    held = _of_rules(held, {rule.rule_id for rule in tried})
     configuration = Configuration(survey.client.version, {RULES: held}, variables)
     lost -= {user.username for user in users if user.fast_forward}
     try:
@@ -132,6 +152,22 @@ def _judged(
         tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
         tuple(user._replace(is_taken=user.username in taken) for user in users),
     )
+
+
+def _of_rules(held: Held, rule_ids: Collection[int]) -> Held:
+    """Return these rules of a table."""
+    at = held.layout.index["rule_id"]
+    rows = {key: row for key, row in held.rows.items() if number(row[at]) in rule_ids}
+    return replace(held, rows=rows)
+
+
+def _most_online(survey: InstanceSurvey) -> dict[int, int]:
+    """Return max_num_online_servers by hostgroup; empty where ProxySQL takes no notice of it."""
+    if survey.client.version < _COUNTS_ONLINE or _ATTRIBUTES not in survey.layouts:
+        return {}
+    held = _at_runtime(survey, _ATTRIBUTES)
+    pairs = zip(held.column("hostgroup_id"), held.column("max_num_online_servers"), strict=True)
+    return {number(hostgroup) or 0: number(most) or 0 for hostgroup, most in pairs}
 
 
 def _pgsql(survey: InstanceSurvey) -> Side:

@@ -27,13 +27,38 @@ def read_servers(client: AdminClient, protocol: str = "mysql") -> tuple[Server, 
             number(weight),
             number(limit),
             use_ssl == "1",
+            number(latency),
         )
-        for hostgroup, host, port, status, weight, limit, use_ssl in client.query(
-            "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl"
-            f" FROM runtime_{protocol}_servers WHERE status<>'OFFLINE_HARD'",
-            width=7,
+        for hostgroup, host, port, status, weight, limit, use_ssl, latency in client.query(
+            "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl,"
+            f" max_latency_ms FROM runtime_{protocol}_servers WHERE status<>'OFFLINE_HARD'",
+            width=8,
         )
     )
+
+
+def with_latencies(
+    client: AdminClient, servers: tuple[Server, ...], default_ms: int
+) -> tuple[Server, ...]:
+    """Return MySQL servers with `too_slow_ms`.
+
+    `default_ms` is the most for those that have no max_latency_ms. Raises: InstanceError.
+    """
+    number = client.number
+    latency_us = {
+        (number(hostgroup), str(host), number(port)): number(latency)
+        for hostgroup, host, port, latency in client.query(
+            "SELECT hostgroup, srv_host, srv_port, Latency_us FROM stats_mysql_connection_pool",
+            width=4,
+        )
+    }
+
+    def too_slow_ms(one: Server) -> float:
+        most = one.max_latency_ms or default_ms
+        found = latency_us.get((one.hostgroup, one.hostname, one.port), 0) / 1000
+        return found if 0 < most <= found else 0
+
+    return tuple(one._replace(too_slow_ms=too_slow_ms(one)) for one in servers)
 
 
 def read_users(client: AdminClient, protocol: str = "mysql") -> tuple[User, ...]:

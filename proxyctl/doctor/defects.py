@@ -12,7 +12,7 @@ from functools import partial
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.model import OLDEST
-from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.facts import SKIPS_FAST_ROUTING, Facts
 from proxyctl.doctor.finding import Check, Finding, Severity, register
 from proxyctl.doctor.wording import listed, nodes_text
 from proxyctl.errors import counted
@@ -115,7 +115,7 @@ DEFECTS = (
         touches=_skipped_fast_routing,
         way_out="add a last rule with flagIN: 2147483647 and apply: false; proxyctl does that by"
         " itself where the files have fast routing",
-        since=Version(2, 0, 12),
+        since=SKIPS_FAST_ROUTING,
     ),
     Defect(
         code="re2-replaces-by-case",

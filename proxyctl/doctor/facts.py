@@ -19,7 +19,11 @@ from proxyctl.survey import TableSurvey
 
 
 class Server(NamedTuple):
-    """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD."""
+    """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD.
+
+    `max_latency_ms`: 0 where none is set. `too_slow_ms`: how long the monitor's last ping took if
+    that is more than it may be, else 0.
+    """
 
     hostgroup: int
     hostname: str
@@ -28,6 +32,8 @@ class Server(NamedTuple):
     weight: int = 1
     max_connections: int = 1000
     use_ssl: bool = False
+    max_latency_ms: int = 0
+    too_slow_ms: float = 0
 
     @property
     def node(self) -> Node:
@@ -43,9 +49,11 @@ class Server(NamedTuple):
     def is_usable(self) -> bool:
         """Whether ProxySQL sends new queries to it.
 
-        Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001.
+        Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001, and
+        so is one whose servers answer pings too late.
         """
-        return self.status == "ONLINE" and self.weight > 0 and self.max_connections > 0
+        takes_some = self.weight > 0 and self.max_connections > 0 and not self.too_slow_ms
+        return self.status == "ONLINE" and takes_some
 
 
 class Rule(NamedTuple):
@@ -78,11 +86,15 @@ class User(NamedTuple):
     is_taken: bool = False
 
 
+SKIPS_FAST_ROUTING = Version(2, 0, 12)
+"""The first one that does not ask fast routing where the last rule has apply; so do all later."""
+
+
 class Side(NamedTuple):
     """Who sends queries where at RUNTIME, for one protocol: `mysql` or `pgsql`.
 
     Hostgroups of the two have nothing to do with each other. `fast_routing` counts rows by
-    destination.
+    destination; `most_online` has max_num_online_servers by hostgroup, where it is set.
     """
 
     protocol: str
@@ -90,10 +102,37 @@ class Side(NamedTuple):
     rules: tuple[Rule, ...] = ()
     users: tuple[User, ...] = ()
     fast_routing: Mapping[int, int] = MappingProxyType({})
+    most_online: Mapping[int, int] = MappingProxyType({})
 
     def is_served(self, hostgroup: int) -> bool:
         """Return whether a server takes the queries that are sent there."""
-        return any(one.is_usable for one in self.servers if one.hostgroup == hostgroup)
+        there = self.servers_in(hostgroup)
+        return any(one.is_usable for one in there) and not self.too_many_online(hostgroup)
+
+    def fast_routing_asked(self, version: Version) -> Mapping[int, int]:
+        """Return the rows of fast routing by destination, if ProxySQL asks for any at all.
+
+        It does not where the last rule has apply, whatever a query matched.
+        """
+        last = max(self.rules, key=lambda rule: rule.rule_id, default=None)
+        is_skipped = version >= SKIPS_FAST_ROUTING and last is not None and last.apply
+        return {} if is_skipped else self.fast_routing
+
+    def servers_in(self, hostgroup: int) -> list[Server]:
+        """Return the servers of a hostgroup."""
+        return [one for one in self.servers if one.hostgroup == hostgroup]
+
+    def too_many_online(self, hostgroup: int) -> int:
+        """Return how many servers are ONLINE if that is more than there may be, else 0.
+
+        ProxySQL uses none of them then. Source: ProxySQL 2.7.1 and 3.0.0, run: weight and
+        max_connections are nothing to this count.
+        """
+        most = self.most_online.get(hostgroup)
+        if most is None:
+            return 0
+        count = sum(one.status == "ONLINE" for one in self.servers_in(hostgroup))
+        return count if count > most else 0
 
 
 class MonitorLog(NamedTuple):
@@ -119,12 +158,12 @@ _NO_PGSQL = Side("pgsql")
 class Facts:
     """One instance.
 
-    Shape: `variables` are those of RUNTIME. `servers`, `rules`, `users` and `fast_routing` are the
-    MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0. `surveys` hold each table
-    in its three layers, by catalogue name; `drains` is what is on record of drained nodes. `said`
-    has the answers of the servers that were asked, none with `asks` False; `pooled_versions` those
-    of open connections; `wsrep` what the Galera monitor read of a node, by column of its log, and
-    `group_checks` what that of group replication did.
+    Shape: `variables` are those of RUNTIME. `servers`, `rules`, `users`, `fast_routing` and
+    `most_online` are the MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0.
+    `surveys` hold each table in its three layers, by catalogue name; `drains` is what is on record
+    of drained nodes. `said` has the answers of the servers that were asked, none with `asks` False;
+    `pooled_versions` those of open connections; `wsrep` what the Galera monitor read of a node, by
+    column of its log, and `group_checks` what that of group replication did.
     `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
     them where it is listed. `dead_apply` tells who left an apply behind, and `dead_modules` what
     it had begun to write. `peer_clocks`: by how much the clock of a member that was asked is ahead.
@@ -145,6 +184,7 @@ class Facts:
     rules: tuple[Rule, ...] = ()
     users: tuple[User, ...] = ()
     fast_routing: Mapping[int, int] = field(default_factory=dict)
+    most_online: Mapping[int, int] = field(default_factory=dict)
     pgsql: Side = _NO_PGSQL
     monitor_logs: tuple[MonitorLog, ...] = ()
     said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
@@ -173,7 +213,8 @@ class Facts:
     @property
     def sides(self) -> tuple[Side, Side]:
         """Both protocols."""
-        mysql = Side("mysql", self.servers, self.rules, self.users, self.fast_routing)
+        routing = (self.rules, self.users, self.fast_routing)
+        mysql = Side("mysql", self.servers, *routing, self.most_online)
         return (mysql, self.pgsql)
 
     @cached_property

@@ -17,14 +17,15 @@ def empty(facts: Facts) -> Iterator[Finding]:
     """Rules or fast routing send queries to a hostgroup in which no server takes any."""
     for side in facts.sides:
         rules, others = _senders(side, Say.DECIDES), _senders(side, Say.NOT_LOOKED_AT)
-        for hostgroup in sorted({*rules, *side.fast_routing}):
+        fast_routing = side.fast_routing_asked(facts.version)
+        for hostgroup in sorted({*rules, *fast_routing}):
             if side.is_served(hostgroup):
                 continue
             senders = []
             if hostgroup in rules:
                 senders.append(_rules(rules[hostgroup], len(others.get(hostgroup, ()))))
-            if hostgroup in side.fast_routing:
-                senders.append(counted(side.fast_routing[hostgroup], "row") + " of fast routing")
+            if hostgroup in fast_routing:
+                senders.append(counted(fast_routing[hostgroup], "row") + " of fast routing")
             yield _finding(facts, side, hostgroup, " and ".join(senders), "rules")
 
 
@@ -84,7 +85,7 @@ def empty_mirror(facts: Facts) -> Iterator[Finding]:
                 yield Finding(
                     _where(facts, side, hostgroup),
                     f"the copies of {rules} go there; {_servers(side, hostgroup)}",
-                    "bring a server there ONLINE, or take mirror_hostgroup out of the rule",
+                    f"{_way_out(side, hostgroup)}, or take mirror_hostgroup out of the rule",
                 )
 
 
@@ -113,20 +114,35 @@ def _finding(facts: Facts, side: Side, hostgroup: int, senders: str, other_way: 
     return Finding(
         _where(facts, side, hostgroup),
         f"queries of {senders} fail{after}: {_servers(side, hostgroup)}",
-        f"bring a server there ONLINE, add one ({side.protocol}_servers: hostgroup_id {hostgroup}),"
-        f" or change {other_way}",
+        f"{_way_out(side, hostgroup, adds=True)}, or change {other_way}",
     )
+
+
+def _way_out(side: Side, hostgroup: int, *, adds: bool = False) -> str:
+    """Return what lets a server there take queries, be it a new one."""
+    if side.too_many_online(hostgroup):
+        return f"raise max_num_online_servers of hostgroup {hostgroup}, take a server out of it"
+    if any(server.too_slow_ms for server in side.servers_in(hostgroup)):
+        return "raise max_latency_ms or mysql-default_max_latency_ms, bring another server ONLINE"
+    adding = f", add one ({side.protocol}_servers: hostgroup_id {hostgroup})" if adds else ""
+    return f"bring a server there ONLINE{adding}"
 
 
 def _servers(side: Side, hostgroup: int) -> str:
     """Return what stands in a hostgroup that is not served."""
-    there = [server for server in side.servers if server.hostgroup == hostgroup]
+    there = side.servers_in(hostgroup)
     if not there:
         return "there is no server at RUNTIME"
+    if too_many := side.too_many_online(hostgroup):
+        are = "servers are" if too_many > 1 else "server is"
+        most = side.most_online[hostgroup]
+        return f"{too_many} {are} ONLINE, and max_num_online_servers is {most}: none takes any"
     return listed(sorted(f"{node_text(server.node)} {_why(server)}" for server in there))
 
 
 def _why(server: Server) -> str:
     if server.status != "ONLINE":
         return server.status
+    if server.too_slow_ms:
+        return f"answered a ping after {server.too_slow_ms:.0f} ms, which is more than it may take"
     return "has weight 0" if server.weight <= 0 else "has max_connections 0"

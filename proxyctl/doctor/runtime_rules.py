@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from proxyctl.cells import number
 from proxyctl.configuration import Held
 from proxyctl.doctor.facts import Rule
+from proxyctl.lint.rule_says import Say
 
 _COLUMNS = (
     "rule_id",
+    "username",
     "destination_hostgroup",
     "mirror_hostgroup",
     "apply",
@@ -19,13 +23,19 @@ _COLUMNS = (
 )
 
 
-def runtime_rules(held: Held) -> tuple[Rule, ...]:
-    """Return the rules of a table at RUNTIME, of MySQL or PostgreSQL."""
+def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple[Rule, ...]:
+    """Return the rules of a table at RUNTIME, of MySQL or PostgreSQL.
+
+    `usernames`: who may log in, None where that is not known. A rule for somebody else is one that
+    is never tried.
+    """
     index = held.layout.index
     at = {name: index[name] for name in _COLUMNS}
     found = []
     for row in held.rows.values():
         cells = {name: row[position] for name, position in at.items()}
+        whose = cells["username"]
+        is_for_somebody = usernames is None or not whose or str(whose) in usernames
         found.append(
             Rule(
                 number(cells["rule_id"]) or 0,
@@ -36,6 +46,7 @@ def runtime_rules(held: Held) -> tuple[Rule, ...]:
                 matches_digest=cells["match_digest"] is not None,
                 replaces=cells["replace_pattern"] is not None,
                 is_caseless="CASELESS" in str(cells["re_modifiers"]).upper(),
+                say=Say.DECIDES if is_for_somebody else Say.NEVER_TRIED,
             )
         )
     return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from proxyctl.catalog import MAX_INT, Value
 from proxyctl.lint.finding import Finding, Severity, check
@@ -15,6 +16,8 @@ from proxyctl.lint.wording import listed
 from proxyctl.routing.rule import Rule
 
 _NOT_COMPARED = frozenset({"rule_id", "comment"})
+_MOST_COVERING = 200
+"""Later rules that are asked whether they overwrite one. The same rule may be there very often."""
 
 
 @check("PX201", "shadowed-rule", Severity.ERROR)
@@ -170,14 +173,14 @@ def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
 
 def rules_never_tried(subject: Subject) -> frozenset[int]:
     """Return the rules that an earlier one takes every query from, as far as it is certain."""
-    found = subject.once(_verdicts)
+    found = subject.once(_proofs)
     behind = {one.rule_id for _, rules in found.ends for one in rules}
     return frozenset(behind | {rule.rule_id for rule, _ in found.shadowed})
 
 
 def rules_without_say(subject: Subject) -> frozenset[int]:
     """Return the rules whose destination never counts, as far as it is certain."""
-    overwritten = {rule.rule_id for rule, _ in subject.once(_verdicts).overwritten}
+    overwritten = {rule.rule_id for rule, _ in subject.once(_proofs).overwritten}
     return rules_never_tried(subject) | overwritten
 
 
@@ -192,6 +195,16 @@ class _Verdicts:
 
 def _verdicts(subject: Subject) -> _Verdicts:
     """Return what all checks of this file say, worked out once."""
+    return _judged(subject, _duplicates(subject.rule_rows))
+
+
+def _proofs(subject: Subject) -> _Verdicts:
+    """Return the same of all rules, as the checks say nothing more of a duplicate."""
+    found = subject.once(_verdicts)
+    return _judged(subject, {}) if found.duplicates else found
+
+
+def _judged(subject: Subject, duplicates: dict[int, int]) -> _Verdicts:
     judge = Covers(subject)
     misread = {row.rule.rule_id for row in subject.rule_rows if row.rule and _is_misread(row)}
     # What is said of such rules is said where their digest or their variable is.
@@ -202,7 +215,6 @@ def _verdicts(subject: Subject) -> _Verdicts:
         and subject.variables.query_digests
         and judge.matches_all(rule)
     ]
-    duplicates = _duplicates(subject.rule_rows)
     lanes: dict[int, list[Rule]] = {}
     for rule in subject.rules:
         if rule.rule_id not in misread and rule.rule_id in subject.reach.reached:
@@ -322,7 +334,9 @@ def _overwritten(
         if rule.destination is None:
             continue
         if not rule.apply and rule.flag_out is None and not rule.ways:
-            by = next((wide for wide in index.covering(rule) if overwrites(wide, rule)), None)
-            if by is not None and by.destination != rule.destination:
+            covering = islice(index.covering(rule), _MOST_COVERING)
+            others = (wide for wide in covering if wide.destination != rule.destination)
+            by = next((wide for wide in others if overwrites(wide, rule)), None)
+            if by is not None:
                 yield rule, by
         index.add(rule)

@@ -62,7 +62,7 @@ def taken_users(configuration: Configuration, usernames: Collection[str]) -> fro
     if held is None or not usernames:
         return frozenset()
     rules = sorted(_rules_of(held), key=lambda rule: rule.rule_id)
-    if any(number(rule.cells.get("next_query_flagIN")) is not None for rule in rules):
+    if any(number(rule.cells.get("next_query_flagIN")) not in (None, 0) for rule in rules):
         return frozenset()  # the next query of a session begins elsewhere
     entrance = [rule for rule in rules if (number(rule.cells.get("flagIN")) or 0) <= 0]
     taking = _first_of_each(_taking(configuration, held, entrance))

@@ -101,3 +101,24 @@ def test_every_version_can_be_looked_at(offline: Project, version: str) -> None:
         codes = {one["code"] for one in found.json["findings"]}
         old = {"digests-stall-queries"} if version < "2.5.2" else set()
         assert codes == {"not-saved"} | old
+
+
+@pytest.mark.parametrize(("version", "code"), [("2.5.5", 0), ("2.6.2", 0), ("2.6.3", 1)])
+def test_the_most_servers_that_may_be_online_count_since_they_do(
+    offline: Project, version: str, code: int
+) -> None:
+    """ProxySQL before 2.6.3 has the column, and takes no notice of it."""
+    with Sandbox(version) as served:
+        offline.connect(Instance(served.host, served.port, sandbox=served))
+        for statement in (
+            "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (20,'db1'), (20,'db2')",
+            "INSERT INTO mysql_hostgroup_attributes (hostgroup_id,max_num_online_servers)"
+            " VALUES (20,1)",
+            "LOAD MYSQL SERVERS TO RUNTIME",
+            RULE,
+            LOAD,
+        ):
+            served.run(statement)
+        found = proxyctl("doctor", "--no-ask")
+        assert found.code == code, found.text
+        assert ("2 servers are ONLINE" in found.out) is bool(code)

@@ -196,6 +196,16 @@ def test_hostgroups_that_nobody_serves() -> None:
     ]
 
 
+def test_fast_routing_that_is_never_asked() -> None:
+    """The last rule has apply, and with that no query gets to where fast routing sends."""
+    facts = replace(HEALTHY, fast_routing={30: 3})
+    assert only(facts)[0] == "fast-routing-skipped"
+    behind = replace(facts, rules=(*HEALTHY.rules, Rule(6, 10)))
+    assert only(behind)[:2] == ("hostgroup-without-servers", "hostgroup 30")
+    assert found(replace(behind, rules=tuple(reversed(behind.rules)))) == found(behind)
+    assert found(replace(facts, rules=())) == found(behind)
+
+
 def test_hostgroups_of_postgresql_are_others() -> None:
     pgsql = Side(
         "pgsql", (Server(30, "pg1", 5432),), (Rule(5, 30), Rule(6, 20)), (User("app", 10),)
@@ -252,3 +262,33 @@ def test_a_server_that_is_shunned_beside_others_that_serve() -> None:
     # Of one that the monitor does not get through to another finding tells.
     lost = (*HEALTHY.monitor_logs, failing("ping", "Can't connect", ("db3", 3306)))
     assert only(replace(HEALTHY, servers=servers, monitor_logs=lost))[0] == "backend-unreachable"
+
+
+def test_more_servers_than_max_num_online_servers_serve_nobody() -> None:
+    """Whatever their weight is; one that is not ONLINE does not count."""
+    pair = (Server(10, "db1", 3306), Server(10, "db3", 3306, weight=0), Server(20, "db2", 3306))
+    facts = replace(HEALTHY, servers=pair, most_online={10: 1, 20: 1})
+    assert only(facts) == (
+        "users-without-servers",
+        "hostgroup 10",
+        "queries of user app that no rule takes fail after 10 s: 2 servers are ONLINE, and"
+        " max_num_online_servers is 1: none takes any",
+    )
+    assert examine(facts).findings[0].way_out == (
+        "raise max_num_online_servers of hostgroup 10, take a server out of it, or change"
+        " default_hostgroup"
+    )
+    soft = pair[1]._replace(status="OFFLINE_SOFT")
+    assert only(replace(facts, servers=(pair[0], soft, pair[2])))[0] == "node-drained"
+
+
+def test_servers_that_answer_too_late_serve_nobody() -> None:
+    slow = Server(10, "db1", 3306, max_latency_ms=20, too_slow_ms=30.4)
+    facts = replace(HEALTHY, servers=(slow, HEALTHY.servers[1]))
+    assert only(facts) == (
+        "users-without-servers",
+        "hostgroup 10",
+        "queries of user app that no rule takes fail after 10 s: db1:3306 answered a ping after"
+        " 30 ms, which is more than it may take",
+    )
+    assert found(replace(facts, servers=(*facts.servers, Server(10, "db3", 3306)))) == []

@@ -58,6 +58,17 @@ def test_what_a_destination_counts_for(rules, expected):
     assert say(*rules) is expected
 
 
+@pytest.mark.parametrize("again", [{}, {"comment": "once more"}])
+def test_a_rule_that_is_there_twice_counts_as_once(again):
+    """Lint names such a rule for being the same; what comes of its queries is another matter."""
+    twice = digest(LOCKING, destination_hostgroup=99)
+    assert say(digest("^SELECT"), twice, twice | again, of=3) is Say.NEVER_TRIED
+    twice["apply"] = 0
+    for rule_id in (1, 2):
+        assert say(twice, twice | again, digest("^SELECT"), of=rule_id) is Say.OVERRULED
+    assert say(twice, digest("^SELECT", apply=0), twice | again, of=3) is Say.DECIDES
+
+
 def test_a_lane_that_only_a_shadowed_rule_leads_to_is_not_reached():
     hidden = {"match_digest": LOCKING, "flagOUT": 5}
     assert say(digest("^SELECT"), hidden, digest("^SELECT", flagIN=5), of=3) is Say.NEVER_TRIED

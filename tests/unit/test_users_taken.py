@@ -32,6 +32,7 @@ def taken(*rules, **given):
         pytest.param([digest("^SELECT"), ALL], id="another one first that says where"),
         pytest.param([ENDS | {"username": "web"}, ALL], id="one of another user ends first"),
         pytest.param([ALL | {"username": "app"}, ENDS], id="one that comes too late"),
+        pytest.param([digest("^BEGIN", next_query_flagIN=0), ALL], id="the next begins as ever"),
     ],
 )
 def test_rules_take_every_query(rules):
