@@ -119,10 +119,12 @@ def test_one_that_is_done_goes_back_also_where_its_lock_is_gone_before_the_peers
     project.write("version: 1\n" + fleet_of(*three) + USER.format(10))
     assert apply_all("--settle", "0").code == 0
     keep_apart(three)
-    sleep = time.sleep
+    sleep, unlocked = time.sleep, list[ProxySQL]()
 
     def unlock_and_sleep(seconds: float) -> None:
-        if hostgroups(three[0]) == {"20"}:
+        # Once: the way back has a lock of its own.
+        if not unlocked and hostgroups(three[0]) == {"20"}:
+            unlocked.append(three[0])
             set_admin(three[2], cluster_check_interval_ms=60_000)
             three[0].instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
         sleep(seconds)
