@@ -13,6 +13,7 @@ from proxyctl.admin.login import Login
 from proxyctl.at_once import at_once
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import as_follower, first_of, together
+from proxyctl.cluster.lost_edits import lost_edits
 from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor.examination import Examination
 from proxyctl.doctor.fleet import ExaminedFleet
@@ -72,11 +73,13 @@ class _DistinctPlans:
             kept = self._kept.setdefault(plan.likeness, plan)
         return Planned(plan.name, plan.address, plan.version, plan.fingerprint, kept)
 
-    def follower(self, one: Planned, first: str) -> Planned:
+    def follower(self, one: Planned, first: Planned) -> Planned:
         """Return the plan of a member of a cluster that is changed after the `first` one."""
-        plan = as_follower(one.plan, first)
-        if plan is one.plan:
+        plan = as_follower(one.plan, first.name)
+        lost = list(lost_edits(one.plan, first.plan, first.name))
+        if plan is one.plan and not lost:
             return one
+        plan = replace(plan, refusals=[*plan.refusals, *lost])
         return self.planned(replace(plan, name=one.name, address=one.address))
 
 
@@ -123,7 +126,7 @@ def _in_turn(found: Sequence[_Found], distinct: _DistinctPlans) -> list[Planned]
             if position == first:
                 planned[first] = replace(planned[first], is_first=True)
             else:
-                planned[position] = distinct.follower(planned[position], planned[first].name)
+                planned[position] = distinct.follower(planned[position], planned[first])
     return planned
 
 
