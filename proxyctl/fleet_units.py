@@ -12,10 +12,17 @@ from dataclasses import dataclass, field, replace
 from proxyctl.admin.cluster import read_own_checksums
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
-from proxyctl.admin.members import same_account
+from proxyctl.admin.members import WORKERS, same_account
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
+from proxyctl.at_once import at_once
 from proxyctl.cluster.checksums import MODULES, Checksum
-from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
+from proxyctl.cluster.electing import (
+    first_of,
+    is_covered,
+    loaded_for_all,
+    together,
+    travels_alike,
+)
 from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
@@ -26,7 +33,6 @@ from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import changed_first
 from proxyctl.result import ApplyResult, PeerResult
-from proxyctl.state import Layer
 from proxyctl.workflow import plan_files
 
 
@@ -95,7 +101,6 @@ class UnitApply:
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
     _behind: dict[str, PeerResult] = field(default_factory=dict)
-    _following: set[Node] = field(default_factory=set)
     _at: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -195,9 +200,7 @@ class UnitApply:
             return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
         for peer in result.peers:
             self._behind.pop(peer.name, None)
-            if peer.follows:
-                self._following.add(peer.node)
-            else:
+            if not peer.follows:
                 self._behind[peer.name] = peer
         return replace(
             rolled(target, State.APPLIED),
@@ -207,19 +210,43 @@ class UnitApply:
         )
 
     def _name_those_that_followed(self) -> None:
-        """Say which members hold their change already that nobody came to. Changes: done."""
-        loaded = {name for one in self.done.values() for name in one.loaded} & {*MODULES.values()}
-        for target in self.unit.targets_at(self._following).values():
-            planned = self.approved.get(target)
-            if planned is None or target in self.done or planned.is_in_sync:
-                continue
-            modules = [module for module in planned.plan.modules if module.does_something]
-            changes = [change for module in modules for change in module.changes]
-            travels = all(module.name in loaded for module in modules) and all(
-                Layer.RUNTIME in change.layers and not change.is_members_own for change in changes
-            )
-            if travels:
-                self.done[target] = rolled(target, State.FOLLOWED)
+        """Say of the members that nobody came to what they hold of the change. Changes: done."""
+        loaded = [
+            target.name
+            for target, one in self.done.items()
+            if one.loaded & {*MODULES.values()} or self._may_have_loaded(target, one)
+        ]
+        rest = [
+            target
+            for target in self.unit.targets
+            if target not in self.done and not self.approved[target].is_in_sync
+        ]
+        if loaded:
+            for target, found in at_once(rest, self._compared, workers=WORKERS):
+                self.done[target] = self._come_to_by_none(target, found, ", ".join(loaded))
+
+    def _may_have_loaded(self, target: Target, one: Rolled) -> bool:
+        plans = [self.approved[target].plan]
+        return isinstance(one.error, ApplyError) and bool(loaded_for_all(plans))
+
+    def _compared(self, target: Target) -> Plan:
+        with target.connect() as client:
+            return plan_files(client, target.files, self.request.options)
+
+    def _come_to_by_none(self, target: Target, found: Plan | BaseException, loaded: str) -> Rolled:
+        """Return what a member is that may have followed, by its plan now, or why it has none."""
+        if isinstance(found, Plan) and found.is_in_sync:
+            return rolled(target, State.FOLLOWED)
+        if isinstance(found, Plan) and travels_alike(found, self.approved[target].plan):
+            note = f"it may still take over what {loaded} was loaded with"
+        elif isinstance(found, Plan):
+            note = f"it has taken over what {loaded} was loaded with; plan says what is left"
+        elif isinstance(found, Exception):
+            problem = target.told(found).message
+            note = f"whether it took over what {loaded} was loaded with is not known: {problem}"
+        else:
+            raise found
+        return replace(rolled(target, State.NOT_TOUCHED), notes=(note,))
 
     def _name_those_behind(self, targets: Sequence[Target]) -> None:
         """Say which members do not follow that are no instance of the fleet.
