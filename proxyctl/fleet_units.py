@@ -83,7 +83,7 @@ class Unit:
 def units_of(approved: Mapping[Target, Planned], left_out: Sequence[Target] = ()) -> list[Unit]:
     """Return the instances that change as one, without those where nothing does."""
     targets = [*approved]
-    groups = together([approved[target].plan.members for target in targets])
+    groups = together([approved[target].members for target in targets])
     units = [Unit([targets[position] for position in group], left_out) for group in groups]
     return [u for u in units if not all(approved[one].is_in_sync for one in u.targets)]
 
