@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_own_checksums, read_peers
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
 from proxyctl.admin.members import WORKERS, same_account
+from proxyctl.admin.own_address import read_itself
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
 from proxyctl.at_once import at_once
 from proxyctl.cluster.checksums import MODULES, Checksum
@@ -40,11 +42,13 @@ from proxyctl.workflow import plan_files
 class Unit:
     """Instances that change as one: several are members of one cluster.
 
-    `left_out`: instances that could not be read; they may be members as well.
+    `left_out`: instances that could not be read; they may be members as well. `listed_as`: as what
+    those are listed that are reached by another address, a socket or a tunnel, once they are asked.
     """
 
     targets: Sequence[Target]
     left_out: Sequence[Target] = ()
+    listed_as: dict[Target, Node] = field(default_factory=dict)
 
     @property
     def names(self) -> str:
@@ -65,19 +69,31 @@ class Unit:
         if named is None:
             return same_account(here, node)
         # The rest of the cluster knows it by this address, and its locks are sorted by it.
-        return replace(named.login, host=str(node[0]))
+        return replace(named.login, host=str(node[0]), port=int(node[1] or 0), socket=None)
 
     def targets_at(self, nodes: Collection[Node]) -> dict[Node, Target]:
         """Return the instances that members are, also those that are left out.
 
-        Shape: without members that are no instance, or one behind a socket.
+        Shape: without members that are no instance, or one of which it is not known.
         """
         listed = [*self.targets, *self.left_out]
         known: dict[Node, Target] = {
             (one.login.host, one.login.port): one for one in listed if one.login.socket is None
         }
+        known |= {node: one for one, node in self.listed_as.items()}
         found = namesakes(nodes, known, addresses_of_each)
         return {node: known[named] for node, named in found.items()}
+
+    def ask_for_itself(self, target: Target, client: AdminClient) -> None:
+        """Find out as what an instance is listed, where its address does not say it.
+
+        Changes: listed_as. Raises: InstanceError.
+        """
+        listed = read_peers(client)
+        if target not in self.targets_at(listed).values():
+            itself = read_itself(client, listed)
+            if itself is not None:
+                self.listed_as[target] = itself
 
 
 def units_of(approved: Mapping[Target, Planned], left_out: Sequence[Target] = ()) -> list[Unit]:
@@ -147,6 +163,7 @@ class UnitApply:
         for self._at in targets:
             with self._at.connect() as client:
                 held.append(read_own_checksums(client))
+                self.unit.ask_for_itself(self._at, client)
         plans = [self.approved[target].plan for target in targets]
         chosen = first_of(plans, held)
         first = targets[chosen]

@@ -11,7 +11,7 @@ from proxyctl.sandbox import Sandbox
 from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_fleet import lock
 from tests.real.cluster.files import USER, fleet_of, hostgroups, keep_apart, name
-from tests.real.cluster.rig import set_admin
+from tests.real.cluster.rig import set_admin, wait_until
 from tests.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -54,6 +54,23 @@ def test_those_that_followed_go_back_by_following(
     assert done.code == 4, done.text
     assert "; 3 rolled back: px1, px2, px3.\n" in done.out
     assert "follow" not in done.out.splitlines()[-1]
+    assert [hostgroups(one) for one in three] == [{"10"}] * 3
+
+
+def test_so_does_one_that_is_reached_by_a_socket(
+    three: list[ProxySQL], project: Project, tmp_path: Path
+) -> None:
+    keep_apart(three)
+    socket = tmp_path / "s"
+    set_admin(three[1], mysql_ifaces=f"127.0.0.1:{three[1].port};{socket}")
+    wait_until(socket.exists)
+    address = f"host: 127.0.0.1, port: {three[1].port},"
+    listed = fleet_of(*three).replace(address, f"socket: {socket},")
+    project.write("version: 1\n" + listed + USER.format(10))
+    assert apply_all("--settle", "0").code == 0
+    done = fail_at_the_last(project, listed, USER.format(20), "--settle", "0")
+    assert done.code == 4, done.text
+    assert "; 3 rolled back: px1, px2, px3.\n" in done.out
     assert [hostgroups(one) for one in three] == [{"10"}] * 3
 
 
