@@ -9,10 +9,13 @@ from typing import NamedTuple, TypeVar
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
 from proxyctl.at_once import at_once
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import as_follower, first_of, together
+from proxyctl.cluster.lost_edits import lost_edits
+from proxyctl.cluster.namesakes import in_one_spelling
 from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor.examination import Examination
 from proxyctl.doctor.fleet import ExaminedFleet
@@ -70,14 +73,17 @@ class _DistinctPlans:
         """Return the plan of an instance; where one like it is kept, that takes its place."""
         with self._guard:
             kept = self._kept.setdefault(plan.likeness, plan)
-        return Planned(plan.name, plan.address, plan.version, plan.fingerprint, kept)
+        return replace(Planned.of(plan), plan=kept)
 
-    def follower(self, one: Planned, first: str) -> Planned:
+    def follower(self, one: Planned, first: Planned) -> Planned:
         """Return the plan of a member of a cluster that is changed after the `first` one."""
-        plan = as_follower(one.plan, first)
-        if plan is one.plan:
+        plan = as_follower(one.plan, first.name)
+        lost = list(lost_edits(one.plan, first.plan, first.name))
+        if plan is one.plan and not lost:
             return one
-        return self.planned(replace(plan, name=one.name, address=one.address))
+        plan = replace(plan, refusals=[*plan.refusals, *lost])
+        found = self.planned(replace(plan, name=one.name, address=one.address))
+        return replace(found, members=one.members)
 
 
 def plan_fleet(
@@ -112,8 +118,11 @@ class _Found(NamedTuple):
 
 def _in_turn(found: Sequence[_Found], distinct: _DistinctPlans) -> list[Planned]:
     """Return the plans; of members of one cluster as they are when one of them is changed first."""
-    planned = [one.planned for one in found]
-    for group in together([one.plan.members for one in planned]):
+    listed = in_one_spelling([one.planned.members for one in found], addresses_of_each)
+    planned = [
+        replace(one.planned, members=names) for one, names in zip(found, listed, strict=True)
+    ]
+    for group in together(listed):
         members = [planned[position] for position in group]
         if len(group) == 1 or all(one.is_in_sync for one in members):
             continue
@@ -123,7 +132,7 @@ def _in_turn(found: Sequence[_Found], distinct: _DistinctPlans) -> list[Planned]
             if position == first:
                 planned[first] = replace(planned[first], is_first=True)
             else:
-                planned[position] = distinct.follower(planned[position], planned[first].name)
+                planned[position] = distinct.follower(planned[position], planned[first])
     return planned
 
 

@@ -49,6 +49,9 @@ def brought_back(
                 back[member] = _with(was, replace(peer, reasons=rest))
         elif not peer.follows:
             back[target] = _with(back[target], peer, state=State.ROLLED_BACK)
+        elif member is not None and was is not None and was.state is State.NOT_TOUCHED:
+            # Nobody came to it, and it holds nothing of what was loaded elsewhere any more.
+            back[member] = replace(was, notes=())
     return back
 
 

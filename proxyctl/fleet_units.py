@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_own_checksums, read_peers
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.login import Login
-from proxyctl.admin.members import same_account
+from proxyctl.admin.members import WORKERS, same_account
+from proxyctl.admin.own_address import read_itself
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
+from proxyctl.at_once import at_once
 from proxyctl.cluster.checksums import MODULES, Checksum
-from proxyctl.cluster.electing import first_of, is_covered, together, travels_alike
+from proxyctl.cluster.electing import (
+    first_of,
+    is_covered,
+    loaded_for_all,
+    together,
+    travels_alike,
+)
 from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
@@ -26,7 +35,6 @@ from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import changed_first
 from proxyctl.result import ApplyResult, PeerResult
-from proxyctl.state import Layer
 from proxyctl.workflow import plan_files
 
 
@@ -34,11 +42,13 @@ from proxyctl.workflow import plan_files
 class Unit:
     """Instances that change as one: several are members of one cluster.
 
-    `left_out`: instances that could not be read; they may be members as well.
+    `left_out`: instances that could not be read; they may be members as well. `listed_as`: as what
+    those are listed that are reached by another address, a socket or a tunnel, once they are asked.
     """
 
     targets: Sequence[Target]
     left_out: Sequence[Target] = ()
+    listed_as: dict[Target, Node] = field(default_factory=dict)
 
     @property
     def names(self) -> str:
@@ -59,25 +69,37 @@ class Unit:
         if named is None:
             return same_account(here, node)
         # The rest of the cluster knows it by this address, and its locks are sorted by it.
-        return replace(named.login, host=str(node[0]))
+        return replace(named.login, host=str(node[0]), port=int(node[1] or 0), socket=None)
 
     def targets_at(self, nodes: Collection[Node]) -> dict[Node, Target]:
         """Return the instances that members are, also those that are left out.
 
-        Shape: without members that are no instance, or one behind a socket.
+        Shape: without members that are no instance, or one of which it is not known.
         """
         listed = [*self.targets, *self.left_out]
         known: dict[Node, Target] = {
             (one.login.host, one.login.port): one for one in listed if one.login.socket is None
         }
+        known |= {node: one for one, node in self.listed_as.items()}
         found = namesakes(nodes, known, addresses_of_each)
         return {node: known[named] for node, named in found.items()}
+
+    def ask_for_itself(self, target: Target, client: AdminClient) -> None:
+        """Find out as what an instance is listed, where its address does not say it.
+
+        Changes: listed_as. Raises: InstanceError.
+        """
+        listed = read_peers(client)
+        if target not in self.targets_at(listed).values():
+            itself = read_itself(client, listed)
+            if itself is not None:
+                self.listed_as[target] = itself
 
 
 def units_of(approved: Mapping[Target, Planned], left_out: Sequence[Target] = ()) -> list[Unit]:
     """Return the instances that change as one, without those where nothing does."""
     targets = [*approved]
-    groups = together([approved[target].plan.members for target in targets])
+    groups = together([approved[target].members for target in targets])
     units = [Unit([targets[position] for position in group], left_out) for group in groups]
     return [u for u in units if not all(approved[one].is_in_sync for one in u.targets)]
 
@@ -95,7 +117,6 @@ class UnitApply:
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
     _behind: dict[str, PeerResult] = field(default_factory=dict)
-    _following: set[Node] = field(default_factory=set)
     _at: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -142,6 +163,7 @@ class UnitApply:
         for self._at in targets:
             with self._at.connect() as client:
                 held.append(read_own_checksums(client))
+                self.unit.ask_for_itself(self._at, client)
         plans = [self.approved[target].plan for target in targets]
         chosen = first_of(plans, held)
         first = targets[chosen]
@@ -195,9 +217,7 @@ class UnitApply:
             return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
         for peer in result.peers:
             self._behind.pop(peer.name, None)
-            if peer.follows:
-                self._following.add(peer.node)
-            else:
+            if not peer.follows:
                 self._behind[peer.name] = peer
         return replace(
             rolled(target, State.APPLIED),
@@ -207,19 +227,43 @@ class UnitApply:
         )
 
     def _name_those_that_followed(self) -> None:
-        """Say which members hold their change already that nobody came to. Changes: done."""
-        loaded = {name for one in self.done.values() for name in one.loaded} & {*MODULES.values()}
-        for target in self.unit.targets_at(self._following).values():
-            planned = self.approved.get(target)
-            if planned is None or target in self.done or planned.is_in_sync:
-                continue
-            modules = [module for module in planned.plan.modules if module.does_something]
-            changes = [change for module in modules for change in module.changes]
-            travels = all(module.name in loaded for module in modules) and all(
-                Layer.RUNTIME in change.layers and not change.is_members_own for change in changes
-            )
-            if travels:
-                self.done[target] = rolled(target, State.FOLLOWED)
+        """Say of the members that nobody came to what they hold of the change. Changes: done."""
+        loaded = [
+            target.name
+            for target, one in self.done.items()
+            if one.loaded & {*MODULES.values()} or self._may_have_loaded(target, one)
+        ]
+        rest = [
+            target
+            for target in self.unit.targets
+            if target not in self.done and not self.approved[target].is_in_sync
+        ]
+        if loaded:
+            for target, found in at_once(rest, self._compared, workers=WORKERS):
+                self.done[target] = self._come_to_by_none(target, found, ", ".join(loaded))
+
+    def _may_have_loaded(self, target: Target, one: Rolled) -> bool:
+        plans = [self.approved[target].plan]
+        return isinstance(one.error, ApplyError) and bool(loaded_for_all(plans))
+
+    def _compared(self, target: Target) -> Plan:
+        with target.connect() as client:
+            return plan_files(client, target.files, self.request.options)
+
+    def _come_to_by_none(self, target: Target, found: Plan | BaseException, loaded: str) -> Rolled:
+        """Return what a member is that may have followed, by its plan now, or why it has none."""
+        if isinstance(found, Plan) and found.is_in_sync:
+            return rolled(target, State.FOLLOWED)
+        if isinstance(found, Plan) and travels_alike(found, self.approved[target].plan):
+            note = f"it may still take over what {loaded} was loaded with"
+        elif isinstance(found, Plan):
+            note = f"it has taken over what {loaded} was loaded with; plan says what is left"
+        elif isinstance(found, Exception):
+            problem = target.told(found).message
+            note = f"whether it took over what {loaded} was loaded with is not known: {problem}"
+        else:
+            raise found
+        return replace(rolled(target, State.NOT_TOUCHED), notes=(note,))
 
     def _name_those_behind(self, targets: Sequence[Target]) -> None:
         """Say which members do not follow that are no instance of the fleet.

@@ -6,6 +6,7 @@ A member may be asked itself, with a connection of its own: what it says then co
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
@@ -84,6 +85,15 @@ def read_member(node: Node, client: AdminClient) -> Member:
     )
 
 
+def _as_seen(member: Member, seen: Collection[PeerChecksum]) -> Member:
+    """Return a member that was not asked, with what the instance has seen of it."""
+    return replace(
+        member,
+        checksums={one.name: one.seen for one in seen},
+        seen_at={one.name: one.seen_at for one in seen},
+    )
+
+
 def read_membership(
     client: AdminClient,
     asked: Mapping[Node, Member] | None = None,
@@ -100,14 +110,14 @@ def read_membership(
     listed = read_peers(client)
     if not listed:
         return Membership()
-    seen: dict[Node, dict[str, Checksum]] = {node: {} for node in listed}
+    seen: dict[Node, list[PeerChecksum]] = {node: [] for node in listed}
     for one in read_peer_checksums(client):
         if one.peer in seen:
-            seen[one.peer][one.name] = one.seen
+            seen[one.peer].append(one)
     members = []
     for node in listed:
         known = (asked or {}).get(node, Member(node))
-        members.append(known if known.was_asked else Member(node, seen[node], known.problem))
+        members.append(known if known.was_asked else _as_seen(known, seen[node]))
     return Membership(
         listed,
         read_own_checksums(client),

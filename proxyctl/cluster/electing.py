@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.change import Change
 from proxyctl.cluster.checksums import MODULES, Checksum, configured
 from proxyctl.cluster.refusing import BEHIND
-from proxyctl.plan import Plan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.state import DesiredRow, Key, Layer
 
 
@@ -91,15 +91,16 @@ def is_covered(found: Plan, approved: Plan) -> bool:
     have to write again what a peer does not keep when it takes rows over. Edits of others that go
     along to RUNTIME have to be approved as well.
     """
-    wanted = {_wish(one) for module in approved.modules for one in module.changes}
-    wanted |= {_wish(one) for one in _edits_going_live(approved)}
+    wanted = {wish(one) for module in approved.modules for one in module.changes}
+    wanted |= {wish(one) for one in edits_going_live(approved.modules)}
     ours = (one for module in found.modules for one in module.changes)
     at_runtime = [one for one in ours if Layer.RUNTIME in one.layers]
-    return all(_wish(one) in wanted for one in (*at_runtime, *_edits_going_live(found)))
+    return all(wish(one) in wanted for one in (*at_runtime, *edits_going_live(found.modules)))
 
 
-def _edits_going_live(plan: Plan) -> Iterator[Change]:
-    for module in plan.modules:
+def edits_going_live(modules: Iterable[ModulePlan]) -> Iterator[Change]:
+    """Yield the edits of others that go along to RUNTIME."""
+    for module in modules:
         yield from (one for one in module.included if Layer.RUNTIME in one.layers)
 
 
@@ -108,9 +109,9 @@ def travels_alike(one: Plan, other: Plan) -> bool:
     return _travelling(one) == _travelling(other)
 
 
-def _travelling(plan: Plan) -> set[_Wish]:
+def _travelling(plan: Plan) -> set[Wish]:
     return {
-        _wish(change)
+        wish(change)
         for module in plan.modules
         if module.name in MODULES.values()
         for change in module.changes
@@ -118,9 +119,10 @@ def _travelling(plan: Plan) -> set[_Wish]:
     }
 
 
-_Wish = tuple[str, Key, DesiredRow | None]
+Wish = tuple[str, Key, DesiredRow | None]
+"""The table and the key of a row, and the row as it is to be; None where it is to go."""
 
 
-def _wish(change: Change) -> _Wish:
-    """Return a row of a table as it is to be; None where it is to go."""
+def wish(change: Change) -> Wish:
+    """Return what a change makes of its row."""
     return change.table, change.key, change.shown.desired

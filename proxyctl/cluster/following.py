@@ -50,10 +50,26 @@ def reasons(
     """
     for name, ours in loaded.items():
         theirs = member.checksums.get(name)
-        if theirs is not None and theirs.is_known and theirs.checksum == ours.checksum:
+        agrees = theirs is not None and theirs.is_known and theirs.checksum == ours.checksum
+        if agrees and _is_since(name, ours, member):
             continue
-        why, text = _why(name, ours, theirs, member, here)
+        if agrees:
+            why, text = Why.NOT_REACHED, f"not reached ({member.problem})"
+        else:
+            why, text = _why(name, ours, theirs, member, here)
         yield NotFollowing(MODULES[name], why, text, _holds(theirs), way_out(why, member, theirs))
+
+
+def _is_since(name: str, ours: Checksum, member: Member) -> bool:
+    """Return whether what is known of a peer is of after the LOAD here.
+
+    One that is gone may have held the same before. What it took over from here has the same epoch.
+    """
+    return (
+        member.was_asked
+        or member.checksums[name].epoch == ours.epoch
+        or member.seen_at.get(name, 0) > ours.epoch
+    )
 
 
 def _why(

@@ -17,8 +17,9 @@ class Member:
     """Another member, as it is listed.
 
     `problem`: why it could not be asked; None where it was, and everything here is its own answer.
-    Otherwise `checksums` are what the instance itself last saw of it, and the rest is not known.
-    `variables` are those of the cluster, at RUNTIME there; `lists` the members that it knows.
+    Otherwise `checksums` are what the instance itself last saw of it, `seen_at` when it saw each,
+    by its own clock, and the rest is not known. `variables` are those of the cluster, at RUNTIME
+    there; `lists` the members that it knows. Units: `seen_at` unix seconds.
     """
 
     node: Node
@@ -27,6 +28,7 @@ class Member:
     version_text: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
     lists: tuple[Node, ...] = ()
+    seen_at: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

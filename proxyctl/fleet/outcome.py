@@ -15,8 +15,9 @@ class Planned:
     """The plan of one instance. Instances with the same plan share one `plan`.
 
     `plan` is that of the first of them: its name and address are those of another instance. A plan
-    keeps the rows of all tables, so that of a fleet only different ones are kept. `is_first`: of
-    the members of one cluster it is changed before the others.
+    keeps the rows of all tables, so that of a fleet only different ones are kept. `members`:
+    those of its cluster, each in the same spelling for all instances. `is_first`: of the members of
+    one cluster it is changed before the others.
     """
 
     name: str
@@ -24,12 +25,13 @@ class Planned:
     version: str
     fingerprint: str
     plan: Plan
+    members: Sequence[str] = ()
     is_first: bool = False
 
     @classmethod
     def of(cls, plan: Plan) -> Planned:
         """Return a plan as that of its own instance."""
-        return cls(plan.name, plan.address, plan.version, plan.fingerprint, plan)
+        return cls(plan.name, plan.address, plan.version, plan.fingerprint, plan, plan.members)
 
     @property
     def is_in_sync(self) -> bool:

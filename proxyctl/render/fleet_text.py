@@ -26,7 +26,7 @@ def fleet_text(fleet: Fleet, style: Style = PLAIN) -> str:
 
 def clusters(fleet: Fleet) -> Iterator[str]:
     """Yield which instances are members of one cluster, where some of them would change."""
-    for positions in together([one.plan.members for one in fleet.planned]):
+    for positions in together([one.members for one in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
         if len(members) > 1 and not all(one.is_in_sync for one in members):
             first = next((one for one in members if one.is_first), members[0])

@@ -36,6 +36,9 @@ def seen(version: int, epoch: int, checksum: str = "0xOLD") -> dict[str, Checksu
         (replace(ASKED, checksums={USERS: OURS}), None),
         (replace(ASKED, checksums=seen(9, 5, "0xNEW")), None),
         (replace(SEEN, checksums={USERS: OURS}), None),
+        # What was seen before the LOAD is no answer to it: the peer may be gone since.
+        (replace(SEEN, checksums=seen(9, 5, "0xNEW"), seen_at={USERS: 1000}), Why.NOT_REACHED),
+        (replace(SEEN, checksums=seen(9, 5, "0xNEW"), seen_at={USERS: 1001}), None),
         (ASKED, Why.OTHER),
         (SEEN, Why.NOT_REACHED),
         (replace(SEEN, checksums=seen(0, 0, "")), Why.NOT_REACHED),

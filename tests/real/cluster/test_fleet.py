@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import Outcome, Project, proxyctl
-from tests.real.cluster.files import fall_behind, keep_apart
+from tests.real.cluster.files import USER, fall_behind, fleet_of, hostgroups, keep_apart
 from tests.real.cluster.rig import checksums, set_admin, wait_until
 from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
 
@@ -189,3 +189,25 @@ def test_a_cluster_beside_an_instance_alone_and_the_way_back(
     for one in three:
         assert {*one.instance.query(users)} == {("10",)}
         assert jobs(one) == [("/bin/job10",)]
+
+
+def test_members_that_spell_one_another_differently_are_one_cluster(
+    three: list[ProxySQL], project: Project
+) -> None:
+    """The last one lists all by another name of their address. The scheduler never travels."""
+    keep_apart(three)
+    for one in three:
+        set_admin(one, cluster_proxysql_servers_diffs_before_sync=0)
+    run = three[2].instance.execute
+    run("UPDATE proxysql_servers SET hostname='127.1'")
+    run("LOAD PROXYSQL SERVERS TO RUNTIME")
+    job = "scheduler: [{id: 1, interval_ms: 60000, filename: /bin/job}]\n"
+    project.write("version: 1\n" + fleet_of(*three) + USER.format(10) + job)
+    done = proxyctl("apply", "--all", "--auto-approve", "--strategy", "all", "--settle", "0")
+    assert done.code == 0, done.text
+    assert "One ProxySQL Cluster: px1, px2, px3; px1 is changed first, and the others follow." in (
+        done.out
+    )
+    assert done.out.endswith("3 applied: px1, px2, px3.\n")
+    assert "px3: LOAD MYSQL USERS TO RUNTIME" not in done.err
+    assert [hostgroups(one) for one in three] == [{"10"}] * 3

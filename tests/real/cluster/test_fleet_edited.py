@@ -62,3 +62,26 @@ def test_only_the_edits_that_were_shown_go_along(
     assert hostgroups(three[2]) == {"10"}
     states = done.out.splitlines()[-1].removesuffix(".").partition(": ")[2].split("; ")
     assert sorted(states) == sorted(["1 applied: px1", "1 failed: px2", last])
+
+
+def test_edits_that_a_member_would_lose_by_following_are_refused(
+    three: list[ProxySQL], project: Project
+) -> None:
+    """The others take the whole module over from the one that is changed first."""
+    project.write("version: 1\n" + fleet_of(*three) + SCOPE + USER.format(10))
+    assert proxyctl("apply", "--all", "--auto-approve", "--settle", "0").code == 0
+    last = three[2]
+    last.instance.execute(EDIT)
+    project.write("version: 1\n" + fleet_of(*three) + SCOPE + USER.format(20))
+    arguments = ("--auto-approve", "--include-pending")
+    done = proxyctl("apply", "--all", *arguments, "--settle", "0")
+    assert done.code == 3, done.text
+    assert (
+        "px3: MYSQL USERS: 1 edit of others in MEMORY would be lost: px1 is changed first, and this"
+        " member takes the module over from there"
+    ) in done.err
+    assert last.instance.query("SELECT 1 FROM mysql_users WHERE username='theirs'")
+    # The way out: what is loaded there travels to all.
+    assert proxyctl("apply", "--instance", "px3", *arguments).code == 0
+    assert proxyctl("apply", "--all", *arguments, "--settle", "0").code == 0
+    assert [hostgroups(one) for one in three] == [{"9", "20"}] * 3

@@ -11,7 +11,7 @@ from proxyctl.sandbox import Sandbox
 from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_fleet import lock
 from tests.real.cluster.files import USER, fleet_of, hostgroups, keep_apart, name
-from tests.real.cluster.rig import set_admin
+from tests.real.cluster.rig import set_admin, wait_until
 from tests.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -54,6 +54,23 @@ def test_those_that_followed_go_back_by_following(
     assert done.code == 4, done.text
     assert "; 3 rolled back: px1, px2, px3.\n" in done.out
     assert "follow" not in done.out.splitlines()[-1]
+    assert [hostgroups(one) for one in three] == [{"10"}] * 3
+
+
+def test_so_does_one_that_is_reached_by_a_socket(
+    three: list[ProxySQL], project: Project, tmp_path: Path
+) -> None:
+    keep_apart(three)
+    socket = tmp_path / "s"
+    set_admin(three[1], mysql_ifaces=f"127.0.0.1:{three[1].port};{socket}")
+    wait_until(socket.exists)
+    address = f"host: 127.0.0.1, port: {three[1].port},"
+    listed = fleet_of(*three).replace(address, f"socket: {socket},")
+    project.write("version: 1\n" + listed + USER.format(10))
+    assert apply_all("--settle", "0").code == 0
+    done = fail_at_the_last(project, listed, USER.format(20), "--settle", "0")
+    assert done.code == 4, done.text
+    assert "; 3 rolled back: px1, px2, px3.\n" in done.out
     assert [hostgroups(one) for one in three] == [{"10"}] * 3
 
 
@@ -134,8 +151,47 @@ def test_one_that_is_done_goes_back_also_where_its_lock_is_gone_before_the_peers
     done = apply_all("--rollback-on-failure", "--settle", "0")
     assert done.code == 4, done.text
     assert "applied and read back, but then: " in done.text
-    assert "1 rolled back: px1" in done.out
+    assert " rolled back: px1" in done.out
     assert hostgroups(three[0]) == {"10"}
+
+
+@pytest.mark.parametrize(
+    ("beside", "last", "note"),
+    [
+        ("", "2 followed: px2, px3", ""),
+        (JOB, "2 not touched: px2, px3", "note: it has taken over what px1 was loaded with"),
+    ],
+)
+def test_those_that_followed_one_that_died_are_named(
+    three: list[ProxySQL],
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    beside: str,
+    last: str,
+    note: str,
+) -> None:
+    """It dies while it is waited for its peers: nobody comes to those, and they hold the change."""
+    before, after = users_then(beside)
+    project.write("version: 1\n" + fleet_of(*three) + before)
+    assert apply_all("--settle", "0").code == 0
+    sleep = time.sleep
+
+    def stop_and_sleep(seconds: float) -> None:
+        if stops and hostgroups(three[0]) == {"20"}:
+            while not {"20"} == hostgroups(three[1]) == hostgroups(three[2]):
+                sleep(0.1)
+            stops.pop().stop()
+        sleep(seconds)
+
+    stops = three[:1]
+    monkeypatch.setattr(time, "sleep", stop_and_sleep)
+    project.write("version: 1\n" + fleet_of(*three) + after)
+    done = apply_all("--settle", "0")
+    assert done.code == 4, done.text
+    states = done.out.splitlines()[-1].removesuffix(".").partition(": ")[2].split("; ")
+    assert sorted(states) == sorted(["1 failed: px1", last])
+    assert done.out.count("  note: ") == (2 if note else 0)
+    assert note in done.out
 
 
 def test_what_one_apply_notes_is_said(three: list[ProxySQL], project: Project) -> None:

@@ -103,6 +103,21 @@ def test_a_peer_that_hangs_is_not_waited_for_longer(
     assert hostgroups(second) == {"10"}
 
 
+def test_a_dead_peer_does_not_follow_back_to_what_it_last_held(
+    three: list[ProxySQL], project: Project
+) -> None:
+    write(project, USER.format(10))
+    assert apply().code == 0
+    third = three[2]
+    third.stop()
+    write(project, USER.format(20))
+    assert apply("--peer-timeout", "2").code == 4
+    write(project, USER.format(10))
+    done = apply("--peer-timeout", "2")
+    assert done.code == 4, done.text
+    assert f"peer {name(third)} does not follow:\n  MYSQL USERS: not reached (" in done.out
+
+
 def test_a_checksum_that_is_off_is_named(three: list[ProxySQL], project: Project) -> None:
     keep_apart(three)
     set_admin(three[1], checksum_mysql_users="false")
