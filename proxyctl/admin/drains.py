@@ -27,9 +27,7 @@ _NOW = "CAST(strftime('%s','now') AS INT)"
 
 def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
     """Return what is on record, by node. `layout` is that of mysql_servers."""
-    # Asked first: a statement that fails would stand in the instance's error log.
-    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
-    if tables == [("0",)]:
+    if not _has_table(client):
         return {}
     found: dict[Node, Drain] = {}
     for cells in client.query(
@@ -48,6 +46,20 @@ def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
             _method(client, node, method),
         )
     return found
+
+
+def is_on_record(client: AdminClient, node: Node) -> bool:
+    """Return whether anything is on record about a drain of this node."""
+    if not _has_table(client):
+        return False
+    rows = client.query(f"SELECT count(*) FROM {_TABLE} WHERE {_is(node)}", width=1)
+    return client.number(rows[0][0]) > 0
+
+
+def _has_table(client: AdminClient) -> bool:
+    # Asked first: a statement that fails would stand in the instance's error log.
+    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
+    return tables != [("0",)]
 
 
 def record_drain(

@@ -20,6 +20,7 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.writers import further_writers, placed_by_monitor
 from proxyctl.draining import by_load, by_maint_mode
 from proxyctl.draining.back import wait_until_back
+from proxyctl.draining.changed_already import changed_already
 from proxyctl.draining.refusals import (
     check_not_behind,
     check_not_configured_out,
@@ -90,7 +91,10 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
             servers.check(reasons, include_pending=request.include_pending)
             with _acting(servers, node):
                 by_load.drain(servers, node, request)
-        drained = read_drains(client, servers.layout)[node]
+        name = node_text(node)
+        hint = f"proxyctl nodes restore {name} puts it back"
+        with _acting(servers, node), changed_already(f"{name} is drained", hint=hint):
+            drained = read_drains(client, servers.layout)[node]
         return Drained(node, drained, families=_galera(servers))
 
 

@@ -11,6 +11,7 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
+from proxyctl.draining.changed_already import after_change, changed_already
 from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
@@ -73,11 +74,18 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
             is_lost = isinstance(error, ConnectionLostError)
             if servers.has_loaded and isinstance(error, InstanceError) and not is_lost:
-                # Its exit code would say that nothing was changed.
-                then = [*error.then, "what the drain had loaded before was taken back"]
-                raise ApplyError(error.message, then=then, hint=error.hint) from error
+                said = "what the drain had loaded before was taken back"
+                raise after_change(error, said) from error
+        elif servers.has_loaded and isinstance(error, RefusedError):
+            name = node_text(node)
+            said = f"{name} is half drained: what the drain had loaded was not taken back"
+            hint = f"proxyctl nodes restore {name} puts it back"
+            raise after_change(error, said, hint=hint) from error
         raise
-    with uninterrupted():
+    name = node_text(node)
+    said = f"{name} is drained, and on record as half drained"
+    hint = f"proxyctl nodes restore {name} puts it back"
+    with uninterrupted(), changed_already(said, hint=hint):
         drain_is_done(client, node)
 
 
@@ -138,14 +146,20 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
     reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
     servers.check(reasons, include_pending=request.include_pending)
-    # DISK has the drain as well then. Saved only where that carries nothing else there.
+    # DISK may have the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
     meant.load(node, _released(meant, node), saves=saves)
-    now = servers.again()
-    if now.shows(node):
-        raise ApplyError(f"{node_text(node)} still shows as drained at RUNTIME after the LOAD")
-    if found is not None:
-        forget_drain(servers.client, node)
+    name = node_text(node)
+    with changed_already(
+        f"{name} was loaded as it is configured; whether it is back is not known",
+        hint=f"proxyctl nodes restore {name} tries again",
+    ):
+        now = servers.again()
+        on_disk = now.disk
+        if now.shows(node):
+            raise ApplyError(f"{name} still shows as drained at RUNTIME after the LOAD")
+        if found is not None:
+            forget_drain(servers.client, node)
     is_gone = found is not None and now.is_gone(node)
     return Restored(
         node,
@@ -153,8 +167,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         was_drained=found is None or bool(showed - _drained_rows(now, node)),
         is_changed=found is not None and _is_changed(meant, node, found),
         is_gone=is_gone,
-        is_unsaved=(meant is not servers and not saves)
-        or (is_gone and bool(now.rows_of(node, now.disk))),
+        is_unsaved=bool(now.rows_of(node, on_disk)) if is_gone else _is_out_on(on_disk, now, node),
         is_loaded=True,
         out_in=_out_in(now, node),
         unnamed=found_out.unnamed,
@@ -185,6 +198,20 @@ def _drained_rows(servers: HeldServers, node: Node) -> set[Key]:
         for key, row in standing.runtime.items()
         if drained_columns(standing.family_of(row[columns.hostgroup]), columns, row, {node})
     }
+
+
+def _is_out_on(disk: Rows, now: HeldServers, node: Node) -> bool:
+    """Return whether DISK lets no connection to a row of the node where MEMORY does not so."""
+    columns = now.standing.columns
+
+    def out(rows: Rows) -> set[Key]:
+        return {
+            key
+            for key, row in now.rows_of(node, rows).items()
+            if is_out(str(row[columns.status]), row[columns.max_connections])
+        }
+
+    return bool(out(disk) - out(now.truth))
 
 
 def _out_in(servers: HeldServers, node: Node) -> frozenset[Value]:

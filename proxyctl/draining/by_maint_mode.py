@@ -12,12 +12,19 @@ from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import LEASE_S
 from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
+from proxyctl.draining.changed_already import after_change, changed_already
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain, DrainMethod
-from proxyctl.errors import ApplyError, InstanceError, ProxyctlError, RefusedError
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InstanceError,
+    ProxyctlError,
+    RefusedError,
+)
 from proxyctl.families import Node, node_text
 from proxyctl.held_servers import HeldServers
 
@@ -76,7 +83,7 @@ def _reasons_on_the_node(servers: HeldServers, node: Node, mode: MaintMode) -> I
 def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMode) -> None:
     """Note the drain, and set the mode. Takes everything back when it does not succeed."""
     client = servers.client
-    account = request.account or monitor_account(client)
+    account, is_set = request.account or monitor_account(client), False
     try:
         record_drain(client, node, request.who, request.purpose, {}, _METHOD)
         servers.lock.renew()
@@ -84,6 +91,7 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
             wait = f", which takes {mode.transition_s:g} s" if mode.transition_s else ""
             request.progress(f"{node_text(node)}: pxc_maint_mode is set to {ON}{wait}")
             set_maint_mode(node, account, ON, mode)
+            is_set = True
         servers.lock.renew()
 
         def lacks(now: HeldServers) -> str | None:
@@ -100,8 +108,14 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
         wait_until_placed(servers, lacks, hint=hint)
     except (ProxyctlError, KeyboardInterrupt) as error:
         take_back(servers, node, error, lambda: _set_back(node, account, mode))
+        is_lost = isinstance(error, ConnectionLostError)
+        if is_set and isinstance(error, InstanceError | RefusedError) and not is_lost:
+            raise after_change(error, "pxc_maint_mode was set, and put back") from error
         raise
-    with uninterrupted():
+    name = node_text(node)
+    said = f"{name} is drained, and on record as half drained"
+    hint = f"proxyctl nodes restore {name} puts it back"
+    with uninterrupted(), changed_already(said, hint=hint):
         drain_is_done(client, node)
 
 
@@ -128,6 +142,20 @@ def restore(
         set_maint_mode(node, account, OFF, mode)
     elif found is None:
         return Restored(node, None, was_drained=False)
+    name = node_text(node)
+    with changed_already(
+        f"pxc_maint_mode of {name} is {OFF}; whether the monitor placed it is not known",
+        hint=f"proxyctl nodes restore {name} tries again",
+    ):
+        _wait_until_back(servers, node)
+    return Restored(node, found, was_drained=mode.mode == ON)
+
+
+def _wait_until_back(servers: HeldServers, node: Node) -> None:
+    """Take the node off the record, and wait until the monitor placed it.
+
+    Raises: ApplyError when it did not come back.
+    """
     with uninterrupted():
         forget_drain(servers.client, node)
     if not servers.is_monitored:
@@ -142,7 +170,6 @@ def restore(
         lambda now: away if now.shows(node, _METHOD) else None,
         hint="nodes list shows what keeps it away",
     )
-    return Restored(node, found, was_drained=mode.mode == ON)
 
 
 def release(servers: HeldServers, node: Node, request: DrainRequest) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import is_on_record
 from proxyctl.admin.interrupts import interruptible
 from proxyctl.admin.leaving import Use, wait_until_settled
 from proxyctl.admin.login import Login
@@ -35,10 +36,10 @@ def wait_until_unused(
     waited for is said whenever it changes. `method` is that of the drain, and `login_at` tells who
     we are at a member. Returns the addresses of the members that use it no more.
 
-    Raises: ApplyError as soon as servers were loaded here that let the node take connections; when
-    a connection is in use after `timeout_s`, or it cannot be read, or a member may use the node: it
-    gives it new connections, or could not be asked; or it has more writers than there may be;
-    InterruptedApplyError.
+    Raises: ApplyError as soon as servers were loaded here that let the node take connections, or it
+    was put back; when a connection is in use after `timeout_s`, or it cannot be read, or a member
+    may use the node: it gives it new connections, or could not be asked; or it has more writers
+    than there may be; InterruptedApplyError.
     """
     members = Members(client, partial(login_at, client.login), progress)
     try:
@@ -137,8 +138,7 @@ class _Wait:
     def _use(self, client: AdminClient) -> Use:
         """Return the connections to the node that are in use, and whether it may get new ones.
 
-        Raises: InstanceError; ApplyError where what was loaded here since has ended the drain: no
-        monitor puts that right.
+        Raises: InstanceError; ApplyError where the drain has ended: no monitor puts that right.
         """
         used = {
             key: count
@@ -146,15 +146,24 @@ class _Wait:
             if (key[1], key[2]) == self.node
         }
         is_here, may_get_new_ones = client is self.client, self._may_get_new_ones(client)
-        if is_here and may_get_new_ones and self.method is DrainMethod.PROXYSQL:
-            name = node_text(self.node)
+        ended = self._why_ended() if is_here and may_get_new_ones else None
+        if ended is not None:
             raise ApplyError(
-                f"{name} is not drained any more: servers were loaded meanwhile, here or at a"
-                " peer, and it takes new connections",
+                f"{node_text(self.node)} is not drained any more: {ended}, and it takes new"
+                " connections",
                 hint="the same command drains it again; nodes list says who has it on record",
             )
         placing = not is_here and is_placing(client, self.families)
         return Use(used, may_get_new_ones, placing)
+
+    def _why_ended(self) -> str | None:
+        """Return what has ended the drain, where the node is out no more at the instance itself.
+
+        None for one in maintenance that is on record: it may be ONLINE until the next check.
+        """
+        if self.method is DrainMethod.PROXYSQL:
+            return "servers were loaded meanwhile, here or at a peer"
+        return None if is_on_record(self.client, self.node) else "it was put back meanwhile"
 
     def _may_get_new_ones(self, client: AdminClient) -> bool:
         """Return whether a row of RUNTIME lets new connections to the node.

@@ -238,6 +238,13 @@ def test_disk_keeps_the_drain_where_a_save_would_carry_more(servers: Instance) -
     assert held(servers, "db1")[2] == ("ONLINE", "1", "70")
 
 
+def test_disk_is_not_said_to_have_a_drain_that_was_never_saved(servers: Instance) -> None:
+    loaded_by_hand(servers, TAKE_OUT, saves=False)
+    back = proxyctl("nodes", "restore", "db2", "--force")
+    assert (back.code, back.out) == (0, "db2:3306 is back\n")
+    assert held(servers) == [SERVES] * 3
+
+
 @pytest.mark.parametrize(
     "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
 )

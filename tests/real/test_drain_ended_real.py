@@ -15,7 +15,7 @@ from tests.real.galera_rig import cluster, proxysql
 from tests.real.leaving_rig import Rig, draining, until
 from tests.real.test_galera_placement import login
 from tests.real.test_leaving_real import rig
-from tests.real.test_maint_mode_real import MAINT, serving, taken_out
+from tests.real.test_maint_mode_real import MAINT, put_back, serving, taken_out
 from tests.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql", "rig"]
@@ -74,3 +74,18 @@ def test_a_node_that_a_load_brings_back_until_the_next_check_is_waited_for(
         pytest.raises(ApplyError, match="gives it new connections again after 1 s"),
     ):
         wait_until_unused(admin, done.node, timeout_s=1, progress=said.append, method=MAINT)
+
+
+def test_one_in_maintenance_that_somebody_puts_back_is_not_waited_for(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+    done = taken_out(proxysql, reader)
+    put_back(proxysql, reader)
+    said: list[str] = []
+    with (
+        AdminClient(login(proxysql)) as admin,
+        pytest.raises(ApplyError, match="is not drained any more: it was put back meanwhile"),
+    ):
+        wait_until_unused(admin, done.node, timeout_s=60, progress=said.append, method=MAINT)
+    assert said == []

@@ -13,12 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import break_lock
+from proxyctl.draining import DrainRequest, drain
+from proxyctl.errors import ApplyError
 from tests.cli import Project, proxyctl
 from tests.faults.proxy import FaultyProxy
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import until, writer
+from tests.real.test_galera_placement import login
 from tests.servers import Instance, ProxySQL
 
 __all__ = ["cluster", "proxysql"]
@@ -163,4 +168,24 @@ def test_one_that_cannot_go_on_once_the_writer_moved_does_not_say_that_nothing_w
     assert stopped.code == 4, stopped.text
     assert "mysql_servers 1:plain2:3306: max_connections asked 1000, holds 33" in stopped.err
     assert "what the drain had loaded before was taken back" in stopped.err
+    until(lambda: layers(shop) == before)
+
+
+def test_a_writer_that_was_moved_when_the_lock_was_lost_is_said_to_be_half_drained(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance
+) -> None:
+    old, before = writer(proxysql), layers(shop)
+    with AdminClient(login(proxysql)) as other, AdminClient(login(proxysql)) as client:
+
+        def unlock(text: str) -> None:
+            if "writes now" in text:
+                break_lock(other)
+
+        with pytest.raises(ApplyError, match="the lock was removed") as failed:
+            drain(client, DrainRequest(old, progress=unlock))
+    said = "\n".join(failed.value.lines())
+    assert "is half drained: what the drain had loaded was not taken back" in said
+    assert "run plan again" not in said
+    back = proxyctl("nodes", "restore", old)
+    assert back.code == 0, back.text
     until(lambda: layers(shop) == before)
