@@ -10,7 +10,7 @@ from proxyctl.change import Change
 from proxyctl.fleet.outcome import Failed, Fleet
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
-from proxyctl.render.rows import remark
+from proxyctl.render.rows import not_wanted, remark
 
 FORMAT = 1
 
@@ -90,7 +90,12 @@ def change_objects(
     """Return changes of a module as plain data."""
     entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
     names = plan.hostgroup_names
-    return [_change_object(c, remark(c, entering, arriving, names)) for c in changes]
+    return [_change_object(c, remark(c, entering, arriving, names) or _why_off(c)) for c in changes]
+
+
+def _why_off(change: Change) -> str:
+    """Return what in MEMORY takes a row off that the files do not speak of, or ''."""
+    return not_wanted(change) if change.why_gone or change.is_taken_off else ""
 
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:

@@ -43,11 +43,11 @@ def test_they_are_listed(edited: Instance) -> None:
     assert "- rule 200" in section
     assert "2 pending edits of others included" in found.out
     module = plan("--include-pending", "--format", "json").json["instances"][0]["modules"][1]
-    edits = [(change["action"], change["key"]) for change in module["included"]]
+    edits = [(change["action"], change["key"], change["remark"]) for change in module["included"]]
     assert edits == [
-        ("add", [50]),
-        ("delete", [200]),
-        ("change", [200]),
+        ("add", [50], None),
+        ("delete", [200], "inactive in MEMORY"),
+        ("change", [200], None),
     ]
     assert "+ rule 50" in plan("--include-pending", "--format", "markdown").out
     applied("--include-pending")
