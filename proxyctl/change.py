@@ -33,8 +33,8 @@ class Change:
     Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
     DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
     come from. `why_gone`: of an edit of others that takes a row off, why, in words. Everything else
-    is made from these when somebody looks, and the class is not frozen:
-    a first apply has many rows, and shows few of them.
+    is made from these when somebody looks, and the class is not frozen: a first apply has many
+    rows, and shows few of them.
     """
 
     layout: Layout

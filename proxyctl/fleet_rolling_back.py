@@ -44,7 +44,7 @@ def brought_back(
             back[member] = _with(was, peer)
         elif member is not None and was is not None and was.state is State.ROLLED_BACK:
             # What it was loaded with itself is back; the rest it had taken over.
-            rest = tuple(one for one in peer.reasons if one.module not in was.loaded)
+            rest = tuple(why for why in peer.reasons if why.module not in was.loaded)
             if rest:
                 back[member] = _with(was, replace(peer, reasons=rest))
         elif not peer.follows:

@@ -68,10 +68,9 @@ class ModulePlan:
     Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
     in the union step, and for ADMIN VARIABLES where a checksum comes back on). `follows_monitor`:
     nodes of families are loaded where RUNTIME has them right before; else as in `images`, such as
-    for a drain, which moves them. `final` is what
-    MEMORY holds before the SAVE. `surveys` has every table of the module that was read. Rows that
-    are the survey's `memory` object need no statement. `included` are other people's edits in
-    MEMORY that go along with the LOAD or SAVE.
+    for a drain, which moves them. `final` is what MEMORY holds before the SAVE. `surveys` has every
+    table of the module that was read. Rows that are the survey's `memory` object need no statement.
+    `included` are other people's edits in MEMORY that go along with the LOAD or SAVE.
     """
 
     module: AdminModule

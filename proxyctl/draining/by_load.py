@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
-from proxyctl.admin.interrupts import uninterrupted
+from proxyctl.admin.drains import forget_drain, record_drain
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
 from proxyctl.draining.changed_already import after_change, changed_already
 from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
+from proxyctl.draining.noting_done import note_done
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
 from proxyctl.draining.request import DrainRequest, Restored
@@ -82,11 +82,7 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             hint = f"proxyctl nodes restore {name} puts it back"
             raise after_change(error, said, hint=hint) from error
         raise
-    name = node_text(node)
-    said = f"{name} is drained, and on record as half drained"
-    hint = f"proxyctl nodes restore {name} puts it back"
-    with uninterrupted(), changed_already(said, hint=hint):
-        drain_is_done(client, node)
+    note_done(client, node)
 
 
 def _reload(servers: HeldServers, node: Node, moving: Moving | None, request: DrainRequest) -> None:

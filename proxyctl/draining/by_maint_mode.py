@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.admin.backend import Account, monitor_account
-from proxyctl.admin.drains import drain_is_done, forget_drain, record_drain
+from proxyctl.admin.drains import forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import LEASE_S
 from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
 from proxyctl.draining.changed_already import after_change, changed_already
+from proxyctl.draining.noting_done import note_done
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF
 from proxyctl.draining.request import DrainRequest, Restored
@@ -112,11 +113,7 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
         if is_set and isinstance(error, InstanceError | RefusedError) and not is_lost:
             raise after_change(error, "pxc_maint_mode was set, and put back") from error
         raise
-    name = node_text(node)
-    said = f"{name} is drained, and on record as half drained"
-    hint = f"proxyctl nodes restore {name} puts it back"
-    with uninterrupted(), changed_already(said, hint=hint):
-        drain_is_done(client, node)
+    note_done(client, node)
 
 
 def _set_back(node: Node, account: Account, mode: MaintMode) -> None:
