@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.rows import Batch, PlacedRow, RowPlaces, default_row
+from proxyctl.config.row_sources import PlacedRow
+from proxyctl.config.rows import Batch, RowPlaces, default_row
 from proxyctl.errors import InternalError
 from proxyctl.state import DesiredTable, Key
 

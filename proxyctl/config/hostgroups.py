@@ -7,7 +7,8 @@ from typing import Any
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context
-from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
+from proxyctl.config.row_sources import Item, ItemRows
+from proxyctl.config.rows import Batch, RowCompiler
 from proxyctl.config.sections import Part, check, other_versions
 
 YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])

@@ -10,7 +10,8 @@ from typing import Any
 from proxyctl.catalog import TABLES, Layout
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler, keys_of
+from proxyctl.config.row_sources import Item, ItemRows
+from proxyctl.config.rows import Batch, RowCompiler, keys_of
 from proxyctl.config.sections import Part, check_deep, other_versions
 from proxyctl.state import DesiredTable, Key, Where
 

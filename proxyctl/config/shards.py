@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.catalog import MAX_INT
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import key_text
-from proxyctl.config.rows import Batch, Item, ItemRows, RowCompiler
+from proxyctl.config.row_sources import Item, ItemRows
+from proxyctl.config.rows import Batch, RowCompiler
 from proxyctl.config.sections import Part, check_items
 from proxyctl.state import DesiredTable, Where
 

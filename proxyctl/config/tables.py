@@ -11,15 +11,8 @@ from proxyctl.config.context import Context
 from proxyctl.config.exposure import is_clear
 from proxyctl.config.fenced import UnreadableError
 from proxyctl.config.mistakes import Mistakes, key_text, named
-from proxyctl.config.rows import (
-    Batch,
-    FileRows,
-    NumberedPlaces,
-    RowCompiler,
-    RowPlaces,
-    YamlRows,
-    keys_of,
-)
+from proxyctl.config.row_sources import FileRows, YamlRows
+from proxyctl.config.rows import Batch, NumberedPlaces, RowCompiler, RowPlaces, keys_of
 from proxyctl.config.sections import Part, other_versions
 from proxyctl.config.yaml_reader import YamlList
 from proxyctl.state import DesiredRow, DesiredTable, Key, Secret, Where

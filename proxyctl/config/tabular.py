@@ -19,7 +19,8 @@ from proxyctl.config.context import Context
 from proxyctl.config.fenced import UnreadableError, read_text
 from proxyctl.config.mistakes import described, shown
 from proxyctl.config.row_models import expected, values_adapter
-from proxyctl.config.rows import Batch, FileRows, default_row, json_problem
+from proxyctl.config.row_sources import FileRows
+from proxyctl.config.rows import Batch, default_row, json_problem
 from proxyctl.config.sections import other_versions
 from proxyctl.config.yaml_reader import UNUSABLE, Unusable
 from proxyctl.sql import NUL
