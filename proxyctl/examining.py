@@ -31,7 +31,6 @@ from proxyctl.admin.nodes import read_group_checks, read_wsrep
 from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
-from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held, variables_of
@@ -44,12 +43,9 @@ from proxyctl.lint.rule_says import Say, says_of_senders
 from proxyctl.lint.subject import RULES, Subject
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.nodes.model import Said
+from proxyctl.online_limits import ATTRIBUTES, online_limits
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
-
-_ATTRIBUTES = "mysql_hostgroup_attributes"
-_COUNTS_ONLINE = Version(2, 6, 3)
-"""The first one that takes notice of max_num_online_servers."""
 
 
 def read_facts_for_doctor(
@@ -163,11 +159,11 @@ def _of_rules(held: Held, rule_ids: Collection[int]) -> Held:
 
 def _most_online(survey: InstanceSurvey) -> dict[int, int]:
     """Return max_num_online_servers by hostgroup; empty where ProxySQL takes no notice of it."""
-    if survey.client.version < _COUNTS_ONLINE or _ATTRIBUTES not in survey.layouts:
+    if ATTRIBUTES not in survey.layouts:
         return {}
-    held = _at_runtime(survey, _ATTRIBUTES)
-    pairs = zip(held.column("hostgroup_id"), held.column("max_num_online_servers"), strict=True)
-    return {number(hostgroup) or 0: number(most) or 0 for hostgroup, most in pairs}
+    held = _at_runtime(survey, ATTRIBUTES)
+    limits = online_limits(held.layout, held.rows)
+    return {hostgroup: most for hostgroup, most in limits.items() if isinstance(hostgroup, int)}
 
 
 def _pgsql(survey: InstanceSurvey) -> Side:

@@ -35,8 +35,11 @@ FAMILY_TABLES = (
     "mysql_replication_hostgroups",
 )
 
-MOVE_NODES = ("mysql_servers", "mysql_galera_hostgroups")
-"""Tables whose changes move nodes; max_writers of a Galera cluster does."""
+DECIDE_WHO_SERVES = ("mysql_servers", "mysql_galera_hostgroups", "mysql_hostgroup_attributes")
+"""Tables whose changes may leave a hostgroup without a server that is used.
+
+max_writers of a Galera cluster moves nodes, and max_num_online_servers stops all of them.
+"""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ What a guard needs to know of the instance beyond that is read here, and only th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from proxyctl.admin.login import Login
 from proxyctl.catalog import Layout
@@ -16,6 +17,7 @@ from proxyctl.compare import Difference
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.guards import danger
 from proxyctl.guards.admin_access import Access, lockouts
+from proxyctl.guards.crowds import ServersAt, new_crowds
 from proxyctl.guards.danger import BLOCKS_EVERYTHING, Danger
 from proxyctl.guards.deletions import deletions
 from proxyctl.guards.hostgroups import (
@@ -32,7 +34,8 @@ from proxyctl.guards.stray import redirected, strays
 from proxyctl.instance_survey import HostgroupsInUse, InstanceSurvey
 from proxyctl.lint.answers_for_all import new_answer_for_all, rows_that_answer
 from proxyctl.lint.answers_to_samples import names_sessions, new_answer_to_samples
-from proxyctl.plan import Plan
+from proxyctl.online_limits import ATTRIBUTES, crowded, online_limits
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides, held_at_runtime, sides_of
 from proxyctl.state import GuardAction, GuardLimits, Layer, Rows
@@ -74,7 +77,9 @@ def _hostgroups(
     needs = HostgroupNeeds(writers, used.after, plan.hostgroup_names)
     servers = next((module for module in plan.modules if SERVERS in module.surveys), None)
     if servers is not None:
-        yield from emptied_hostgroups(servers, families, needs, limits)
+        now, then = _servers_now(survey, servers), _servers_then(survey, servers)
+        crowds = new_crowds(now, then, families)
+        yield from emptied_hostgroups(servers, families, needs, limits, crowds)
     turned = [
         (survey.layouts[name], changes)
         for name in DESTINATIONS
@@ -82,17 +87,42 @@ def _hostgroups(
     ]
     if not turned:
         return
-    layout = survey.layouts[SERVERS]
-    if servers is not None:
-        before, after = running_servers(servers), loaded_servers(servers)
-    else:
+    if servers is None:
         families = tuple(_families_at_runtime(survey)) if survey.facts.monitor_enabled else ()
-        runtime, memory = (survey.reader.read(layout, one) for one in (Layer.RUNTIME, Layer.MEMORY))
-        before = after = without_shunned(layout, runtime, memory, families)
-    served = serving_now(layout, before, families) | with_families(layout, before, families)
-    will_serve = with_families(layout, after, families)
+        now = then = _unmanaged_servers(survey, families)
+    served = serving_now(now.layout, now.servers, families)
+    served |= with_families(now.layout, now.servers, families)
+    will_serve = with_families(then.layout, then.servers, families)
+    served -= crowded(now.layout, now.servers, now.most)
+    will_serve -= crowded(then.layout, then.servers, then.most)
     for found, changes in turned:
         yield from strays(found, changes, served, will_serve, needs)
+
+
+def _servers_now(survey: InstanceSurvey, module: ModulePlan) -> ServersAt:
+    found = module.surveys.get(ATTRIBUTES)
+    limits = online_limits(found.layout, held_at_runtime(found)) if found is not None else {}
+    return ServersAt(survey.layouts[SERVERS], running_servers(module), limits)
+
+
+def _servers_then(survey: InstanceSurvey, module: ModulePlan) -> ServersAt:
+    """Return what the last LOAD of MYSQL SERVERS brings, if there is one."""
+    found = module.surveys.get(ATTRIBUTES)
+    if found is None or not module.images:
+        return replace(_servers_now(survey, module), servers=loaded_servers(module))
+    limits = online_limits(found.layout, module.images[-1].get(ATTRIBUTES, found.target))
+    return ServersAt(survey.layouts[SERVERS], loaded_servers(module), limits)
+
+
+def _unmanaged_servers(survey: InstanceSurvey, families: tuple[Family, ...]) -> ServersAt:
+    """Return the servers at RUNTIME where no file has any: they stay what they are."""
+    layout = survey.layouts[SERVERS]
+    runtime, memory = (survey.reader.read(layout, one) for one in (Layer.RUNTIME, Layer.MEMORY))
+    attributes = survey.layouts.get(ATTRIBUTES)
+    limits = {}
+    if attributes is not None:
+        limits = online_limits(attributes, survey.reader.read(attributes, Layer.RUNTIME))
+    return ServersAt(layout, without_shunned(layout, runtime, memory, families), limits)
 
 
 def _at_runtime(plan: Plan, table: str) -> list[Difference]:

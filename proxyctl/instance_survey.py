@@ -12,7 +12,7 @@ from proxyctl.admin.read import TableReader, read_additions, read_layouts
 from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts, used_hostgroups
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.families import FAMILY_TABLES, MOVE_NODES, Family, families_in, monitored
+from proxyctl.families import DECIDE_WHO_SERVES, FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row
 from proxyctl.survey import Surroundings, TableSurvey
@@ -171,11 +171,11 @@ class HostgroupsInUse:
 
 
 def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
-    """Return the hostgroups in use; asked only when servers may move at RUNTIME.
+    """Return the hostgroups in use; asked only when a hostgroup may be left without servers.
 
     By a change of ours, or by an edit of others that goes along.
     """
-    moving = (survey.done[name] for name in MOVE_NODES if name in survey.done)
+    moving = (survey.done[name] for name in DECIDE_WHO_SERVES if name in survey.done)
     if not any(found.changes.get(Layer.RUNTIME) or found.unpublished for found in moving):
         return HostgroupsInUse()
     before = used_hostgroups(survey.client, survey.layouts)

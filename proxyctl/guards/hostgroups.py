@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.families import MOVE_NODES, Family, ServerColumns
+from proxyctl.families import DECIDE_WHO_SERVES, Family, ServerColumns
+from proxyctl.guards.crowds import Crowd
 from proxyctl.guards.danger import Danger
 from proxyctl.guards.serving import serving, serving_now, with_families
 from proxyctl.plan import ModulePlan
@@ -40,34 +42,38 @@ class HostgroupNeeds:
 
 
 def emptied_hostgroups(
-    module: ModulePlan, families: Iterable[Family], needs: HostgroupNeeds, limits: GuardLimits
+    module: ModulePlan,
+    families: Iterable[Family],
+    needs: HostgroupNeeds,
+    limits: GuardLimits,
+    crowds: Mapping[Value, Crowd] = MappingProxyType({}),
 ) -> Iterator[Danger]:
-    """Yield each needed hostgroup that has an ONLINE server now and would have none.
+    """Yield each needed hostgroup that has a server that is used now and would have none.
 
     A hostgroup that several guards are about is said once, by the strictest of them, of those by
     the first. Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE, since
     ProxySQL tries it again; one that is loaded SHUNNED does not. `module`: MYSQL SERVERS;
-    `families` as they would be.
+    `families` as they would be; `crowds`: hostgroups that stop for having too many servers.
     """
     survey = module.surveys[SERVERS]
     layout = survey.layout
-    if not any(map(module.at_runtime, MOVE_NODES)):
+    if not any(map(module.at_runtime, DECIDE_WHO_SERVES)):
         return
     loaded, runtime = loaded_servers(module), running_servers(module)
     families = list(families)
     new = {key: row for key, row in loaded.items() if key not in runtime}
     waiting = _families_of_waiting_nodes(layout, new, families)
-    gone = serving_now(layout, runtime, families) - with_families(layout, loaded, families)
-    for hostgroup in sorted(gone, key=str):
+    will_serve = with_families(layout, loaded, families) - crowds.keys()
+    for hostgroup in sorted(serving_now(layout, runtime, families) - will_serve, key=str):
         guards = _needs_of(hostgroup, needs)
         if not guards:
             continue
         guard = min(guards, key=lambda name: _SEVERITY[limits.action(name)])
         message = (
             f"hostgroup {needs.shown(hostgroup)} is {_listed([*guards.values()])}"
-            f" and would have {_nothing_left(layout, loaded, hostgroup)}"
+            f" and would have {_nothing_left(layout, loaded, hostgroup, crowds.get(hostgroup))}"
         )
-        family = waiting.get(hostgroup)
+        family = waiting.get(hostgroup) if hostgroup not in crowds else None
         if family is not None:
             message += (
                 f" until the monitor takes the new nodes out of {needs.shown(family.offline)}"
@@ -76,8 +82,13 @@ def emptied_hostgroups(
         yield Danger(guard, message)
 
 
-def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value) -> str:
+def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value, crowd: Crowd | None) -> str:
     """Return what a hostgroup is left with that serves nobody."""
+    if crowd is not None:
+        return (
+            f"{crowd.online} servers ONLINE, more than max_num_online_servers ({crowd.most}):"
+            " ProxySQL would use none of them"
+        )
     if hostgroup in serving(layout, loaded):
         return "no ONLINE server once the monitor has placed the nodes"
     columns = ServerColumns.of(layout)

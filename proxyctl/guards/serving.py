@@ -5,6 +5,7 @@ Source: ProxySQL 2.7.1, run with simulated nodes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from proxyctl.catalog import Layout, Value
@@ -39,11 +40,13 @@ def serving_now(layout: Layout, runtime: Rows, families: Iterable[Family]) -> fr
 
 
 def _may_serve(columns: ServerColumns, row: Row) -> bool:
-    return (
-        str(row[columns.status]).upper().startswith(("ONLINE", "SHUNNED"))
-        and row[columns.weight] != 0
-        and row[columns.max_connections] != 0
-    )
+    takes_some = row[columns.weight] != 0 and row[columns.max_connections] != 0
+    return takes_some and _is_in_service(columns, row)
+
+
+def _is_in_service(columns: ServerColumns, row: Row) -> bool:
+    """Whether it is ONLINE, or SHUNNED for the time being."""
+    return str(row[columns.status]).upper().startswith(("ONLINE", "SHUNNED"))
 
 
 def with_families(layout: Layout, rows: Rows, families: Iterable[Family]) -> frozenset[Value]:
@@ -93,6 +96,39 @@ def _filled(
     A drained node whose weight was left alone may be elected, too.
     """
     there = [one for one in nodes.values() if not _is_kept_out(columns, family, one)]
+    return frozenset(
+        hostgroup
+        for hostgroup, found in _elected(columns, family, there).items()
+        if any(_may_serve(columns, row) for places in found for row in places.values())
+    )
+
+
+def once_all_are_well(layout: Layout, rows: Rows, families: Iterable[Family]) -> Counter[Value]:
+    """Return how many servers a hostgroup has ONLINE once nobody is SHUNNED or kept out any more.
+
+    The Galera monitor places new nodes and those that come back; elsewhere rows are where they are.
+    """
+    columns, found = ServerColumns.of(layout), Counter[Value]()
+    placed = frozenset[Value]()
+    for family in families:
+        if family.is_galera:
+            placed |= family.hostgroups
+            nodes = [*_nodes_of(columns, rows, family).values()]
+            elected = _elected(columns, family, nodes)
+            found.update({hostgroup: len(there) for hostgroup, there in elected.items()})
+    found.update(
+        row[columns.hostgroup]
+        for row in rows.values()
+        if row[columns.hostgroup] not in placed and _is_in_service(columns, row)
+    )
+    return found
+
+
+def _elected(
+    columns: ServerColumns, family: Family, there: Iterable[_Places]
+) -> dict[Value, list[_Places]]:
+    """Return the nodes that stand in each hostgroup of a family if these are well."""
+    there = [*there]
     # A node that says read_only stands among the readers only.
     readers = [places for places in there if set(places) == {family.reader}]
     candidates = [places for places in there if set(places) != {family.reader}]
@@ -100,12 +136,7 @@ def _filled(
     writers, waiting = candidates[: family.max_writers], candidates[family.max_writers :]
     # 0: readers are no candidates; 1: all are both; 2: those that wait are.
     also = {0: [], 1: candidates, 2: waiting}.get(family.writer_is_also_reader, [])
-    standing = {family.writer: writers, family.backup: waiting, family.reader: [*readers, *also]}
-    return frozenset(
-        hostgroup
-        for hostgroup, found in standing.items()
-        if any(_may_serve(columns, row) for places in found for row in places.values())
-    )
+    return {family.writer: writers, family.backup: waiting, family.reader: [*readers, *also]}
 
 
 def _best(columns: ServerColumns, family: Family, places: _Places) -> tuple[Value, ...]:

@@ -67,7 +67,8 @@ def strays(
         yield Danger(
             wording.guard,
             f"hostgroup {needs.shown(hostgroup)} {wording.would}"
-            f" {counted(len(names), wording.noun)} ({_some(names)}) and has no ONLINE server",
+            f" {counted(len(names), wording.noun)} ({_some(names)})"
+            " and has no server that takes queries",
         )
 
 

@@ -12,6 +12,7 @@ from proxyctl.lint.traffic_probes import BEGIN, INSERT, READ
 from proxyctl.lint.traffic_readers import called, family_rows, nodes_of
 from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins
 from proxyctl.lint.traffic_twins import ask
+from proxyctl.online_limits import ATTRIBUTES, crowded, online_limits
 from proxyctl.routing import Source
 from proxyctl.state import Key
 
@@ -231,6 +232,44 @@ def to_backup_writers(subject: Subject) -> Iterator[Finding]:
     ```
     """
     yield from _in_role(subject, "backup_writer_hostgroup", "where nodes wait to become the writer")
+
+
+@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR)
+def more_than_may_be_online(subject: Subject) -> Iterator[Finding]:
+    """A hostgroup has more servers than max_num_online_servers lets be ONLINE.
+
+    ProxySQL 2.6.3 and later uses none of them then: the limit chooses nobody, it stops the
+    hostgroup. Servers of weight 0 count, too. Hostgroups of a family are not looked at: the monitor
+    fills them.
+
+    ```yaml
+    # Bad
+    hostgroups:
+      reader: {id: 20, max_num_online_servers: 1}
+    mysql_servers:
+      - {hostgroup_id: 20, hostname: db2.example.com}
+      - {hostgroup_id: 20, hostname: db3.example.com}
+    ```
+
+    ```yaml
+    # Good
+    hostgroups:
+      reader: {id: 20, max_num_online_servers: 2}
+    mysql_servers:
+      - {hostgroup_id: 20, hostname: db2.example.com}
+      - {hostgroup_id: 20, hostname: db3.example.com}
+    ```
+    """
+    tables = subject.configuration.tables
+    servers, attributes = tables.get("mysql_servers"), tables.get(ATTRIBUTES)
+    if servers is None or attributes is None:
+        return
+    placed = {number for row in family_rows(subject) for number in row.roles.values()}
+    limits = online_limits(attributes.layout, attributes.rows)
+    for hostgroup in sorted(crowded(servers.layout, servers.rows, limits) - placed, key=str):
+        message = f"more servers of {called(subject, hostgroup)} are ONLINE: none would be used"
+        hint = "raise it, or take servers out"
+        yield Finding(ATTRIBUTES, (hostgroup,), message, "max_num_online_servers", hint)
 
 
 def _in_role(subject: Subject, role: str, what: str) -> Iterator[Finding]:

@@ -43,7 +43,8 @@ EMPTY = "hostgroup 20 is used by rules and would have no ONLINE server (guards.e
         (
             FAST_ROUTING,
             "UPDATE mysql_query_rules SET destination_hostgroup=99",
-            "hostgroup 99 would be the destination of 1 rule (1) and has no ONLINE server",
+            "hostgroup 99 would be the destination of 1 rule (1)"
+            " and has no server that takes queries",
         ),
         (
             FAST_ROUTING,

@@ -101,7 +101,7 @@ def test_it_takes_the_last_server_of_a_hostgroup_out(in_sync: Project, instance:
     )
     applied()
     in_sync.write(multiplexed)
-    said(apply(), 3, "would be the destination of 1 rule (20) and has no ONLINE server")
+    said(apply(), 3, "would be the destination of 1 rule (20) and has no server that takes queries")
 
 
 def test_a_status_that_the_files_say_ends_it(in_sync: Project, instance: Instance) -> None:

@@ -27,9 +27,12 @@ FAMILY = "mysql_replication_hostgroups:\n  - {writer_hostgroup: 10, reader_hostg
 DB2 = "WHERE hostname='db2'"
 LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"
 USERS_TURNED = (
-    "hostgroup 10 would be the default hostgroup of 1 user (app) and has no ONLINE server"
+    "hostgroup 10 would be the default hostgroup of 1 user (app)"
+    " and has no server that takes queries"
 )
-RULES_TURNED = "hostgroup 10 would be the destination of 1 rule (1) and has no ONLINE server"
+RULES_TURNED = (
+    "hostgroup 10 would be the destination of 1 rule (1) and has no server that takes queries"
+)
 
 
 def turned(files: str, hostgroup: int) -> str:

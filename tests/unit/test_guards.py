@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.families import Family
+from proxyctl.guards.crowds import ServersAt, new_crowds
 from proxyctl.guards.danger import Danger, refusals, warnings
 from proxyctl.guards.deletions import deletions
 from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.guards.stray import strays
 from proxyctl.state import GuardAction, GuardLimits, Layer
-from tests.build import desired, module_plan, rows, survey
+from tests.build import desired, layout, module_plan, rows, survey
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
 OFF = GuardAction.OFF
@@ -167,6 +168,63 @@ class TestHostgroups:
         assert self.said([self.A], rules=[20, 99], users=[99], writers=[99])[1:] == []
 
 
+class TestCrowds:
+    """max_num_online_servers: the one server too many stops its hostgroup."""
+
+    GALERA = Family(
+        "galera", 1, frozenset({1, 2, 3, 4}), offline=4, backup=2, reader=3, writer_is_also_reader=2
+    )
+
+    def said(self, now, then, most, families=()):
+        before, after = (
+            ServersAt(layout(SERVERS), rows(SERVERS, *servers), dict.fromkeys((10, 3), limit))
+            for servers, limit in ((now, most[0]), (then, most[1]))
+        )
+        found = new_crowds(before, after, families)
+        return {hostgroup: (crowd.online, crowd.most) for hostgroup, crowd in found.items()}
+
+    @staticmethod
+    def servers(*statuses, hostgroup=10):
+        return [
+            {"hostgroup_id": hostgroup, "hostname": f"h{n}", "status": status}
+            for n, status in enumerate(statuses)
+        ]
+
+    def test_one_server_too_many_or_a_lower_limit(self):
+        two, three = self.servers(*["ONLINE"] * 2), self.servers(*["ONLINE"] * 3)
+        assert self.said(two, three, (2, 2)) == {10: (3, 2)}
+        assert self.said(two, three, (2, 3)) == {}
+        assert self.said(two, two, (2, 1)) == {10: (2, 1)}
+        assert self.said(two, two, (1_000_000, 1)) == {10: (2, 1)}
+
+    def test_weight_and_max_connections_are_nothing_to_it(self):
+        idle = {**self.servers("ONLINE", "ONLINE")[1], "weight": 0, "max_connections": 0}
+        one = self.servers("ONLINE")
+        assert self.said(one, [*one, idle], (1, 1)) == {10: (2, 1)}
+
+    def test_who_is_shunned_comes_back_and_who_is_offline_does_not(self):
+        two = self.servers("ONLINE", "SHUNNED")
+        assert self.said(two, self.servers("ONLINE", "ONLINE", "ONLINE"), (2, 2)) == {10: (3, 2)}
+        assert self.said(two, self.servers("ONLINE", "ONLINE", "OFFLINE_SOFT"), (2, 2)) == {}
+        # It stops on the day on which that one is back, whatever this apply does.
+        assert self.said(two, self.servers("ONLINE", "SHUNNED"), (1, 1)) == {}
+
+    def test_one_that_is_stopped_already_is_no_transition(self):
+        three = self.servers(*["ONLINE"] * 3)
+        assert self.said(three, self.servers(*["ONLINE"] * 4), (2, 2)) == {}
+
+    def test_new_galera_nodes_count_where_the_monitor_will_place_them(self):
+        placed = [
+            *self.servers("ONLINE", "SHUNNED", "SHUNNED", hostgroup=1),
+            *self.servers("OFFLINE_SOFT", "ONLINE", "ONLINE", hostgroup=3)[1:],
+        ]
+        new = {"hostgroup_id": 4, "hostname": "h9"}
+        assert self.said(placed, [*placed, new], (2, 2), [self.GALERA]) == {3: (3, 2)}
+        assert self.said(placed, [*placed, new], (3, 3), [self.GALERA]) == {}
+        unwell = [*placed[:2], placed[3], {**placed[4], "hostgroup_id": 4}]
+        assert self.said(unwell, unwell, (1, 1), [self.GALERA]) == {}
+
+
 class TestStrays:
     NEEDS = HostgroupNeeds(frozenset(), {}, {})
 
@@ -183,7 +241,7 @@ class TestStrays:
     def test_a_user_is_not_sent_from_servers_to_none(self):
         assert self.said({"app": 10, "batch": 10}, {"app": 11, "batch": 10}) == [
             "default_hostgroup: hostgroup 11 would be the default hostgroup of 1 user (app) and has"
-            " no ONLINE server"
+            " no server that takes queries"
         ]
 
     def test_a_user_without_servers_before_and_a_new_one_are_no_transition(self):
@@ -205,7 +263,8 @@ class TestStrays:
             ]
 
         assert said(RULES, rules(10, 10, None, 98), rules(11, 10, 11, 99)) == [
-            "hostgroup 11 would be the destination of 1 rule (1) and has no ONLINE server"
+            "hostgroup 11 would be the destination of 1 rule (1)"
+            " and has no server that takes queries"
         ]
 
         def routes(hostgroup):
@@ -214,7 +273,7 @@ class TestStrays:
 
         assert said("mysql_query_rules_fast_routing", routes(10), routes(11)) == [
             "hostgroup 11 would be the destination of fast routing in 1 row (app/shop) and has no"
-            " ONLINE server"
+            " server that takes queries"
         ]
 
 

@@ -130,3 +130,19 @@ mysql_query_rules:
     (found,) = lint(text % ", apply: true", "PX322")
     assert "in schema tenant_" in found
     assert lint(text % "", "PX322") == []
+
+
+def test_more_servers_than_max_num_online_servers(lint):
+    text = """
+version: 1
+hostgroups: {reader: {id: 20, max_num_online_servers: 1}}
+mysql_servers:
+  - {hostgroup_id: 20, hostname: db2}
+  - {hostgroup_id: 20, hostname: db3%s}
+"""
+    said = ["20: more servers of hostgroup 20 (reader) are ONLINE: none would be used"]
+    assert lint(text % "", "PX315") == said
+    assert lint(text % ", weight: 0", "PX315") == said
+    assert lint(text % ", status: OFFLINE_SOFT", "PX315") == []
+    family = "mysql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]"
+    assert lint(text % "" + family, "PX315") == []

@@ -1,0 +1,95 @@
+"""An apply does not bring more servers ONLINE than max_num_online_servers unasked.
+
+ProxySQL would use none of them: what is refused comes true where it is forced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from proxyctl.catalog import REFERENCE
+from proxyctl.state import Desired, GuardAction, GuardLimits
+from tests.build import desired
+from tests.galera_nodes import GaleraCluster
+from tests.mariadb_server import MISSING, MariaDB
+from tests.placement_samples import online, placement, settle
+from tests.real.test_doctor_hostgroups_real import assert_not_reached
+from tests.real.test_doctor_real import load, mariadb, query, until_found
+from tests.real.test_doctor_real import proxysql as one_server
+from tests.real.test_galera_placement import HOSTS, apply, cluster, files, plan, proxysql
+from tests.servers import ProxySQL
+
+__all__ = ["cluster", "mariadb", "one_server", "proxysql"]
+
+pytestmark = pytest.mark.real
+
+ATTRIBUTES = "mysql_hostgroup_attributes"
+
+
+def force(server: ProxySQL, wanted: Desired) -> None:
+    """Apply it with guards that only warn."""
+    actions = dict.fromkeys(
+        ("last_writer", "empty_hostgroup", "default_hostgroup"), GuardAction.WARN
+    )
+    apply(server, replace(wanted, guards=GuardLimits(actions=actions)))
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+def test_a_second_server_where_one_may_be(one_server: ProxySQL, mariadb: MariaDB) -> None:
+    load(one_server.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+
+    def configuration(most: int, *hosts: str) -> Desired:
+        servers = ({"hostgroup_id": 10, "hostname": host, "port": mariadb.port} for host in hosts)
+        limit = {"hostgroup_id": 10, "max_num_online_servers": most}
+        tables = {
+            ATTRIBUTES: desired(ATTRIBUTES, limit),
+            "mysql_servers": desired("mysql_servers", *servers),
+        }
+        return Desired(tables, REFERENCE)
+
+    apply(one_server, configuration(1, "127.0.0.1"))
+    with until_found(one_server):
+        assert query(one_server, "SELECT 7") == ((7,),)
+    (refusal,) = plan(one_server, configuration(1, "127.0.0.1", "127.1")).refusals
+    assert refusal.message.endswith(
+        "would have 2 servers ONLINE, more than max_num_online_servers (1): ProxySQL would use"
+        " none of them (guards.default_hostgroup)"
+    )
+    assert plan(one_server, configuration(2, "127.0.0.1", "127.1")).refusals == []
+    force(one_server, configuration(1, "127.0.0.1", "127.1"))
+    assert_not_reached(one_server)
+    apply(one_server, configuration(2, "127.0.0.1", "127.1"))
+    with until_found(one_server):
+        assert query(one_server, "SELECT 7") == ((7,),)
+    # Nor is the limit taken below those that are there.
+    (refusal,) = plan(one_server, configuration(1, "127.0.0.1", "127.1")).refusals
+    assert "would have 2 servers ONLINE" in refusal.message
+
+
+def test_a_new_galera_node_where_the_monitor_will_place_it(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """It is not among the readers right after the LOAD, and would stop them a check later."""
+
+    def configuration(most: int, hosts: list[str]) -> Desired:
+        wanted = files(cluster, hosts)
+        limit = desired(ATTRIBUTES, {"hostgroup_id": 30, "max_num_online_servers": most})
+        return replace(wanted, tables={**wanted.tables, ATTRIBUTES: limit})
+
+    apply(proxysql, configuration(2, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    assert len(online(placement(proxysql.instance)[30])) == 2
+    more = [*HOSTS, "127.0.1.4"]
+    (refusal,) = plan(proxysql, configuration(2, more)).refusals
+    assert refusal.message == (
+        "hostgroup 30 is used by rules and would have 3 servers ONLINE, more than"
+        " max_num_online_servers (2): ProxySQL would use none of them (guards.empty_hostgroup)"
+    )
+    assert plan(proxysql, configuration(3, more)).refusals == []
+    (refusal,) = plan(proxysql, configuration(1, HOSTS)).refusals
+    assert "would have 2 servers ONLINE" in refusal.message
+    force(proxysql, configuration(2, more))
+    settle(proxysql.instance, more)
+    assert len(online(placement(proxysql.instance)[30])) == 3
