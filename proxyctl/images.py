@@ -66,7 +66,7 @@ def _server_images(
     both = {**leaving, **placed}
     if ATTRIBUTES in image:
         limits = online_limits(plan.surveys[ATTRIBUTES].layout, image[ATTRIBUTES])
-        too_full = crowded(layout, both, limits) - crowded(layout, placed, limits)
+        too_full = crowded(layout, both, limits).keys() - crowded(layout, placed, limits)
         both = {k: row for k, row in both.items() if k in placed or row[hostgroup] not in too_full}
     return [{**image, "mysql_servers": both}, image]
 

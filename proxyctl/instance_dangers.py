@@ -93,8 +93,8 @@ def _hostgroups(
     served = serving_now(now.layout, now.servers, families)
     served |= with_families(now.layout, now.servers, families)
     will_serve = with_families(then.layout, then.servers, families)
-    served -= crowded(now.layout, now.servers, now.most)
-    will_serve -= crowded(then.layout, then.servers, then.most)
+    served -= crowded(now.layout, now.servers, now.most).keys()
+    will_serve -= crowded(then.layout, then.servers, then.most).keys()
     for found, changes in turned:
         yield from strays(found, changes, served, will_serve, needs)
 

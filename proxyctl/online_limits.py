@@ -30,12 +30,27 @@ def online_limits(layout: Layout, rows: Rows) -> dict[Value, int]:
     return {number(row[hostgroup]): number(row[most]) or 0 for row in rows.values()}
 
 
-def crowded(layout: Layout, servers: Rows, limits: Mapping[Value, int]) -> frozenset[Value]:
-    """Return the hostgroups with more servers ONLINE than there may be; `layout`: of `servers`."""
+def crowded(layout: Layout, servers: Rows, limits: Mapping[Value, int]) -> dict[Value, int]:
+    """Return how many servers are ONLINE, by hostgroup, where that is more than there may be.
+
+    `layout`: of `servers`.
+    """
     columns = ServerColumns.of(layout)
     online = Counter(
         row[columns.hostgroup]
         for row in servers.values()
         if str(row[columns.status]).upper() == "ONLINE"
     )
-    return frozenset(hostgroup for hostgroup, most in limits.items() if online[hostgroup] > most)
+    return {
+        hostgroup: online[hostgroup]
+        for hostgroup, most in limits.items()
+        if online[hostgroup] > most
+    }
+
+
+def crowd_text(online: int, most: int) -> str:
+    """Return what comes of it: `3 servers ONLINE, more than max_num_online_servers (2): ...`."""
+    return (
+        f"{online} servers ONLINE, more than max_num_online_servers ({most}):"
+        " ProxySQL would use none of them"
+    )

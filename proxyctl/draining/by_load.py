@@ -15,7 +15,11 @@ from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
 from proxyctl.draining.noting_done import note_done
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
-from proxyctl.draining.refusals import MONITOR_IS_OFF, reasons_against_edits
+from proxyctl.draining.refusals import (
+    MONITOR_IS_OFF,
+    reasons_against_edits,
+    reasons_against_release,
+)
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
@@ -140,11 +144,16 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     if found is None and meant is servers and not _is_released(servers, node, showed):
         out_in, left_out = _out_in(servers, node), found_out.left_out
         return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
-    reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
+    released = _released(meant, node)
+    reasons = [
+        *edited,
+        *reasons_against_edits(servers, released, request),
+        *reasons_against_release(servers, released, request),
+    ]
     servers.check(reasons, include_pending=request.include_pending)
     # DISK may have the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
-    meant.load(node, _released(meant, node), saves=saves)
+    meant.load(node, released, saves=saves)
     name = node_text(node)
     with changed_already(
         f"{name} was loaded as it is configured; whether it is back is not known",

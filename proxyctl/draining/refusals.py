@@ -21,6 +21,7 @@ from proxyctl.nodes.draining import (
     lost_with_edits,
     undrainable,
 )
+from proxyctl.online_limits import ATTRIBUTES, crowd_text, crowded, online_limits
 from proxyctl.state import Rows
 
 _FORCE = "allow with --force"
@@ -72,6 +73,24 @@ def _lost_with_edits(servers: HeldServers, image: Rows, used: Collection[Value])
             f"hostgroup {hostgroup} would have no usable node: edits in MEMORY take its last one"
             f" out   {_FORCE}"
         )
+
+
+def reasons_against_release(
+    servers: HeldServers, image: Rows, request: DrainRequest
+) -> Iterator[str]:
+    """Yield the hostgroups that stop for too many servers once these rows are loaded."""
+    limited = servers.surveys.get(ATTRIBUTES)
+    if request.force or limited is None:
+        return
+    # The LOAD brings the limits that MEMORY holds.
+    limits = online_limits(limited.layout, limited.memory)
+    now = crowded(servers.layout, servers.standing.runtime, limits)
+    for hostgroup, online in crowded(servers.layout, image, limits).items():
+        if hostgroup not in now:
+            yield (
+                f"hostgroup {hostgroup} would have {crowd_text(online, limits[hostgroup])}"
+                f"   {_FORCE}"
+            )
 
 
 def reasons_against(

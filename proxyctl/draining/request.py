@@ -18,8 +18,8 @@ from proxyctl.state import DesiredTable
 class DrainRequest:
     """One node to drain or to put back. `node` is HOST or HOST:PORT.
 
-    `force` lets a hostgroup go without a server, and puts a node back that MEMORY itself has
-    drained; `files` returns what the files say of mysql_servers then, None without files.
+    `force` lets a hostgroup go without a server that is used, and puts a node back that MEMORY
+    itself has drained; `files` returns what the files say of mysql_servers then, None without.
     `include_pending` lets edits in MEMORY go live.
     `method` None: that on record, or by ProxySQL. `account` is who logs in to the node, None for
     the one of ProxySQL's monitor. `login_at`: who we are at another member of a ProxySQL Cluster,

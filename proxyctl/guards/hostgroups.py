@@ -11,6 +11,7 @@ from proxyctl.families import DECIDE_WHO_SERVES, Family, ServerColumns
 from proxyctl.guards.crowds import Crowd
 from proxyctl.guards.danger import Danger
 from proxyctl.guards.serving import serving, serving_now, with_families
+from proxyctl.online_limits import crowd_text
 from proxyctl.plan import ModulePlan
 from proxyctl.shunned import is_shunned, shunned_by_hand
 from proxyctl.state import GuardAction, GuardLimits, Rows
@@ -85,10 +86,7 @@ def emptied_hostgroups(
 def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value, crowd: Crowd | None) -> str:
     """Return what a hostgroup is left with that serves nobody."""
     if crowd is not None:
-        return (
-            f"{crowd.online} servers ONLINE, more than max_num_online_servers ({crowd.most}):"
-            " ProxySQL would use none of them"
-        )
+        return crowd_text(crowd.online, crowd.most)
     if hostgroup in serving(layout, loaded):
         return "no ONLINE server once the monitor has placed the nodes"
     columns = ServerColumns.of(layout)

@@ -266,7 +266,7 @@ def more_than_may_be_online(subject: Subject) -> Iterator[Finding]:
         return
     placed = {number for row in family_rows(subject) for number in row.roles.values()}
     limits = online_limits(attributes.layout, attributes.rows)
-    for hostgroup in sorted(crowded(servers.layout, servers.rows, limits) - placed, key=str):
+    for hostgroup in sorted(crowded(servers.layout, servers.rows, limits).keys() - placed, key=str):
         message = f"more servers of {called(subject, hostgroup)} are ONLINE: none would be used"
         hint = "raise it, or take servers out"
         yield Finding(ATTRIBUTES, (hostgroup,), message, "max_num_online_servers", hint)

@@ -9,7 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from proxyctl.admin.client import AdminClient
 from proxyctl.catalog import REFERENCE
+from proxyctl.draining import DrainRequest, drain, restore
+from proxyctl.errors import RefusedError
 from proxyctl.state import Desired, GuardAction, GuardLimits
 from tests.build import desired
 from tests.galera_nodes import GaleraCluster
@@ -18,7 +21,7 @@ from tests.placement_samples import online, placement, settle
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import load, mariadb, query, until_found
 from tests.real.test_doctor_real import proxysql as one_server
-from tests.real.test_galera_placement import HOSTS, apply, cluster, files, plan, proxysql
+from tests.real.test_galera_placement import HOSTS, apply, cluster, files, login, plan, proxysql
 from tests.servers import ProxySQL
 
 __all__ = ["cluster", "mariadb", "one_server", "proxysql"]
@@ -66,6 +69,37 @@ def test_a_second_server_where_one_may_be(one_server: ProxySQL, mariadb: MariaDB
     # Nor is the limit taken below those that are there.
     (refusal,) = plan(one_server, configuration(1, "127.0.0.1", "127.1")).refusals
     assert "would have 2 servers ONLINE" in refusal.message
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+def test_a_drained_server_is_not_put_back_where_others_took_its_place(
+    one_server: ProxySQL, mariadb: MariaDB
+) -> None:
+    load(
+        one_server.instance,
+        f"INSERT INTO {ATTRIBUTES} (hostgroup_id,max_num_online_servers) VALUES (10,1)",
+        "SET mysql-connect_timeout_server_max=500",
+        "LOAD MYSQL VARIABLES TO RUNTIME",
+    )
+    second = (
+        "INSERT INTO mysql_servers (hostgroup_id,hostname,port,max_connections)"
+        f" VALUES (10,'127.1',{mariadb.port},7)"
+    )
+    with AdminClient(login(one_server)) as client:
+        drain(client, DrainRequest("127.0.0.1", force=True))
+        load(one_server.instance, second)
+        # As drained as it was: that LOAD put it back.
+        drain(client, DrainRequest("127.0.0.1"))
+        assert query(one_server, "SELECT 7") == ((7,),)
+        with pytest.raises(RefusedError) as refused:
+            restore(client, DrainRequest("127.0.0.1"))
+        assert refused.value.reasons == [
+            "hostgroup 10 would have 2 servers ONLINE, more than max_num_online_servers (1):"
+            " ProxySQL would use none of them   allow with --force"
+        ]
+        assert query(one_server, "SELECT 7") == ((7,),)
+        restore(client, DrainRequest("127.0.0.1", force=True))
+    assert_not_reached(one_server)
 
 
 def test_a_new_galera_node_where_the_monitor_will_place_it(

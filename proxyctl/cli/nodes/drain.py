@@ -151,7 +151,8 @@ def restore(
         typer.Option(
             "--force",
             help="Also if MEMORY has it drained: with what is on record, in the files, or default;"
-            " or if edits of others leave a hostgroup without a usable node.",
+            " or if a hostgroup has more servers ONLINE then than it may, or edits of others leave"
+            " one without a usable node.",
         ),
     ] = False,
     include_pending: IncludePending = False,
