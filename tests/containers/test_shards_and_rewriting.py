@@ -11,7 +11,7 @@ from testcontainers.core.network import Network
 
 from tests.cli import Project, proxyctl
 from tests.containers.conftest import PASSWORDS
-from tests.containers.galera import GaleraCluster
+from tests.containers.galera import GaleraCluster, Node, wait_until
 from tests.containers.proxysql import ProxySQLContainer
 from tests.containers.traffic import ask, prepare
 
@@ -47,6 +47,11 @@ def hostgroup(shard: int, role: int) -> int:
     return 100 + 10 * shard + role
 
 
+def hosts(shard: int) -> list[str]:
+    """Return the nodes of a shard, its writer first."""
+    return [f"shard{shard}{name}.example.com" for name in "ab"]
+
+
 def files() -> str:
     """Return a configuration with one cluster a shard."""
     shards = range(SHARDS)
@@ -64,7 +69,11 @@ def files() -> str:
                 f"    {key}_hostgroup: shard{shard}{role}\n"
                 for key, role in zip(keys, roles, strict=True)
             )
-            + f"    writer_is_also_reader: 1\n    nodes: [{{hostname: shard{shard}.example.com}}]"
+            + "    writer_is_also_reader: 1\n    nodes:\n"
+            + "\n".join(
+                f"      - {{hostname: {host}, weight: {weight}}}"
+                for host, weight in zip(hosts(shard), (10, 5), strict=True)
+            )
             for shard in shards
         ),
         names=", ".join(f"shard{shard}" for shard in shards),
@@ -76,7 +85,7 @@ def files() -> str:
 def shards(network: Network) -> Iterator[list[GaleraCluster]]:
     with ExitStack() as stack:
         clusters = [
-            stack.enter_context(GaleraCluster(f"shard{n}", [f"shard{n}.example.com"], network))
+            stack.enter_context(GaleraCluster(f"shard{n}", hosts(n), network))
             for n in range(SHARDS)
         ]
         for cluster in clusters:
@@ -86,6 +95,20 @@ def shards(network: Network) -> Iterator[list[GaleraCluster]]:
             node = clusters[table % SHARDS].any_node
             node.sql(f"CREATE TABLE app.orders{table} (id INT PRIMARY KEY, c VARCHAR(60))")
         yield clusters
+
+
+def everyone_writes_on(port: int, names: str) -> bool:
+    """Write a row into each table, and return whether each went to this node of its shard.
+
+    `names`: of the nodes, in the order of the shards. It is never a node of another shard.
+    """
+    found = []
+    for table in range(1, TABLES + 1):
+        ask(port, f"REPLACE INTO orders{table} VALUES ({table}, node())")
+        ((node,),) = ask(port, f"SELECT c FROM orders{table}")
+        assert str(node)[:-1] == f"shard{table % SHARDS}"
+        found.append(str(node)[-1] == names[table % SHARDS])
+    return all(found)
 
 
 def test_each_table_is_written_and_read_on_its_own_cluster(
@@ -103,21 +126,27 @@ def test_each_table_is_written_and_read_on_its_own_cluster(
         done = proxyctl("apply", "--auto-approve")
         assert done.code == 0, done.text
         port = proxysql.traffic_port
-        for table in range(1, TABLES + 1):
-            ask(port, f"INSERT INTO orders{table} VALUES ({table}, node())")
-            assert ask(port, f"SELECT node() FROM orders{table}") == [(f"shard{table % SHARDS}",)]
+        wait_until(lambda: everyone_writes_on(port, "aaa"), "the writers are those of the files")
         for shard, cluster in enumerate(shards):
             for table in range(1, TABLES + 1):
                 if table % SHARDS == shard:
-                    rows = cluster.any_node.sql(f"SELECT c FROM app.orders{table}")
-                    assert rows == [(f"shard{shard}",)]
+                    rows = cluster.any_node.sql(f"SELECT DISTINCT c FROM app.orders{table}")
+                    assert rows == [(f"shard{shard}a",)]
         assert proxyctl("drift").code == 0
 
-        _a_rewritten_query_is_what_the_backend_sees(shards[1], port)
+        # A shard whose writer is out of step fails over by itself, to a node of its own cluster.
+        writer = shards[1].nodes[hosts(1)[0]]
+        writer.sql("SET GLOBAL wsrep_desync=ON")
+        wait_until(lambda: everyone_writes_on(port, "aba"), "the other node of shard1 writes")
+        assert proxyctl("plan", "--detailed-exitcode").code == 0
+        writer.sql("SET GLOBAL wsrep_desync=OFF")
+        wait_until(lambda: everyone_writes_on(port, "aaa"), "the first node writes again")
+        assert proxyctl("drift").code == 0
+
+        _a_rewritten_query_is_what_the_backend_sees(writer, port)
 
 
-def _a_rewritten_query_is_what_the_backend_sees(shard: GaleraCluster, port: int) -> None:
-    node = shard.any_node
+def _a_rewritten_query_is_what_the_backend_sees(node: Node, port: int) -> None:
     # A file: Percona XtraDB Cluster refuses a log in a table.
     node.sql("SET GLOBAL log_output='FILE'")
     node.sql("SET GLOBAL general_log_file='general.log'")
