@@ -69,7 +69,7 @@ def read_facts_for_doctor(
     """
     survey = _surveyed(client)
     variables = _variables(client)
-    most_ms = atoi(variables.get("mysql-default_max_latency_ms", ""))
+    most_ms = atoi(variables.get("mysql-default_max_latency_ms", "1000"))
     servers = with_latencies(client, read_servers(client), most_ms)
     nodes = {server.node for server in servers}
     account = Account(

@@ -22,7 +22,8 @@ class Server(NamedTuple):
     """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD.
 
     `max_latency_ms`: 0 where none is set. `too_slow_ms`: how long the monitor's last ping took if
-    that is more than it may be, else 0.
+    that is more than it may be, else 0. `may_take_no_time`: no ping is fast enough, as no time is
+    left to any.
     """
 
     hostgroup: int
@@ -34,6 +35,7 @@ class Server(NamedTuple):
     use_ssl: bool = False
     max_latency_ms: int = 0
     too_slow_ms: float = 0
+    may_take_no_time: bool = False
 
     @property
     def node(self) -> Node:
@@ -52,7 +54,8 @@ class Server(NamedTuple):
         Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001, and
         so is one whose servers answer pings too late.
         """
-        takes_some = self.weight > 0 and self.max_connections > 0 and not self.too_slow_ms
+        is_too_slow = self.too_slow_ms > 0 or self.may_take_no_time
+        takes_some = self.weight > 0 and self.max_connections > 0 and not is_too_slow
         return self.status == "ONLINE" and takes_some
 
 

@@ -292,3 +292,12 @@ def test_servers_that_answer_too_late_serve_nobody() -> None:
         " 30 ms, which is more than it may take",
     )
     assert found(replace(facts, servers=(*facts.servers, Server(10, "db3", 3306)))) == []
+
+
+@pytest.mark.parametrize("without", [{"weight": 0}, {"max_connections": 0}])
+def test_the_way_out_for_servers_that_are_online_and_take_nothing(without: dict[str, int]) -> None:
+    idle = Server(10, "db1", 3306)._replace(**without)
+    facts = replace(HEALTHY, servers=(idle, HEALTHY.servers[1]))
+    assert examine(facts).findings[0].way_out == (
+        "give a server there a weight and max_connections above 0, or change default_hostgroup"
+    )
