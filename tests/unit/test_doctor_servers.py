@@ -133,6 +133,36 @@ def test_the_way_out_is_the_right_that_the_server_names() -> None:
     assert finding.way_out == "GRANT SLAVE MONITOR ON *.* TO 'mon'@'%', which the server names"
 
 
+@pytest.mark.parametrize(
+    ("log", "error", "way_out"),
+    [
+        ("connect", "Access denied, this account is locked", "ALTER USER 'mon'@'%' ACCOUNT UNLOCK"),
+        (
+            "connect",
+            "Connections using insecure transport are prohibited while"
+            " --require_secure_transport=ON.",
+            "`use_ssl: true` of the server in mysql_servers",
+        ),
+        (
+            "read_only",
+            "Unknown system variable 'super_read_only'",
+            "it has no variable super_read_only: choose another check_type in"
+            " mysql_replication_hostgroups, or take the server out of the family",
+        ),
+    ],
+)
+def test_the_way_out_is_what_the_error_asks_for(log: str, error: str, way_out: str) -> None:
+    (finding,) = examine(with_logs(failing(log, error))).findings
+    assert finding.way_out == way_out
+
+
+def test_an_account_that_has_to_use_tls_is_refused_like_one_with_a_wrong_password() -> None:
+    facts = with_logs(failing("connect", DENIED))
+    assert "it may have to use TLS" in examine(facts).findings[0].way_out
+    encrypted = tuple(one._replace(use_ssl=True) for one in facts.servers)
+    assert "TLS" not in examine(replace(facts, servers=encrypted)).findings[0].way_out
+
+
 def test_a_server_out_of_service_may_be_down() -> None:
     away = tuple(one._replace(status="OFFLINE_SOFT") for one in HEALTHY.servers)
     facts = replace(with_logs(failing("ping", "Can't connect")), servers=away, rules=(), users=())
