@@ -127,7 +127,10 @@ def _judged(
     """
     held = _at_runtime(survey, "mysql_query_rules")
     users = read_users(survey.client)
-    rules = runtime_rules(held, None if has_ldap else {user.username for user in users})
+    # Of an instance without users nobody knows yet who will ask.
+    is_known = users and not has_ldap
+    asking = {one.username for one in users if not one.fast_forward} if is_known else None
+    rules = runtime_rules(held, asking)
     is_served = cache(mysql.is_served)
     senders: dict[int, list[int]] = {}
     tried = [rule for rule in rules if rule.say is not Say.NEVER_TRIED]
@@ -143,7 +146,7 @@ def _judged(
     configuration = Configuration(survey.client.version, {RULES: held}, variables)
     lost -= {user.username for user in users if user.fast_forward}
     try:
-        says = says_of_senders(Subject(configuration), senders)
+        says = says_of_senders(Subject(configuration), senders, asking)
         taken = taken_users(configuration, lost)
     except ProxyctlError:
         # The variables are such that nobody can tell the digests; so every rule counts.

@@ -33,11 +33,11 @@ def empty(facts: Facts) -> Iterator[Finding]:
 
 @check("hostgroup-perhaps-without-servers", Severity.WARNING)
 def perhaps_empty(facts: Facts) -> Iterator[Finding]:
-    """As `hostgroup-without-servers`, but later rules may send every such query elsewhere."""
+    """As `hostgroup-without-servers`, but other rules may take every such query."""
     for side in facts.sides:
         for hostgroup, ids in sorted(_senders(side, Say.PERHAPS).items()):
             if not side.is_served(hostgroup):
-                senders = f"{_rules(ids)} that no later rule sends elsewhere, if there are any,"
+                senders = f"{_rules(ids)} that no other rule takes, if there are any,"
                 yield _finding(facts, side, hostgroup, senders, "rules")
 
 

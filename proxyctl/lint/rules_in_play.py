@@ -73,7 +73,7 @@ def in_play(configuration: Configuration, rule_ids: Collection[int]) -> Configur
 
 
 class _Text(NamedTuple):
-    """A query of a user, as patterns see it, in small letters."""
+    """A query of a user, or of everybody, as patterns see it, in small letters."""
 
     username: str
     digest: int
@@ -100,7 +100,7 @@ def _texts(subject: Subject) -> list[_Text] | None:
             digest = known[query]
             if not query.isascii():
                 return None  # letters may be alike there that are not so here
-            matched = matched or _matches(rule, digest.text, query.encode())
+            matched = matched or patterns_match(rule, digest.text, query.encode())
             lower = digest.text.decode("ascii", "replace").lower()
             found[_Text(rule.username or "", digest.number, lower, query.lower())] = None
         if not matched and not rule.broken:
@@ -108,7 +108,7 @@ def _texts(subject: Subject) -> list[_Text] | None:
     return list(found)
 
 
-def _matches(rule: Rule, digest_text: bytes, query: bytes) -> bool:
+def patterns_match(rule: Rule, digest_text: bytes, query: bytes) -> bool:
     """Return whether the patterns of a rule match; for a negated one that tells nothing."""
     if rule.negated:
         return True
@@ -145,12 +145,15 @@ class _Table:
         `digests`: those that the texts have, and that are asked for.
         """
         users = {"", *(text.username for text in texts)}
+        is_for_all = any(not text.username for text in texts)
         last = max(self._rows, key=lambda key: self.rule_id(key) or 0)
         words: dict[Key, tuple[str, str]] = {}
         for key, row in self._rows.items():
             if key == last or self._is_obstacle(row):
                 yield key
-            elif (self._cell(row, "username") or "") in users and self._digest(row) in digests:
+                continue
+            is_asked = is_for_all or (self._cell(row, "username") or "") in users
+            if is_asked and self._digest(row) in digests:
                 asked = self._asked_words(row)
                 if asked is None:
                     yield key
@@ -196,7 +199,8 @@ class _Table:
                 for gram in {*_grams(seen)}:
                     for key in by_gram.get((name, gram), ()):
                         user = self._cell(self._rows[key], "username") or ""
-                        if user in ("", text.username) and words[key][1] in seen:
+                        is_theirs = user in ("", text.username) or not text.username
+                        if is_theirs and words[key][1] in seen:
                             yield key
 
 

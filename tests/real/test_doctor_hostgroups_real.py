@@ -143,6 +143,45 @@ def test_a_rule_for_a_user_that_is_not_there(proxysql: ProxySQL) -> None:  # noq
         assert_not_reached(proxysql)
 
 
+@pytest.mark.parametrize("first", ["username", "error_msg"])
+def test_rules_that_other_rules_leave_nothing_to(proxysql: ProxySQL, first: str) -> None:  # noqa: F811
+    """A rule for each user that there is, or an answer: the server and doctor agree."""
+    module = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    columns = "rule_id,active,match_digest,destination_hostgroup,apply,username,error_msg"
+    insert = f"INSERT INTO mysql_query_rules ({columns}) VALUES "
+    taking = f"10,1,'{USER}',NULL" if first == "username" else "NULL,0,NULL,'no'"
+    load(
+        proxysql.instance,
+        insert + f"(1,1,'^SELECT',{taking})",
+        insert + "(2,1,'^SELECT [?]',99,1,NULL,NULL)",
+        module=module,
+    )
+    with until_found(proxysql, "hostgroup-perhaps-without-servers"):
+        if first == "username":
+            assert query(proxysql, "SELECT 7") == ((7,),)
+        else:
+            with pytest.raises(pymysql.err.MySQLError, match="no"):
+                query(proxysql, "SELECT 7")
+    load(proxysql.instance, "DELETE FROM mysql_query_rules WHERE rule_id=1", module=module)
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)
+
+
+def test_users_with_fast_forward_meet_no_rules(proxysql: ProxySQL) -> None:  # noqa: F811
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(
+        proxysql.instance,
+        "UPDATE mysql_query_rules SET destination_hostgroup=99",
+        module="MYSQL QUERY RULES",
+    )
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)
+    load(proxysql.instance, "UPDATE mysql_users SET fast_forward=1", module="MYSQL USERS")
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+
+
 def test_the_way_out_where_nobody_may_write(
     proxysql: ProxySQL,  # noqa: F811
     mariadb: MariaDB,  # noqa: F811
