@@ -40,9 +40,9 @@ from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
+from proxyctl.lint.default_hostgroups import left_to_defaults
 from proxyctl.lint.rule_says import Say, says_of_senders
-from proxyctl.lint.subject import RULES, Subject
-from proxyctl.lint.users_taken import taken_users
+from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer, Row
 from proxyctl.survey import Surroundings
@@ -147,14 +147,20 @@ def _judged(
     lost -= {user.username for user in users if user.fast_forward}
     try:
         says = says_of_senders(Subject(configuration), senders, asking)
-        taken = taken_users(configuration, lost)
+        left = left_to_defaults(_with_users(survey, configuration) if lost else configuration, lost)
     except ProxyctlError:
         # The variables are such that nobody can tell the digests; so every rule counts.
         return rules, users
     return (
         tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
-        tuple(user._replace(is_taken=user.username in taken) for user in users),
+        tuple(user._replace(left=left.get(user.username, user.left)) for user in users),
     )
+
+
+def _with_users(survey: InstanceSurvey, configuration: Configuration) -> Configuration:
+    """Return the configuration with what else says where queries go."""
+    more = {name: _at_runtime(survey, name) for name in (USERS, FAST_ROUTING)}
+    return replace(configuration, tables={**configuration.tables, **more})
 
 
 def _of_rules(held: Held, rule_ids: Collection[int]) -> Held:

@@ -13,6 +13,7 @@ from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
+from proxyctl.lint.default_hostgroups import Left
 from proxyctl.lint.rule_says import Say
 from proxyctl.nodes.model import Said
 from proxyctl.survey import TableSurvey
@@ -79,14 +80,14 @@ class Rule(NamedTuple):
 class User(NamedTuple):
     """A user at RUNTIME that clients log in as.
 
-    `is_taken`: rules take every query; worked out where the default hostgroup has no server.
+    `left`: what comes to the default hostgroup; worked out where that has no server.
     """
 
     username: str
     default_hostgroup: int = 0
     use_ssl: bool = False
     fast_forward: bool = False
-    is_taken: bool = False
+    left: Left = Left.QUERIES
 
 
 SKIPS_FAST_ROUTING = Version(2, 0, 12)

@@ -9,6 +9,7 @@ from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import hostgroup_text, listed
 from proxyctl.errors import counted
 from proxyctl.families import Family, node_text
+from proxyctl.lint.default_hostgroups import Left
 from proxyctl.lint.rule_says import Say
 
 _MOST_LATENCY = "mysql-default_max_latency_ms"
@@ -45,25 +46,25 @@ def perhaps_empty(facts: Facts) -> Iterator[Finding]:
 def empty_default(facts: Facts) -> Iterator[Finding]:
     """The default hostgroup of a user has no server that takes queries."""
     for side in facts.sides:
-        for hostgroup, users in _without_servers(side, is_taken=False):
+        for hostgroup, users in _without_servers(side, Left.QUERIES):
             senders = f"{users} that no rule takes"
             yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
 
 
 @check("users-hardly-without-servers", Severity.WARNING)
 def hardly_empty_default(facts: Facts) -> Iterator[Finding]:
-    """As `users-without-servers`, but rules take every query but some SET, which fails there."""
+    """As `users-without-servers`, but rules may take every query but some SET, which fails."""
     for side in facts.sides:
-        for hostgroup, users in _without_servers(side, is_taken=True):
-            senders = f"{users} that rules do not take, only a SET that ProxySQL cannot read,"
+        for hostgroup, users in _without_servers(side, Left.PERHAPS):
+            senders = f"{users} that no rule takes, such as a SET that ProxySQL cannot read,"
             yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
 
 
-def _without_servers(side: Side, *, is_taken: bool) -> Iterator[tuple[int, str]]:
+def _without_servers(side: Side, left: Left) -> Iterator[tuple[int, str]]:
     """Yield default hostgroups without servers, and the users, in words."""
     users: dict[int, list[str]] = {}
     for user in side.users:
-        if user.is_taken is is_taken:
+        if user.left is left:
             users.setdefault(user.default_hostgroup, []).append(user.username)
     for hostgroup, names in sorted(users.items()):
         if not side.is_served(hostgroup):

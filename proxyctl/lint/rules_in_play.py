@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from proxyctl.cells import number
+from proxyctl.cells import normal_digest, number
 from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digest
 from proxyctl.lint.answers_to_samples import READS, WRITES
@@ -68,6 +68,25 @@ def in_play(configuration: Configuration, rule_ids: Collection[int]) -> Configur
         return configuration
     digests = {None, *(rule.digest for rule in few.rules), *(text.digest for text in texts)}
     kept = {*asked, *table.matched_by(texts, digests)}
+    rows = {key: row for key, row in held.rows.items() if key in kept}
+    return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
+
+
+def that_may_match(configuration: Configuration, queries: Iterable[str]) -> Configuration:
+    """Return the configuration without rules that are nothing to these queries, plain ASCII.
+
+    What is left routes each of them alike, whoever sends it. Raises: as `Subject.router`.
+    """
+    held = configuration.tables.get(RULES)
+    if held is None or not held.rows or not Subject(configuration).variables.query_digests:
+        return configuration
+    digester = digester_of(configuration)
+    texts = []
+    for query in queries:
+        digest = digester.digest(query.encode())
+        lower = digest.text.decode("ascii", "replace").lower()
+        texts.append(_Text("", digest.number, lower, query.lower()))
+    kept = {*_Table(held).matched_by(texts, {None, *(text.digest for text in texts)})}
     rows = {key: row for key, row in held.rows.items() if key in kept}
     return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
 
@@ -169,7 +188,7 @@ class _Table:
         return ends or row[self._index["replace_pattern"]] is not None
 
     def _digest(self, row: Row) -> int | None:
-        digest = self._cell(row, "digest")
+        digest = normal_digest(self._cell(row, "digest") or "")
         return int(digest, 16) if digest else None
 
     def _asked_words(self, row: Row) -> tuple[str, str] | None:

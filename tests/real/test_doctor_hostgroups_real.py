@@ -168,6 +168,33 @@ def test_rules_that_other_rules_leave_nothing_to(proxysql: ProxySQL, first: str)
         assert_not_reached(proxysql)
 
 
+def test_rules_that_take_all_together(proxysql: ProxySQL) -> None:  # noqa: F811
+    """No rule takes all by itself; no query that was tried is left."""
+    module = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(proxysql.instance, "UPDATE mysql_users SET default_hostgroup=99", module="MYSQL USERS")
+    with until_found(proxysql, "users-without-servers"), pytest.raises(pymysql.err.MySQLError):
+        query(proxysql, "DO 1")
+    columns = "rule_id,active,match_digest,negate_match_pattern,destination_hostgroup,apply"
+    insert = f"INSERT INTO mysql_query_rules ({columns}) VALUES "
+    load(proxysql.instance, insert + "(6,1,'^SELECT',1,10,1)", module=module)
+    with until_found(proxysql, "users-hardly-without-servers"):
+        for taken in ("SELECT 7", "DO 1", "SHOW TABLES FROM sbtest"):
+            query(proxysql, taken)
+
+
+def test_rules_that_answer_everything_need_no_server(proxysql: ProxySQL) -> None:  # noqa: F811
+    """Not even for a SET that ProxySQL cannot read."""
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(proxysql.instance, "UPDATE mysql_users SET default_hostgroup=99", module="MYSQL USERS")
+    page = "UPDATE mysql_query_rules SET match_digest=NULL, error_msg='closed'"
+    load(proxysql.instance, page, module="MYSQL QUERY RULES")
+    with until_found(proxysql):
+        for asked in ("SELECT 7", "SET NAMES concat('utf8')", "SET autocommit", "SHOW TABLES"):
+            with pytest.raises(pymysql.err.MySQLError, match="closed"):
+                query(proxysql, asked)
+
+
 def test_users_with_fast_forward_meet_no_rules(proxysql: ProxySQL) -> None:  # noqa: F811
     load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
     load(
