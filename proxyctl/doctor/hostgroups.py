@@ -36,9 +36,11 @@ def empty(facts: Facts) -> Iterator[Finding]:
 def perhaps_empty(facts: Facts) -> Iterator[Finding]:
     """As `hostgroup-without-servers`, but other rules may take every such query."""
     for side in facts.sides:
+        decided, others = _senders(side, Say.DECIDES), _senders(side, Say.NOT_LOOKED_AT)
         for hostgroup, ids in sorted(_senders(side, Say.PERHAPS).items()):
             if not side.is_served(hostgroup):
-                senders = f"{_rules(ids)} that no other rule takes, if there are any,"
+                unsure = 0 if hostgroup in decided else len(others.get(hostgroup, ()))
+                senders = f"{_rules(ids, unsure)} that no other rule takes, if there are any,"
                 yield _finding(facts, side, hostgroup, senders, "rules")
 
 

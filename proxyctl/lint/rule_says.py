@@ -17,6 +17,8 @@ _ENOUGH = 100
 """Rules to one hostgroup. Where queries of one of these end there, the others make it no worse."""
 _MOST_USERS = 5
 """Users that a rule for everybody is tried with."""
+_MANY = 500
+"""Rules to one hostgroup that are looked at where some of the first may have a say, at most."""
 
 
 class Say(Enum):
@@ -41,12 +43,11 @@ def says_of_senders(
     """
     first = {one for ids in senders.values() for one in ids[:_ENOUGH]}
     found = dict(says_of(subject, first, usernames)) if first else {}
-    rest = {
-        one
-        for ids in senders.values()
-        if not any(found.get(one) is Say.DECIDES for one in ids[:_ENOUGH])
-        for one in ids[_ENOUGH:]
-    }
+    rest: set[int] = set()
+    for ids in senders.values():
+        says = {found.get(one) for one in ids[:_ENOUGH]}
+        if Say.DECIDES not in says:
+            rest |= {*ids[_ENOUGH : _MANY if Say.PERHAPS in says else None]}
     if rest:
         found |= says_of(subject, rest - first, usernames)
     others = dict.fromkeys((one for ids in senders.values() for one in ids), Say.NOT_LOOKED_AT)
@@ -74,6 +75,7 @@ def says_of(
     again = subject.variables.query_processor_iterations > 0
     tried_ids = reach_of(tried, starts_again=again).reached
     deciding = [rule for rule in tried if rule.rule_id in tried_ids and _decides(rule)]
+    last = max((rule.position for rule in deciding), default=0)
     anybody = _anybody(subject, usernames)
     found: dict[int, Say] = {}
     for rule in subject.rules:
@@ -86,7 +88,8 @@ def says_of(
         else:
             has_example = _has_example(subject, rule, queries_of(rows[rule.rule_id]), anybody)
             if has_example is None:
-                has_example = _is_last_word(rule, deciding, starts_again=again)
+                # No rule comes behind it that could overrule it.
+                has_example = rule.apply or (rule.position >= last and not again)
             found[rule.rule_id] = Say.DECIDES if has_example else Say.PERHAPS
     return found
 
@@ -111,14 +114,6 @@ def _decides(rule: Rule) -> bool:
     return rule.destination is not None or bool(
         {"OK_msg", "error_msg"}.intersection(dict(rule.sets))
     )
-
-
-def _is_last_word(rule: Rule, deciding: Collection[Rule], *, starts_again: bool) -> bool:
-    """Return whether no rule comes behind this one that could overrule it."""
-    if rule.apply:
-        return True
-    others = (other for other in deciding if other is not rule)
-    return not any(starts_again or other.position > rule.position for other in others)
 
 
 def _has_example(

@@ -17,7 +17,9 @@ from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digest
 from proxyctl.lint.answers_to_samples import READS, WRITES
 from proxyctl.lint.effects_samples import samples
+from proxyctl.lint.rule_cover import Covers
 from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.regex import Compiled
 from proxyctl.routing.of_configuration import digester_of
 from proxyctl.routing.rule import Rule
 from proxyctl.state import Key, Row
@@ -63,11 +65,12 @@ def in_play(configuration: Configuration, rule_ids: Collection[int]) -> Configur
     few = Subject(replace(configuration, tables={**configuration.tables, RULES: chosen}))
     if not few.variables.query_digests:
         return configuration
-    texts = _texts(few)
-    if texts is None:
+    known = _known(few)
+    if known is None:
         return configuration
+    texts, opaque = known
     digests = {None, *(rule.digest for rule in few.rules), *(text.digest for text in texts)}
-    kept = {*asked, *table.matched_by(texts, digests)}
+    kept = {*asked, *table.with_pattern(opaque), *table.matched_by(texts, digests)}
     rows = {key: row for key, row in held.rows.items() if key in kept}
     return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
 
@@ -100,31 +103,53 @@ class _Text(NamedTuple):
     query: str
 
 
-def _texts(subject: Subject) -> list[_Text] | None:
-    """Return the queries of the rules; None where one has a query that is not understood."""
+def _known(subject: Subject) -> tuple[list[_Text], frozenset[str]] | None:
+    """Return texts that the patterns of the rules match, and the patterns of which none is known.
+
+    What covers one of the latter is only that pattern itself. None: a text is not understood.
+    """
     digester = digester_of(subject.configuration)
+    judge = Covers(subject)
     known: dict[str, Digest] = {}
     found: dict[_Text, None] = {}
+    opaque: set[str] = set()
     for row in subject.rule_rows:
         rule = row.rule
         if rule is None:
             continue
-        matched = False
-        for query in queries_of(row):
-            if query not in known:
-                digest = digester.digest(query.encode("utf-8", "surrogateescape"))
-                if not digest.certain:
-                    return None
-                known[query] = digest
-            digest = known[query]
+        queries = queries_of(row)
+        username = rule.username or ""
+        for query in queries:
             if not query.isascii():
                 return None  # letters may be alike there that are not so here
-            matched = matched or patterns_match(rule, digest.text, query.encode())
+            if query not in known:
+                known[query] = digester.digest(query.encode())
+            digest = known[query]
+            if not digest.certain:
+                return None
             lower = digest.text.decode("ascii", "replace").lower()
-            found[_Text(rule.username or "", digest.number, lower, query.lower())] = None
-        if not matched and not rule.broken:
-            return None
-    return list(found)
+            found[_Text(username, digest.number, lower, query.lower())] = None
+        for column, pattern in _patterns(rule):
+            seen = (q.encode() if column == "match_pattern" else known[q].text for q in queries)
+            if any(map(pattern.matches, seen)):
+                continue
+            text = judge.sample(pattern)
+            if text is None:
+                opaque.add(row.text(column) or "")
+            elif not text.isascii():
+                return None
+            else:
+                lower = text.decode("ascii").lower()
+                found[_Text(username, 0, lower, lower)] = None
+    return list(found), frozenset(opaque)
+
+
+def _patterns(rule: Rule) -> Iterator[tuple[str, Compiled]]:
+    """Yield the patterns of a rule that say what it matches, by column."""
+    for column in () if rule.negated or rule.broken else _SEEN:
+        pattern = getattr(rule, column)
+        if pattern is not None:
+            yield column, pattern
 
 
 def patterns_match(rule: Rule, digest_text: bytes, query: bytes) -> bool:
@@ -153,6 +178,12 @@ class _Table:
         """Return whether a rule leads to a flagIN."""
         row = self._rows[key]
         return any(row[position] not in (None, "") for position in self._leading)
+
+    def with_pattern(self, patterns: Collection[str]) -> Iterator[Key]:
+        """Yield the rules that have one of these patterns."""
+        for key, row in self._rows.items():
+            if any(self._cell(row, column) in patterns for column in _SEEN):
+                yield key
 
     def _cell(self, row: Row, name: str) -> str | None:
         cell = row[self._index[name]]

@@ -131,6 +131,14 @@ def test_of_very_many_rules_to_one_hostgroup_some_are_looked_at():
     assert {*says.values()} == {Say.NEVER_TRIED}
 
 
+def test_of_very_many_rules_that_may_have_a_say_some_more_are_looked_at():
+    """Of patterns with a condition on what follows, no query is known that they match."""
+    rules = [digest(f"FROM t{number} (?=x)(?!y)", apply=0) for number in range(700)]
+    says = says_of_senders(subject(*rules, digest("^SELECT", apply=0)), {1: range(1, 701)})
+    assert [*says.values()].count(Say.PERHAPS) == 500
+    assert says[501] is Say.NOT_LOOKED_AT
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_proven_is_so(seed):
     random = Random(seed)
