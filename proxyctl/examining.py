@@ -39,9 +39,9 @@ from proxyctl.doctor.runtime_rules import runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
+from proxyctl.lint.default_hostgroups import left_to_defaults
 from proxyctl.lint.rule_says import Say, says_of_senders
-from proxyctl.lint.subject import RULES, Subject
-from proxyctl.lint.users_taken import taken_users
+from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
 from proxyctl.nodes.model import Said
 from proxyctl.online_limits import ATTRIBUTES, online_limits
 from proxyctl.state import Layer, Row
@@ -65,7 +65,7 @@ def read_facts_for_doctor(
     """
     survey = _surveyed(client)
     variables = _variables(client)
-    most_ms = atoi(variables.get("mysql-default_max_latency_ms", ""))
+    most_ms = atoi(variables.get("mysql-default_max_latency_ms", "1000"))
     servers = with_latencies(client, read_servers(client), most_ms)
     nodes = {server.node for server in servers}
     account = Account(
@@ -123,7 +123,10 @@ def _judged(
     """
     held = _at_runtime(survey, "mysql_query_rules")
     users = read_users(survey.client)
-    rules = runtime_rules(held, None if has_ldap else {user.username for user in users})
+    # Of an instance without users nobody knows yet who will ask.
+    is_known = users and not has_ldap
+    asking = {one.username for one in users if not one.fast_forward} if is_known else None
+    rules = runtime_rules(held, asking)
     is_served = cache(mysql.is_served)
     senders: dict[int, list[int]] = {}
     tried = [rule for rule in rules if rule.say is not Say.NEVER_TRIED]
@@ -139,15 +142,21 @@ def _judged(
     configuration = Configuration(survey.client.version, {RULES: held}, variables)
     lost -= {user.username for user in users if user.fast_forward}
     try:
-        says = says_of_senders(Subject(configuration), senders)
-        taken = taken_users(configuration, lost)
+        says = says_of_senders(Subject(configuration), senders, asking)
+        left = left_to_defaults(_with_users(survey, configuration) if lost else configuration, lost)
     except ProxyctlError:
         # The variables are such that nobody can tell the digests; so every rule counts.
         return rules, users
     return (
         tuple(rule._replace(say=says.get(rule.rule_id, rule.say)) for rule in rules),
-        tuple(user._replace(is_taken=user.username in taken) for user in users),
+        tuple(user._replace(left=left.get(user.username, user.left)) for user in users),
     )
+
+
+def _with_users(survey: InstanceSurvey, configuration: Configuration) -> Configuration:
+    """Return the configuration with what else says where queries go."""
+    more = {name: _at_runtime(survey, name) for name in (USERS, FAST_ROUTING)}
+    return replace(configuration, tables={**configuration.tables, **more})
 
 
 def _of_rules(held: Held, rule_ids: Collection[int]) -> Held:

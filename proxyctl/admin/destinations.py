@@ -40,9 +40,10 @@ def read_servers(client: AdminClient, protocol: str = "mysql") -> tuple[Server, 
 def with_latencies(
     client: AdminClient, servers: tuple[Server, ...], default_ms: int
 ) -> tuple[Server, ...]:
-    """Return MySQL servers with `too_slow_ms`.
+    """Return MySQL servers with `too_slow_ms` and `may_take_no_time`.
 
-    `default_ms` is the most for those that have no max_latency_ms. Raises: InstanceError.
+    `default_ms` is the most for those that have no max_latency_ms. 0 leaves them no time at all,
+    whether they were pinged or not. Source: ProxySQL 2.7.1, run. Raises: InstanceError.
     """
     number = client.number
     latency_us = {
@@ -53,12 +54,14 @@ def with_latencies(
         )
     }
 
-    def too_slow_ms(one: Server) -> float:
+    def judged(one: Server) -> Server:
         most = one.max_latency_ms or default_ms
+        if most <= 0:
+            return one._replace(may_take_no_time=True)
         found = latency_us.get((one.hostgroup, one.hostname, one.port), 0) / 1000
-        return found if 0 < most <= found else 0
+        return one._replace(too_slow_ms=found) if most <= found else one
 
-    return tuple(one._replace(too_slow_ms=too_slow_ms(one)) for one in servers)
+    return tuple(map(judged, servers))
 
 
 def read_users(client: AdminClient, protocol: str = "mysql") -> tuple[User, ...]:

@@ -13,6 +13,7 @@ from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.drains import Drain
 from proxyctl.families import Family, Node
+from proxyctl.lint.default_hostgroups import Left
 from proxyctl.lint.rule_says import Say
 from proxyctl.nodes.model import Said
 from proxyctl.survey import TableSurvey
@@ -22,7 +23,8 @@ class Server(NamedTuple):
     """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD.
 
     `max_latency_ms`: 0 where none is set. `too_slow_ms`: how long the monitor's last ping took if
-    that is more than it may be, else 0.
+    that is more than it may be, else 0. `may_take_no_time`: no ping is fast enough, as no time is
+    left to any.
     """
 
     hostgroup: int
@@ -34,6 +36,7 @@ class Server(NamedTuple):
     use_ssl: bool = False
     max_latency_ms: int = 0
     too_slow_ms: float = 0
+    may_take_no_time: bool = False
 
     @property
     def node(self) -> Node:
@@ -52,7 +55,8 @@ class Server(NamedTuple):
         Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001, and
         so is one whose servers answer pings too late.
         """
-        takes_some = self.weight > 0 and self.max_connections > 0 and not self.too_slow_ms
+        is_too_slow = self.too_slow_ms > 0 or self.may_take_no_time
+        takes_some = self.weight > 0 and self.max_connections > 0 and not is_too_slow
         return self.status == "ONLINE" and takes_some
 
 
@@ -76,14 +80,14 @@ class Rule(NamedTuple):
 class User(NamedTuple):
     """A user at RUNTIME that clients log in as.
 
-    `is_taken`: rules take every query; worked out where the default hostgroup has no server.
+    `left`: what comes to the default hostgroup; worked out where that has no server.
     """
 
     username: str
     default_hostgroup: int = 0
     use_ssl: bool = False
     fast_forward: bool = False
-    is_taken: bool = False
+    left: Left = Left.QUERIES
 
 
 SKIPS_FAST_ROUTING = Version(2, 0, 12)

@@ -8,8 +8,11 @@ from proxyctl.doctor.facts import Facts, Server, Side
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.wording import hostgroup_text, listed
 from proxyctl.errors import counted
-from proxyctl.families import node_text
+from proxyctl.families import Family, node_text
+from proxyctl.lint.default_hostgroups import Left
 from proxyctl.lint.rule_says import Say
+
+_MOST_LATENCY = "mysql-default_max_latency_ms"
 
 
 @check("hostgroup-without-servers", Severity.ERROR)
@@ -31,11 +34,13 @@ def empty(facts: Facts) -> Iterator[Finding]:
 
 @check("hostgroup-perhaps-without-servers", Severity.WARNING)
 def perhaps_empty(facts: Facts) -> Iterator[Finding]:
-    """As `hostgroup-without-servers`, but later rules may send every such query elsewhere."""
+    """As `hostgroup-without-servers`, but other rules may take every such query."""
     for side in facts.sides:
+        decided, others = _senders(side, Say.DECIDES), _senders(side, Say.NOT_LOOKED_AT)
         for hostgroup, ids in sorted(_senders(side, Say.PERHAPS).items()):
             if not side.is_served(hostgroup):
-                senders = f"{_rules(ids)} that no later rule sends elsewhere, if there are any,"
+                unsure = 0 if hostgroup in decided else len(others.get(hostgroup, ()))
+                senders = f"{_rules(ids, unsure)} that no other rule takes, if there are any,"
                 yield _finding(facts, side, hostgroup, senders, "rules")
 
 
@@ -43,25 +48,25 @@ def perhaps_empty(facts: Facts) -> Iterator[Finding]:
 def empty_default(facts: Facts) -> Iterator[Finding]:
     """The default hostgroup of a user has no server that takes queries."""
     for side in facts.sides:
-        for hostgroup, users in _without_servers(side, is_taken=False):
+        for hostgroup, users in _without_servers(side, Left.QUERIES):
             senders = f"{users} that no rule takes"
             yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
 
 
 @check("users-hardly-without-servers", Severity.WARNING)
 def hardly_empty_default(facts: Facts) -> Iterator[Finding]:
-    """As `users-without-servers`, but rules take every query but some SET, which fails there."""
+    """As `users-without-servers`, but rules may take every query but some SET, which fails."""
     for side in facts.sides:
-        for hostgroup, users in _without_servers(side, is_taken=True):
-            senders = f"{users} that rules do not take, only a SET that ProxySQL cannot read,"
+        for hostgroup, users in _without_servers(side, Left.PERHAPS):
+            senders = f"{users} that no rule takes, such as a SET that ProxySQL cannot read,"
             yield _finding(facts, side, hostgroup, senders, "default_hostgroup")
 
 
-def _without_servers(side: Side, *, is_taken: bool) -> Iterator[tuple[int, str]]:
+def _without_servers(side: Side, left: Left) -> Iterator[tuple[int, str]]:
     """Yield default hostgroups without servers, and the users, in words."""
     users: dict[int, list[str]] = {}
     for user in side.users:
-        if user.is_taken is is_taken:
+        if user.left is left:
             users.setdefault(user.default_hostgroup, []).append(user.username)
     for hostgroup, names in sorted(users.items()):
         if not side.is_served(hostgroup):
@@ -85,7 +90,7 @@ def empty_mirror(facts: Facts) -> Iterator[Finding]:
                 yield Finding(
                     _where(facts, side, hostgroup),
                     f"the copies of {rules} go there; {_servers(side, hostgroup)}",
-                    f"{_way_out(side, hostgroup)}, or take mirror_hostgroup out of the rule",
+                    f"{_way_out(facts, side, hostgroup)}, or take mirror_hostgroup out of the rule",
                 )
 
 
@@ -114,18 +119,39 @@ def _finding(facts: Facts, side: Side, hostgroup: int, senders: str, other_way: 
     return Finding(
         _where(facts, side, hostgroup),
         f"queries of {senders} fail{after}: {_servers(side, hostgroup)}",
-        f"{_way_out(side, hostgroup, adds=True)}, or change {other_way}",
+        f"{_way_out(facts, side, hostgroup, adds=True)}, or change {other_way}",
     )
 
 
-def _way_out(side: Side, hostgroup: int, *, adds: bool = False) -> str:
+def _way_out(facts: Facts, side: Side, hostgroup: int, *, adds: bool = False) -> str:
     """Return what lets a server there take queries, be it a new one."""
+    there = side.servers_in(hostgroup)
     if side.too_many_online(hostgroup):
         return f"raise max_num_online_servers of hostgroup {hostgroup}, take a server out of it"
-    if any(server.too_slow_ms for server in side.servers_in(hostgroup)):
-        return "raise max_latency_ms or mysql-default_max_latency_ms, bring another server ONLINE"
+    if any(server.may_take_no_time for server in there):
+        return f"variables: {{{_MOST_LATENCY}: 1000}}, give the servers a max_latency_ms"
+    if any(server.too_slow_ms for server in there):
+        return f"raise max_latency_ms or {_MOST_LATENCY}, bring another server ONLINE"
+    if any(server.status == "ONLINE" for server in there):
+        return "give a server there a weight and max_connections above 0"
+    if side.protocol == "mysql":
+        for family in facts.families:
+            if hostgroup in family.hostgroups:
+                return _way_in(family, hostgroup)
     adding = f", add one ({side.protocol}_servers: hostgroup_id {hostgroup})" if adds else ""
     return f"bring a server there ONLINE{adding}"
+
+
+def _way_in(family: Family, hostgroup: int) -> str:
+    """Return what lets the monitor place a node there: one that is added it would move away."""
+    back = "bring a node of its family back into service (`proxyctl nodes list` shows them)"
+    if family.kind == "replication" and hostgroup == family.writer:
+        return f"{back}, SET GLOBAL read_only=0 at the one that shall take writes"
+    if family.kind == "replication":
+        return f"{back}, add one with read_only=1 (mysql_servers: hostgroup_id {hostgroup})"
+    if family.is_galera and hostgroup == family.reader and family.writer_is_also_reader != 1:
+        return f"{back}, set its writer_is_also_reader to 1"
+    return back
 
 
 def _servers(side: Side, hostgroup: int) -> str:
@@ -143,6 +169,8 @@ def _servers(side: Side, hostgroup: int) -> str:
 def _why(server: Server) -> str:
     if server.status != "ONLINE":
         return server.status
+    if server.may_take_no_time:
+        return f"is ONLINE, for which {_MOST_LATENCY} is 0: no ping is that fast"
     if server.too_slow_ms:
         return f"answered a ping after {server.too_slow_ms:.0f} ms, which is more than it may take"
     return "has weight 0" if server.weight <= 0 else "has max_connections 0"

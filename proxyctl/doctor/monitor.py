@@ -20,7 +20,13 @@ from proxyctl.families import Family, Node, ServerColumns, node_text
 from proxyctl.state import Row
 
 _CONNECTING = ("connect", "ping")
-_DENIED = ("access denied", "using password:", "authentication", "is not allowed to connect")
+_DENIED = (
+    "access denied",
+    "using password:",
+    "authentication",
+    "is not allowed to connect",
+    "insecure transport",
+)
 _CHECKED_EVERY = {
     "read_only": "mysql-monitor_read_only_interval",
     "replication_lag": "mysql-monitor_replication_lag_interval",
@@ -29,6 +35,7 @@ _CHECKED_EVERY = {
 }
 """Checks that are made of some servers only, and the variables that say how often."""
 _PATIENCE_S = 30
+_UNKNOWN = re.compile(r"Unknown system variable '([^']+)'")
 _RIGHTS = re.compile(r"need \(at least one of\) the ([A-Z_, ]+) privilege")
 _TIMED_OUT = ("timeout", "timed out", "system error: 110", "(110)")
 
@@ -68,10 +75,30 @@ def denied(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             _where(found),
             f"the monitor's account {user!r} is refused for {_how_long(facts, found)}: {error}",
-            f"set mysql-monitor_password (`{{env: NAME}}`) to that of the account, or create it"
-            f" there: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
-            f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
+            _way_in(facts, user, error, found),
         )
+
+
+def _way_in(facts: Facts, user: str, error: str, logs: Iterable[MonitorLog]) -> str:
+    """Return what lets the account in.
+
+    Source: MariaDB 10.11, run: whoever has to use TLS and does not, is told that his account or
+    password is wrong.
+    """
+    tls = "`use_ssl: true` of the server in mysql_servers"
+    if "insecure transport" in error.lower():
+        return tls
+    if "account is locked" in error.lower():
+        return f"ALTER USER '{user}'@'%' ACCOUNT UNLOCK"
+    way_out = (
+        f"set mysql-monitor_password (`{{env: NAME}}`) to that of the account, or create it"
+        f" there: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
+        f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'"
+    )
+    nodes = {log.node for log in logs}
+    if any(server.node in nodes and not server.use_ssl for server in facts.servers):
+        way_out += f"; if both are right, it may have to use TLS: {tls}"
+    return way_out
 
 
 @check("backend-unreachable", Severity.ERROR)
@@ -108,12 +135,19 @@ def check_failed(facts: Facts) -> Iterator[Finding]:
                 _where(found),
                 f"the monitor's check of {name.replace('_', ' ')} fails for"
                 f" {_how_long(facts, found)}: {error}",
-                _grant(_user(facts), error),
+                _way_to_check(name, _user(facts), error),
             )
 
 
-def _grant(user: str, error: str) -> str:
+def _way_to_check(name: str, user: str, error: str) -> str:
     """Return what lets the monitor check: the least right that the server names, if it does."""
+    unknown = _UNKNOWN.search(error)
+    if unknown is not None:
+        other = "choose another check_type in mysql_replication_hostgroups, or "
+        return (
+            f"it has no variable {unknown[1]}: {other if name == 'read_only' else ''}"
+            "take the server out of the family"
+        )
     named = _RIGHTS.search(error)
     if named is not None:
         right = named[1].split(",")[-1].strip()

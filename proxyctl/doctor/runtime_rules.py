@@ -26,8 +26,8 @@ _COLUMNS = (
 def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple[Rule, ...]:
     """Return the rules of a table at RUNTIME, of MySQL or PostgreSQL.
 
-    `usernames`: who may log in, None where that is not known. A rule for somebody else is one that
-    is never tried.
+    `usernames`: whose queries meet rules, None where that is not known. A rule for somebody else is
+    one that is never tried, and so is each where there is nobody.
     """
     index = held.layout.index
     at = {name: index[name] for name in _COLUMNS}
@@ -35,7 +35,9 @@ def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple
     for row in held.rows.values():
         cells = {name: row[position] for name, position in at.items()}
         whose = cells["username"]
-        is_for_somebody = usernames is None or not whose or str(whose) in usernames
+        is_for_somebody = usernames is None or (
+            str(whose) in usernames if whose else bool(usernames)
+        )
         found.append(
             Rule(
                 number(cells["rule_id"]) or 0,

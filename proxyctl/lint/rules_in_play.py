@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from proxyctl.cells import number
+from proxyctl.cells import normal_digest, number
 from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digest
 from proxyctl.lint.answers_to_samples import READS, WRITES
 from proxyctl.lint.effects_samples import samples
+from proxyctl.lint.rule_cover import Covers
 from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.regex import Compiled
 from proxyctl.routing.of_configuration import digester_of
 from proxyctl.routing.rule import Rule
 from proxyctl.state import Key, Row
@@ -63,17 +65,37 @@ def in_play(configuration: Configuration, rule_ids: Collection[int]) -> Configur
     few = Subject(replace(configuration, tables={**configuration.tables, RULES: chosen}))
     if not few.variables.query_digests:
         return configuration
-    texts = _texts(few)
-    if texts is None:
+    known = _known(few)
+    if known is None:
         return configuration
+    texts, opaque = known
     digests = {None, *(rule.digest for rule in few.rules), *(text.digest for text in texts)}
-    kept = {*asked, *table.matched_by(texts, digests)}
+    kept = {*asked, *table.with_pattern(opaque), *table.matched_by(texts, digests)}
+    rows = {key: row for key, row in held.rows.items() if key in kept}
+    return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
+
+
+def that_may_match(configuration: Configuration, queries: Iterable[str]) -> Configuration:
+    """Return the configuration without rules that are nothing to these queries, plain ASCII.
+
+    What is left routes each of them alike, whoever sends it. Raises: as `Subject.router`.
+    """
+    held = configuration.tables.get(RULES)
+    if held is None or not held.rows or not Subject(configuration).variables.query_digests:
+        return configuration
+    digester = digester_of(configuration)
+    texts = []
+    for query in queries:
+        digest = digester.digest(query.encode())
+        lower = digest.text.decode("ascii", "replace").lower()
+        texts.append(_Text("", digest.number, lower, query.lower()))
+    kept = {*_Table(held).matched_by(texts, {None, *(text.digest for text in texts)})}
     rows = {key: row for key, row in held.rows.items() if key in kept}
     return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
 
 
 class _Text(NamedTuple):
-    """A query of a user, as patterns see it, in small letters."""
+    """A query of a user, or of everybody, as patterns see it, in small letters."""
 
     username: str
     digest: int
@@ -81,34 +103,56 @@ class _Text(NamedTuple):
     query: str
 
 
-def _texts(subject: Subject) -> list[_Text] | None:
-    """Return the queries of the rules; None where one has a query that is not understood."""
+def _known(subject: Subject) -> tuple[list[_Text], frozenset[str]] | None:
+    """Return texts that the patterns of the rules match, and the patterns of which none is known.
+
+    What covers one of the latter is only that pattern itself. None: a text is not understood.
+    """
     digester = digester_of(subject.configuration)
+    judge = Covers(subject)
     known: dict[str, Digest] = {}
     found: dict[_Text, None] = {}
+    opaque: set[str] = set()
     for row in subject.rule_rows:
         rule = row.rule
         if rule is None:
             continue
-        matched = False
-        for query in queries_of(row):
-            if query not in known:
-                digest = digester.digest(query.encode("utf-8", "surrogateescape"))
-                if not digest.certain:
-                    return None
-                known[query] = digest
-            digest = known[query]
+        queries = queries_of(row)
+        username = rule.username or ""
+        for query in queries:
             if not query.isascii():
                 return None  # letters may be alike there that are not so here
-            matched = matched or _matches(rule, digest.text, query.encode())
+            if query not in known:
+                known[query] = digester.digest(query.encode())
+            digest = known[query]
+            if not digest.certain:
+                return None
             lower = digest.text.decode("ascii", "replace").lower()
-            found[_Text(rule.username or "", digest.number, lower, query.lower())] = None
-        if not matched and not rule.broken:
-            return None
-    return list(found)
+            found[_Text(username, digest.number, lower, query.lower())] = None
+        for column, pattern in _patterns(rule):
+            seen = (q.encode() if column == "match_pattern" else known[q].text for q in queries)
+            if any(map(pattern.matches, seen)):
+                continue
+            text = judge.sample(pattern)
+            if text is None:
+                opaque.add(row.text(column) or "")
+            elif not text.isascii():
+                return None
+            else:
+                lower = text.decode("ascii").lower()
+                found[_Text(username, 0, lower, lower)] = None
+    return list(found), frozenset(opaque)
 
 
-def _matches(rule: Rule, digest_text: bytes, query: bytes) -> bool:
+def _patterns(rule: Rule) -> Iterator[tuple[str, Compiled]]:
+    """Yield the patterns of a rule that say what it matches, by column."""
+    for column in () if rule.negated or rule.broken else _SEEN:
+        pattern = getattr(rule, column)
+        if pattern is not None:
+            yield column, pattern
+
+
+def patterns_match(rule: Rule, digest_text: bytes, query: bytes) -> bool:
     """Return whether the patterns of a rule match; for a negated one that tells nothing."""
     if rule.negated:
         return True
@@ -135,6 +179,12 @@ class _Table:
         row = self._rows[key]
         return any(row[position] not in (None, "") for position in self._leading)
 
+    def with_pattern(self, patterns: Collection[str]) -> Iterator[Key]:
+        """Yield the rules that have one of these patterns."""
+        for key, row in self._rows.items():
+            if any(self._cell(row, column) in patterns for column in _SEEN):
+                yield key
+
     def _cell(self, row: Row, name: str) -> str | None:
         cell = row[self._index[name]]
         return None if cell is None else str(cell)
@@ -145,12 +195,15 @@ class _Table:
         `digests`: those that the texts have, and that are asked for.
         """
         users = {"", *(text.username for text in texts)}
+        is_for_all = any(not text.username for text in texts)
         last = max(self._rows, key=lambda key: self.rule_id(key) or 0)
         words: dict[Key, tuple[str, str]] = {}
         for key, row in self._rows.items():
             if key == last or self._is_obstacle(row):
                 yield key
-            elif (self._cell(row, "username") or "") in users and self._digest(row) in digests:
+                continue
+            is_asked = is_for_all or (self._cell(row, "username") or "") in users
+            if is_asked and self._digest(row) in digests:
                 asked = self._asked_words(row)
                 if asked is None:
                     yield key
@@ -166,7 +219,7 @@ class _Table:
         return ends or row[self._index["replace_pattern"]] is not None
 
     def _digest(self, row: Row) -> int | None:
-        digest = self._cell(row, "digest")
+        digest = normal_digest(self._cell(row, "digest") or "")
         return int(digest, 16) if digest else None
 
     def _asked_words(self, row: Row) -> tuple[str, str] | None:
@@ -196,7 +249,8 @@ class _Table:
                 for gram in {*_grams(seen)}:
                     for key in by_gram.get((name, gram), ()):
                         user = self._cell(self._rows[key], "username") or ""
-                        if user in ("", text.username) and words[key][1] in seen:
+                        is_theirs = user in ("", text.username) or not text.username
+                        if is_theirs and words[key][1] in seen:
                             yield key
 
 

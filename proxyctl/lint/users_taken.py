@@ -2,12 +2,13 @@
 
 A rule in flagIN 0 matches all that a user sends and says where it goes, or answers it; and no rule
 in front of it ends the rules, or leads elsewhere, with neither said. Nothing is claimed that is not
-proven. A SET that ProxySQL does not understand may go to the default hostgroup all the same.
+proven. A SET that ProxySQL does not understand may go to the default hostgroup all the same, but
+where the rule answers it. Source: ProxySQL 2.7.1, run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -35,9 +36,11 @@ class _Rule(NamedTuple):
     def says_where(self) -> bool:
         """Return whether a query that it matches has a destination from then on, or an answer."""
         destination = number(self.cells.get("destination_hostgroup"))
-        return (destination is not None and destination >= 0) or any(
-            self.cells.get(name) is not None for name in ANSWERS
-        )
+        return (destination is not None and destination >= 0) or self.answers()
+
+    def answers(self) -> bool:
+        """Return whether ProxySQL answers a query that it matches."""
+        return any(self.cells.get(name) is not None for name in ANSWERS)
 
     def leads_away(self) -> bool:
         """Return whether a query that it matches may not get to the rules behind it."""
@@ -53,27 +56,34 @@ class _Rule(NamedTuple):
         return all(len(text) <= _MOST_LETTERS and not words_in(text) for text in texts)
 
 
-def taken_users(configuration: Configuration, usernames: Collection[str]) -> frozenset[str]:
+def taken_users(configuration: Configuration, usernames: Collection[str]) -> Mapping[str, bool]:
     """Return those of these users of whom rules are known to take every query.
 
-    They are users without fast_forward. Raises: as `Subject.router`.
+    Shape: with whether each is answered, even a SET that ProxySQL does not understand. They are
+    users without fast_forward. Raises: as `Subject.router`.
     """
     held = configuration.tables.get(RULES)
     if held is None or not usernames:
-        return frozenset()
+        return {}
     rules = sorted(_rules_of(held), key=lambda rule: rule.rule_id)
     if any(number(rule.cells.get("next_query_flagIN")) not in (None, 0) for rule in rules):
-        return frozenset()  # the next query of a session begins elsewhere
+        return {}  # the next query of a session begins elsewhere
     entrance = [rule for rule in rules if (number(rule.cells.get("flagIN")) or 0) <= 0]
     taking = _first_of_each(_taking(configuration, held, entrance))
-    leading = _first_of_each(
-        rule for rule in entrance if rule.leads_away() and not rule.says_where()
-    )
+    ending = [rule for rule in entrance if rule.leads_away()]
+    leading = _first_of_each(rule for rule in ending if not rule.says_where())
+    sending = _first_of_each(rule for rule in ending if not rule.answers())
+    answering = {rule.rule_id for rule in entrance if rule.answers()}
 
     def first(found: dict[str, int], username: str) -> float:
         return min(found.get(name, float("inf")) for name in ("", username))
 
-    return frozenset(name for name in usernames if first(taking, name) < first(leading, name))
+    taken: dict[str, bool] = {}
+    for name in usernames:
+        by = first(taking, name)
+        if by < first(leading, name):
+            taken[name] = by in answering and by < first(sending, name)
+    return taken
 
 
 def _rules_of(held: Held) -> Iterator[_Rule]:
@@ -96,7 +106,7 @@ def _taking(configuration: Configuration, held: Held, entrance: list[_Rule]) -> 
     yield from (rule for rule in likely if rule.rule_id in proven)
 
 
-def _first_of_each(rules: Iterator[_Rule]) -> dict[str, int]:
+def _first_of_each(rules: Iterable[_Rule]) -> dict[str, int]:
     """Return the first rule for each username."""
     found: dict[str, int] = {}
     for rule in rules:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
+
 import pymysql
 import pytest
 
-from tests.mariadb_server import MISSING, USER, MariaDB
+from tests.galera_nodes import GaleraCluster
+from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.placement_samples import online, placement
+from tests.real.galera_rig import cluster  # noqa: F401 - a fixture
+from tests.real.galera_rig import proxysql as galera_proxysql  # noqa: F401 - a fixture
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     NOT_REACHED,
+    examined,
     load,
     mariadb,
     message,
@@ -93,6 +101,28 @@ def test_servers_that_answer_pings_too_late(
             assert query(proxysql, "SELECT 7") == ((7,),)
 
 
+def test_a_limit_that_no_ping_can_keep(proxysql: ProxySQL) -> None:  # noqa: F811
+    """0 is no way to say that a ping may take as long as it likes."""
+    module = "MYSQL VARIABLES"
+    load(
+        proxysql.instance,
+        "SET mysql-connect_timeout_server_max=500",
+        "SET mysql-default_max_latency_ms=0",
+        module=module,
+    )
+    with until_found(proxysql, "hostgroup-without-servers", "users-without-servers") as found:
+        assert message(found, "users-without-servers").endswith(
+            " is ONLINE, for which mysql-default_max_latency_ms is 0: no ping is that fast"
+        )
+        assert {one.way_out.partition(",")[0] for one in found.findings} == {
+            "variables: {mysql-default_max_latency_ms: 1000}"
+        }
+        assert_not_reached(proxysql)
+    load(proxysql.instance, "UPDATE mysql_servers SET max_latency_ms=5000")
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+
+
 def test_a_rule_for_a_user_that_is_not_there(proxysql: ProxySQL) -> None:  # noqa: F811
     """Nobody can log in as that user, so no query goes where the rule sends."""
     rules = "MYSQL QUERY RULES"
@@ -111,3 +141,136 @@ def test_a_rule_for_a_user_that_is_not_there(proxysql: ProxySQL) -> None:  # noq
     )
     with until_found(proxysql, "hostgroup-without-servers"):
         assert_not_reached(proxysql)
+
+
+@pytest.mark.parametrize("first", ["username", "error_msg"])
+def test_rules_that_other_rules_leave_nothing_to(proxysql: ProxySQL, first: str) -> None:  # noqa: F811
+    """A rule for each user that there is, or an answer: the server and doctor agree."""
+    module = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    columns = "rule_id,active,match_digest,destination_hostgroup,apply,username,error_msg"
+    insert = f"INSERT INTO mysql_query_rules ({columns}) VALUES "
+    taking = f"10,1,'{USER}',NULL" if first == "username" else "NULL,0,NULL,'no'"
+    load(
+        proxysql.instance,
+        insert + f"(1,1,'^SELECT',{taking})",
+        insert + "(2,1,'^SELECT [?]',99,1,NULL,NULL)",
+        module=module,
+    )
+    with until_found(proxysql, "hostgroup-perhaps-without-servers"):
+        if first == "username":
+            assert query(proxysql, "SELECT 7") == ((7,),)
+        else:
+            with pytest.raises(pymysql.err.MySQLError, match="no"):
+                query(proxysql, "SELECT 7")
+    load(proxysql.instance, "DELETE FROM mysql_query_rules WHERE rule_id=1", module=module)
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)
+
+
+def test_rules_that_take_all_together(proxysql: ProxySQL) -> None:  # noqa: F811
+    """No rule takes all by itself; no query that was tried is left."""
+    module = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(proxysql.instance, "UPDATE mysql_users SET default_hostgroup=99", module="MYSQL USERS")
+    with until_found(proxysql, "users-without-servers"), pytest.raises(pymysql.err.MySQLError):
+        query(proxysql, "DO 1")
+    columns = "rule_id,active,match_digest,negate_match_pattern,destination_hostgroup,apply"
+    insert = f"INSERT INTO mysql_query_rules ({columns}) VALUES "
+    load(proxysql.instance, insert + "(6,1,'^SELECT',1,10,1)", module=module)
+    with until_found(proxysql, "users-hardly-without-servers"):
+        for taken in ("SELECT 7", "DO 1", "SHOW TABLES FROM sbtest"):
+            query(proxysql, taken)
+
+
+def test_rules_that_answer_everything_need_no_server(proxysql: ProxySQL) -> None:  # noqa: F811
+    """Not even for a SET that ProxySQL cannot read."""
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(proxysql.instance, "UPDATE mysql_users SET default_hostgroup=99", module="MYSQL USERS")
+    page = "UPDATE mysql_query_rules SET match_digest=NULL, error_msg='closed'"
+    load(proxysql.instance, page, module="MYSQL QUERY RULES")
+    with until_found(proxysql):
+        for asked in ("SELECT 7", "SET NAMES concat('utf8')", "SET autocommit", "SHOW TABLES"):
+            with pytest.raises(pymysql.err.MySQLError, match="closed"):
+                query(proxysql, asked)
+
+
+def test_users_with_fast_forward_meet_no_rules(proxysql: ProxySQL) -> None:  # noqa: F811
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    load(
+        proxysql.instance,
+        "UPDATE mysql_query_rules SET destination_hostgroup=99",
+        module="MYSQL QUERY RULES",
+    )
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)
+    load(proxysql.instance, "UPDATE mysql_users SET fast_forward=1", module="MYSQL USERS")
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+
+
+def test_the_way_out_where_nobody_may_write(
+    proxysql: ProxySQL,  # noqa: F811
+    mariadb: MariaDB,  # noqa: F811
+) -> None:
+    """A server that is added to the writers is moved to the readers, as long as it is read-only."""
+    load(
+        proxysql.instance,
+        "SET mysql-connect_timeout_server_max=500",
+        "SET mysql-monitor_read_only_interval=500",
+        module="MYSQL VARIABLES",
+    )
+    with closing(
+        pymysql.connect(host="127.0.0.1", port=mariadb.port, user=USER, password=PASSWORD)
+    ) as admin:
+        admin.cursor().execute("SET GLOBAL read_only=1")
+        try:
+            load(
+                proxysql.instance,
+                "INSERT INTO mysql_replication_hostgroups VALUES (10,20,'read_only','')",
+            )
+            with until_found(
+                proxysql, "hostgroup-without-servers", "users-without-servers"
+            ) as found:
+                (way_out,) = {one.way_out.rpartition(", or change")[0] for one in found.findings}
+                assert way_out.endswith("SET GLOBAL read_only=0 at the one that shall take writes")
+                assert "add one" not in way_out
+                assert_not_reached(proxysql)
+        finally:
+            admin.cursor().execute("SET GLOBAL read_only=0")
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+
+
+def test_the_way_out_where_writers_are_no_readers(
+    galera_proxysql: ProxySQL,  # noqa: F811
+    cluster: GaleraCluster,  # noqa: F811
+) -> None:
+    """A Galera node that is added to the readers is moved to the writers."""
+    instance = galera_proxysql.instance
+
+    def empty_readers() -> list[str]:
+        return [
+            one.way_out
+            for one in examined(galera_proxysql, asks=False).findings
+            if one.code == "hostgroup-without-servers"
+        ]
+
+    def until(is_empty: bool) -> None:
+        deadline = time.monotonic() + 30
+        while bool(online(placement(instance)[30])) is is_empty:
+            assert time.monotonic() < deadline, placement(instance)
+            time.sleep(0.2)
+
+    assert empty_readers() == []
+    load(instance, "UPDATE mysql_galera_hostgroups SET writer_is_also_reader=0")
+    until(is_empty=True)
+    (way_out,) = empty_readers()
+    assert "set its writer_is_also_reader to 1" in way_out
+    host = f"'127.0.1.1',{cluster.port}"
+    load(instance, f"INSERT INTO mysql_servers (hostgroup_id,hostname,port) VALUES (30,{host})")
+    until(is_empty=True)
+    assert empty_readers() == [way_out]
+    load(instance, "UPDATE mysql_galera_hostgroups SET writer_is_also_reader=1")
+    until(is_empty=False)
+    assert empty_readers() == []

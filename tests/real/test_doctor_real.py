@@ -380,7 +380,7 @@ def test_users_whose_queries_rules_take_need_no_servers_at_home(proxysql: ProxyS
     load(proxysql.instance, for_all, module=rules)
     found = examined(proxysql)
     assert message(found, "users-hardly-without-servers") == (
-        f"hostgroup 99: queries of user {USER} that rules do not take, only a SET that ProxySQL"
+        f"hostgroup 99: queries of user {USER} that no rule takes, such as a SET that ProxySQL"
         " cannot read, fail after 0.5 s: there is no server at RUNTIME"
     )
     assert not found.has_errors

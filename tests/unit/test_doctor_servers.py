@@ -133,6 +133,36 @@ def test_the_way_out_is_the_right_that_the_server_names() -> None:
     assert finding.way_out == "GRANT SLAVE MONITOR ON *.* TO 'mon'@'%', which the server names"
 
 
+@pytest.mark.parametrize(
+    ("log", "error", "way_out"),
+    [
+        ("connect", "Access denied, this account is locked", "ALTER USER 'mon'@'%' ACCOUNT UNLOCK"),
+        (
+            "connect",
+            "Connections using insecure transport are prohibited while"
+            " --require_secure_transport=ON.",
+            "`use_ssl: true` of the server in mysql_servers",
+        ),
+        (
+            "read_only",
+            "Unknown system variable 'super_read_only'",
+            "it has no variable super_read_only: choose another check_type in"
+            " mysql_replication_hostgroups, or take the server out of the family",
+        ),
+    ],
+)
+def test_the_way_out_is_what_the_error_asks_for(log: str, error: str, way_out: str) -> None:
+    (finding,) = examine(with_logs(failing(log, error))).findings
+    assert finding.way_out == way_out
+
+
+def test_an_account_that_has_to_use_tls_is_refused_like_one_with_a_wrong_password() -> None:
+    facts = with_logs(failing("connect", DENIED))
+    assert "it may have to use TLS" in examine(facts).findings[0].way_out
+    encrypted = tuple(one._replace(use_ssl=True) for one in facts.servers)
+    assert "TLS" not in examine(replace(facts, servers=encrypted)).findings[0].way_out
+
+
 def test_a_server_out_of_service_may_be_down() -> None:
     away = tuple(one._replace(status="OFFLINE_SOFT") for one in HEALTHY.servers)
     facts = replace(with_logs(failing("ping", "Can't connect")), servers=away, rules=(), users=())
@@ -292,3 +322,12 @@ def test_servers_that_answer_too_late_serve_nobody() -> None:
         " 30 ms, which is more than it may take",
     )
     assert found(replace(facts, servers=(*facts.servers, Server(10, "db3", 3306)))) == []
+
+
+@pytest.mark.parametrize("without", [{"weight": 0}, {"max_connections": 0}])
+def test_the_way_out_for_servers_that_are_online_and_take_nothing(without: dict[str, int]) -> None:
+    idle = Server(10, "db1", 3306)._replace(**without)
+    facts = replace(HEALTHY, servers=(idle, HEALTHY.servers[1]))
+    assert examine(facts).findings[0].way_out == (
+        "give a server there a weight and max_connections above 0, or change default_hostgroup"
+    )

@@ -15,8 +15,8 @@ DEAD_END = {"destination_hostgroup": 99, "apply": 0}
 LOCKING = "^SELECT .* FOR UPDATE"
 
 
-def say(*rules, of=1, **given):
-    return says_of(subject(*rules, **given), {of})[of]
+def say(*rules, of=1, usernames=None, **given):
+    return says_of(subject(*rules, **given), {of}, usernames)[of]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,44 @@ def test_a_rule_that_is_there_twice_counts_as_once(again):
     assert say(twice, digest("^SELECT", apply=0), twice | again, of=3) is Say.DECIDES
 
 
+@pytest.mark.parametrize(
+    ("usernames", "expected"),
+    [
+        ({"app", "web"}, Say.PERHAPS),
+        ({"app", "web", "job"}, Say.DECIDES),
+        (None, Say.DECIDES),
+    ],
+)
+@pytest.mark.parametrize("apply", [0, 1])
+def test_rules_of_each_user_may_leave_nothing_to_one_for_all(usernames, expected, apply):
+    theirs = [{"username": name, "destination_hostgroup": 1, "apply": 1} for name in ("app", "web")]
+    for_all = digest("^SELECT", destination_hostgroup=99, apply=apply)
+    rules = (*theirs, for_all) if apply else (for_all, *theirs)
+    assert say(*rules, of=3 if apply else 1, usernames=usernames) is expected
+
+
+def test_rules_of_users_are_found_among_very_many():
+    others = [digest(f"^SELECT .* FROM t{number} ") for number in range(500)]
+    theirs = digest("^SELECT .* FROM orders", username="app", destination_hostgroup=1)
+    for_all = digest("^SELECT .* FROM orders WHERE", destination_hostgroup=99)
+    rules = (*others, theirs, for_all)
+    assert say(*rules, of=502, usernames={"app"}) is Say.PERHAPS
+    assert say(*rules, of=502, usernames={"app", "web"}) is Say.DECIDES
+
+
+def test_an_answer_stays_whatever_matches_behind_it():
+    answered = {"match_digest": "^SELECT", "error_msg": "no"}
+    dead_end = digest(LOCKING, destination_hostgroup=99)
+    assert say(answered, dead_end, of=2) is Say.PERHAPS
+    answered["match_digest"] = "^SELECT a"
+    assert say(answered, dead_end, of=2) is Say.DECIDES
+
+
+def test_a_lane_into_which_no_sample_gets_may_take_queries():
+    entrance = {"match_digest": r"FROM shop\.x", "flagOUT": 5}
+    assert say(entrance, digest("^SELECT", flagIN=5), of=2) is Say.DECIDES
+
+
 def test_a_lane_that_only_a_shadowed_rule_leads_to_is_not_reached():
     hidden = {"match_digest": LOCKING, "flagOUT": 5}
     assert say(digest("^SELECT"), hidden, digest("^SELECT", flagIN=5), of=3) is Say.NEVER_TRIED
@@ -91,6 +129,14 @@ def test_of_very_many_rules_to_one_hostgroup_some_are_looked_at():
     first = digest("^SELECT .* FROM t", destination_hostgroup=2)
     says = says_of_senders(subject(first, *many[1:]), {1: range(2, 301)})
     assert {*says.values()} == {Say.NEVER_TRIED}
+
+
+def test_of_very_many_rules_that_may_have_a_say_some_more_are_looked_at():
+    """Of patterns with a condition on what follows, no query is known that they match."""
+    rules = [digest(f"FROM t{number} (?=x)(?!y)", apply=0) for number in range(700)]
+    says = says_of_senders(subject(*rules, digest("^SELECT", apply=0)), {1: range(1, 701)})
+    assert [*says.values()].count(Say.PERHAPS) == 500
+    assert says[501] is Say.NOT_LOOKED_AT
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -49,6 +49,18 @@ def test_only_rules_that_may_match_the_same_queries_are_left():
     assert left(judged, 7) == [7, 2000, 3000]
 
 
+def test_of_a_pattern_without_a_sample_only_its_likes_are_left():
+    """What covers it is the same pattern, or one for everything."""
+    opaque = digest("^SELECT .* FROM orders (?=x)(?!y)", destination_hostgroup=99)
+    others = [digest(f"^SELECT .* FROM orders_{number} WHERE") for number in range(100)]
+    judged = subject(*others, opaque, digest("z{9}", rule_id=3000))
+    assert left(judged, 101) == [101, 3000]
+    assert left(subject(opaque | {"rule_id": 900}, *others, opaque), 102) == [102, 900]
+    assert says_of(judged, {101})[101] is Say.DECIDES
+    twice = subject(opaque | {"destination_hostgroup": 1}, *others, opaque)
+    assert says_of(twice, {102})[102] is Say.NEVER_TRIED
+
+
 def test_rules_between_two_others_are_left():
     """They send a query away, rewrite it, or end what goes on."""
     between = [

@@ -17,7 +17,7 @@ ENDS = {"match_digest": "^SHOW", "destination_hostgroup": None, "apply": 1}
 
 
 def taken(*rules, **given):
-    return taken_users(subject(*rules, **given).configuration, {"app"})
+    return {*taken_users(subject(*rules, **given).configuration, {"app"})}
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,27 @@ def test_rules_take_every_query(rules):
     ],
 )
 def test_rules_leave_queries(rules):
-    assert taken(*rules) == frozenset()
+    assert taken(*rules) == set()
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_answered"),
+    [
+        pytest.param([{"error_msg": "closed", "apply": 1}], True, id="every query"),
+        pytest.param([digest("^SHOW", OK_msg=""), {"OK_msg": ""}], True, id="each by another rule"),
+        pytest.param([ALL], False, id="none"),
+        pytest.param([digest("^SET"), {"OK_msg": ""}], False, id="but a SET"),
+    ],
+)
+def test_rules_answer_every_query(rules, is_answered):
+    judged = subject(*rules).configuration
+    assert taken_users(judged, {"app"}) == {"app": is_answered}
 
 
 def test_without_digests_match_digest_is_not_asked():
-    assert taken(digest("^SELECT"), query_digests=False) == frozenset()
+    assert taken(digest("^SELECT"), query_digests=False) == set()
     assert taken(digest("."), query_digests=False) == {"app"}
-    assert taken(pattern("."), query_digests=False) == frozenset()
+    assert taken(pattern("."), query_digests=False) == set()
 
 
 @pytest.mark.parametrize("seed", range(20))
