@@ -28,6 +28,7 @@ from proxyctl.guards.hostgroups import (
     running_servers,
     without_shunned,
 )
+from proxyctl.guards.latency import leaves_no_time, servers_without_time
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials, is_switched_on
 from proxyctl.guards.serving import serving_now, with_families
 from proxyctl.guards.stray import redirected, strays
@@ -61,6 +62,7 @@ def add_dangers(
         *_hostgroups(plan, survey, limits, used),
         *_lockouts(plan, survey),
         *_monitor(plan, survey),
+        *_latency(plan, survey),
         *_catch_all(plan, survey),
         *_cluster(plan, membership),
         *refusing.different_members(different_members),
@@ -164,6 +166,16 @@ def _monitor(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
     is_managed = any(name in survey.done for name in FAMILY_TABLES)
     families = _families_afterwards(survey) if is_managed else _families_at_runtime(survey)
     return blind_monitor(emptied, families)
+
+
+def _latency(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
+    if SERVERS not in survey.layouts or not leaves_no_time(_at_runtime(plan, _VARIABLES)):
+        return ()
+    layout = survey.layouts[SERVERS]
+    module = next((module for module in plan.modules if SERVERS in module.surveys), None)
+    if module is not None:
+        return servers_without_time(layout, loaded_servers(module))
+    return servers_without_time(layout, survey.reader.read(layout, Layer.RUNTIME))
 
 
 def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:

@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
+from proxyctl.admin.pings import read_pings_ms
 from proxyctl.doctor.facts import Rule, Server, Side, User
 from proxyctl.families import Node
 
@@ -45,20 +46,13 @@ def with_latencies(
     `default_ms` is the most for those that have no max_latency_ms. 0 leaves them no time at all,
     whether they were pinged or not. Source: ProxySQL 2.7.1, run. Raises: InstanceError.
     """
-    number = client.number
-    latency_us = {
-        (number(hostgroup), str(host), number(port)): number(latency)
-        for hostgroup, host, port, latency in client.query(
-            "SELECT hostgroup, srv_host, srv_port, Latency_us FROM stats_mysql_connection_pool",
-            width=4,
-        )
-    }
+    pings_ms = read_pings_ms(client)
 
     def judged(one: Server) -> Server:
         most = one.max_latency_ms or default_ms
         if most <= 0:
             return one._replace(may_take_no_time=True)
-        found = latency_us.get((one.hostgroup, one.hostname, one.port), 0) / 1000
+        found = pings_ms.get((one.hostgroup, one.hostname, one.port), 0)
         return one._replace(too_slow_ms=found) if most <= found else one
 
     return tuple(map(judged, servers))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.pings import read_too_slow
 from proxyctl.admin.runtime_facts import used_hostgroups
 from proxyctl.catalog import Value
 from proxyctl.cluster.membership import Membership
@@ -109,6 +111,9 @@ def reasons_against(
         if not request.force:
             yield from _lost_with_edits(servers, servers.placed(), in_use)
         standing = standing.once_loaded(servers.placed())
+    limit = servers.layout.index["max_latency_ms"]
+    limits = {key: int(row[limit] or 0) for key, row in standing.runtime.items()}
+    standing = replace(standing, too_slow=read_too_slow(servers.client, limits))
     ours, heirs = left_without(standing, node, in_use)
     family = last_of_family(standing, node)
     if request.force:
@@ -116,6 +121,8 @@ def reasons_against(
     for hostgroup in ours:
         moves = standing.is_monitored or standing.family_of(hostgroup) is None
         why = "" if moves else f", and {MONITOR_IS_OFF}: it makes no other one serve there"
+        if any(key[0] == hostgroup for key in standing.too_slow):
+            why += ", as pings of others there take longer than max_latency_ms"
         yield f"{node_text(node)} is the last usable node of hostgroup {hostgroup}{why}   {_FORCE}"
     if family is not None and not ours:
         hostgroups = ", ".join(str(one) for one in in_order(family.hostgroups))

@@ -30,12 +30,14 @@ class Standing:
     """The servers as RUNTIME has them, and the families among which the monitor moves them.
 
     `is_monitored` False: the monitor is off, and every node stays where it was placed last.
+    `too_slow`: rows of RUNTIME that ProxySQL sends nothing, since pings take too long.
     """
 
     layout: Layout
     runtime: Rows
     families: tuple[Family, ...]
     is_monitored: bool = True
+    too_slow: frozenset[Key] = frozenset()
 
     @property
     def columns(self) -> ServerColumns:
@@ -69,7 +71,7 @@ class Standing:
         return frozenset(
             columns.node(row)
             for row in self.runtime.values()
-            if row[columns.hostgroup] == hostgroup and _is_usable(columns, row)
+            if row[columns.hostgroup] == hostgroup and self._is_usable(row)
         )
 
     def served_by(self, node: Node) -> frozenset[Value]:
@@ -79,8 +81,13 @@ class Standing:
         return frozenset(
             row[columns.hostgroup]
             for row in self.runtime.values()
-            if columns.node(row) == node and _is_usable(columns, row)
+            if columns.node(row) == node and self._is_usable(row)
         ) - frozenset(offline)
+
+    def _is_usable(self, row: Row) -> bool:
+        columns = self.columns
+        is_slow = bool(self.too_slow) and self.layout.key_of(row) in self.too_slow
+        return _is(row[columns.status], "ONLINE") and _may_serve(columns, row) and not is_slow
 
     def successor(self, family: Family, node: Node) -> Node | None:
         """Return who writes after the node, None if it is no writer or nobody waits to be one.
@@ -104,10 +111,6 @@ class Standing:
 
 def _is(status: Value, name: str) -> bool:
     return str(status).upper() == name
-
-
-def _is_usable(columns: ServerColumns, row: Row) -> bool:
-    return _is(row[columns.status], "ONLINE") and _may_serve(columns, row)
 
 
 def _may_serve(columns: ServerColumns, row: Row) -> bool:

@@ -303,3 +303,16 @@ def test_numbers_of_a_version():
     assert version_numbers("5.5.5-10.6.12-MariaDB") == (10, 6, 12)
     assert version_numbers("9.1") == (9, 1, 0)
     assert version_numbers("MariaDB-10") is None
+
+
+def test_no_time_for_pings(lint):
+    none = "variables: {mysql-default_max_latency_ms: 0}\n"
+    said = [
+        "mysql-default_max_latency_ms: 0 leaves no time to a ping: servers without a"
+        " max_latency_ms are never used"
+    ]
+    server = "mysql_servers: [{hostgroup_id: 1, hostname: db1%s}]\n"
+    assert lint("PX551", none) == said
+    assert lint("PX551", none + server % "") == said
+    assert lint("PX551", none + server % ", max_latency_ms: 500") == []
+    assert lint("PX551", "variables: {mysql-default_max_latency_ms: 9}\n") == []
