@@ -111,6 +111,14 @@ class HeldServers:
         now = self.read(self.client, self.lock, self.before_load, self.warn)
         return replace(now, has_loaded=self.has_loaded)
 
+    def when_due(self) -> HeldServers:
+        """Return the servers as they are once a LOAD of them may come.
+
+        In a ProxySQL Cluster that may have to wait; the monitor goes on to move nodes meanwhile.
+        """
+        self.before_load(SERVERS)
+        return self.again()
+
     def as_if(self, truth: Rows) -> HeldServers:
         """Return the servers with other rows that MEMORY is meant to hold."""
         meant = _as_if(truth, self.surveys["mysql_servers"], self.survey.surroundings)

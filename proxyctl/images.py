@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from proxyctl.catalog import Value
-from proxyctl.families import Family, Node, ServerColumns
+from proxyctl.families import Family, Node, by_hostgroup, place_of
 from proxyctl.online_limits import ATTRIBUTES, crowded, online_limits
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
 from proxyctl.staged import in_loads, value_of
-from proxyctl.state import Key, Row, Rows
+from proxyctl.state import Key, Rows
 from proxyctl.survey import Surroundings, TableSurvey
 
 
@@ -30,7 +30,7 @@ def complete_images(
         plan.final = {name: survey.target for name, survey in plan.surveys.items()}
         if plan.load and plan.name == "MYSQL SERVERS":
             plan.images = _server_images(plan, surroundings, used_hostgroups, reroutes)
-            plan.follows_monitor = bool(surroundings.families)
+            plan.monitored = surroundings.families
         elif plan.load and plan.name == "ADMIN VARIABLES":
             survey = plan.surveys["admin_variables"]
             loads = in_loads(survey.runtime or {}, survey.target)
@@ -63,7 +63,9 @@ def _server_images(
     }
     if not (reroutes and leaving):
         return [image]
-    both = {**leaving, **placed}
+    both = placed_again(
+        survey, {**leaving, **placed}, runtime, surroundings.families, surroundings.drains
+    )
     if ATTRIBUTES in image:
         limits = online_limits(plan.surveys[ATTRIBUTES].layout, image[ATTRIBUTES])
         too_full = crowded(layout, both, limits).keys() - crowded(layout, placed, limits)
@@ -83,17 +85,16 @@ def placed_again(
     The monitor goes on while an apply does: a LOAD of where they stood when the plan was made would
     give the writes back to a node that has failed since. `image` itself, where nothing moved.
     """
-    columns = ServerColumns.of(survey.layout)
-    by_hostgroup = {number: family for family in families for number in family.hostgroups}
-    mine = {k: row for k, row in survey.target.items() if row[columns.hostgroup] in by_hostgroup}
-    nodes = {columns.node(row) for row in mine.values()}
+    in_family, place = by_hostgroup(families), place_of(families)
+    mine = {key: row for key, row in survey.target.items() if key[0] in in_family}
+    staying = {place(key) for key in mine}
 
-    def is_kept(row: Row) -> bool:
-        """Whether it is of no family, or of a node that leaves one with another LOAD."""
-        family = by_hostgroup.get(row[columns.hostgroup])
-        return family is None or not (family.discovers or columns.node(row) in nodes)
+    def is_kept(key: Key) -> bool:
+        """Whether it is of no family, or of a node that leaves its own with another LOAD."""
+        family = in_family.get(key[0])
+        return family is None or not (family.discovers or place(key) in staying)
 
-    others = {key: row for key, row in image.items() if is_kept(row)}
+    others = {key: row for key, row in image.items() if is_kept(key)}
     layout = survey.layout
     placed = placed_rows(layout, {**others, **mine}, runtime, families, drains=drains)
     loaded = with_successors(layout, placed, runtime, families)

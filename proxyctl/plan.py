@@ -66,11 +66,12 @@ class ModulePlan:
     """One admin module: its changes, and whether it is LOADed and SAVEd.
 
     Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
-    in the union step, and for ADMIN VARIABLES where a checksum comes back on). `follows_monitor`:
-    nodes of families are loaded where RUNTIME has them right before; else as in `images`, such as
-    for a drain, which moves them. `final` is what MEMORY holds before the SAVE. `surveys` has every
-    table of the module that was read. Rows that are the survey's `memory` object need no statement.
-    `included` are other people's edits in MEMORY that go along with the LOAD or SAVE.
+    in the union step, and for ADMIN VARIABLES where a checksum comes back on). `monitored`: the
+    families whose nodes the first LOAD takes where RUNTIME has them right before; those of others
+    are loaded as in `images`, such as for a drain, which moves them. `final` is what MEMORY holds
+    before the SAVE. `surveys` has every table of the module that was read. Rows that are the
+    survey's `memory` object need no statement. `included` are other people's edits in MEMORY that
+    go along with the LOAD or SAVE.
     """
 
     module: AdminModule
@@ -79,7 +80,7 @@ class ModulePlan:
     load: bool
     save: bool
     images: list[dict[str, Rows]] = field(default_factory=list)
-    follows_monitor: bool = False
+    monitored: tuple[Family, ...] = ()
     final: dict[str, Rows] = field(default_factory=dict)
     included: list[Change] = field(default_factory=list)
 

@@ -38,6 +38,7 @@ class GaleraNode:
     transition_s: float = 0.0
     """How long whoever sets pxc_maint_mode is kept waiting."""
     wsrep_incoming_addresses: str = ""
+    wsrep_cluster_size: int = 3
     is_up: bool = True
     is_slow: bool = False
     """A query of a client waits until this is False again."""
@@ -50,6 +51,7 @@ class GaleraNode:
             state = {4: "Synced", 2: "Donor/Desynced"}.get(self.wsrep_local_state, "Joining")
             return [
                 ("wsrep_local_state_comment", state),
+                ("wsrep_cluster_size", str(self.wsrep_cluster_size)),
                 ("wsrep_cluster_status", self.wsrep_cluster_status),
                 ("wsrep_incoming_addresses", self.wsrep_incoming_addresses),
             ], ["Variable_name", "Value"]
@@ -162,7 +164,10 @@ class GaleraCluster:
     ) -> None:
         self.port = port
         members = ",".join(f"{host}:{port}" for host in hosts)
-        self.nodes = {host: kind(host, wsrep_incoming_addresses=members) for host in hosts}
+        self.nodes = {
+            host: kind(host, wsrep_incoming_addresses=members, wsrep_cluster_size=len(hosts))
+            for host in hosts
+        }
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._servers: list[MysqlServer] = []

@@ -5,7 +5,7 @@ Nothing was loaded yet: MEMORY comes back. After that, DISK, RUNTIME and MEMORY 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from proxyctl.admin.readback import ReadBackError
 from proxyctl.admin.reconnect import RESTARTED
@@ -151,14 +151,18 @@ class PuttingBack:
                 self._write_back(module, image)
                 self.steps.lock.renew(at_once=True)
                 result.runtime = UNKNOWN
-                self.steps.load(module)
+                self.steps.command(module.module.load)
                 self.steps.verify_runtime(module, image, self.steps.plan.families_before)
             result.runtime = OLD
         self._write_back(module, memory_before(module))
         result.memory = OLD
 
-    def _old_images(self, module: ModulePlan) -> list[dict[str, Rows]]:
-        """Return the MEMORY rows whose LOADs give back the RUNTIME from before."""
+    def _old_images(self, module: ModulePlan) -> Iterator[dict[str, Rows]]:
+        """Yield the MEMORY rows whose LOADs give back the RUNTIME from before.
+
+        Each when its LOAD may come: where that has to wait, the monitor goes on meanwhile.
+        """
+        self.steps.before_load(module.module)
         image: dict[str, Rows] = {}
         for name, survey in module.surveys.items():
             rows = survey.memory
@@ -184,9 +188,14 @@ class PuttingBack:
                 )
             image[name] = rows
         if "admin_variables" not in image:
-            return [image]
+            yield image
+            return
         now = self.steps.read(module, "admin_variables", Layer.RUNTIME)
-        return [{"admin_variables": rows} for rows in in_loads(now, image["admin_variables"])]
+        first, *then = in_loads(now, image["admin_variables"])
+        yield {"admin_variables": first}
+        for rows in then:
+            self.steps.before_load(module.module)
+            yield {"admin_variables": rows}
 
     def _left(self, error: BaseException, second: Exception | None) -> ApplyError:
         """Return the error for a lost lock: all is left to whoever went on there.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 
 from proxyctl.admin.client import AdminClient
@@ -47,6 +47,7 @@ class Steps:
         self.memory = {module.name: memory_before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
+        self._loaded: set[str] = set()
         self.lost: ConnectionLostError | None = None
         """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
         self.way_back = Reconnect(client, lock)
@@ -131,28 +132,33 @@ class Steps:
         for name, survey in module.surveys.items():
             self.read_back.stored(survey.layout, Layer.DISK, wanted[name])
 
-    def load(self, module: ModulePlan) -> None:
-        """LOAD a module, as `command` does."""
-        self.before_load(module.module)
-        self.command(module.module.load)
-
     def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
         """LOAD a module whose rows stand in MEMORY, nodes that have moved since as they are now.
 
         Returns what was loaded.
         """
         self.before_load(module.module)
-        if module.follows_monitor:
+        families = self._placed_by_now(module)
+        if families:
             survey, loaded = module.surveys["mysql_servers"], image["mysql_servers"]
             runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
-            families, drains = self.plan.families, self.plan.drains
-            placed = placed_again(survey, loaded, runtime, families, drains)
+            placed = placed_again(survey, loaded, runtime, families, self.plan.drains)
             if placed is not loaded:
                 self.say(f"{module.name}: write MEMORY again, since nodes have moved")
                 image = {**image, "mysql_servers": placed}
                 self.write(module, image)
         self.command(module.module.load)
+        self._loaded.add(module.name)
         return image
+
+    def _placed_by_now(self, module: ModulePlan) -> Collection[Family]:
+        """Return the families of a module whose nodes the monitor may have moved before its LOAD.
+
+        Those of the files are its business once they are at RUNTIME, which the first LOAD does.
+        """
+        if module.name in self._loaded and "mysql_servers" in module.surveys:
+            return self.plan.families
+        return module.monitored
 
     def command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.

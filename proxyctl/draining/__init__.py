@@ -82,6 +82,8 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
             )
         if before is None:
             check_not_configured_out(servers, node)
+        if method is DrainMethod.PROXYSQL:
+            servers = servers.when_due()
         reasons = [*reasons_against(servers, node, method, request)]
         if method is DrainMethod.PXC_MAINT_MODE:
             mode = by_maint_mode.checked(servers, node, request, reasons)
@@ -114,7 +116,7 @@ def restore(client: AdminClient, request: DrainRequest) -> Restored:
                 return Restored(node, found, was_drained=False, is_gone=True)
             if method is DrainMethod.PXC_MAINT_MODE:
                 return by_maint_mode.restore(servers, node, request, found)
-            restored = by_load.restore(servers, node, request)
+            restored = by_load.restore(servers.when_due(), node, request)
             return replace(restored, families=_galera(servers))
 
 

@@ -96,7 +96,7 @@ def _reload(servers: HeldServers, node: Node, moving: Moving | None, request: Dr
     """
     if not servers.has_loaded:
         return
-    now = servers.again()
+    now = servers.when_due()
     if moving is not None:
         moving.take_back(now, node, lambda meant: _released(meant, node), request)
     else:

@@ -11,6 +11,8 @@ from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.nodes.model import Said
 from proxyctl.state import DesiredRow, Key
 
+PRIMARY = "Primary"
+"""What a node says of the component that goes on."""
 _PORT = 3306
 _NO_ADDRESS = ("unspecified", "AUTO")
 """What a node says that does not know its own address."""
@@ -54,6 +56,34 @@ def members_in(addresses: str) -> tuple[Node, ...]:
 def silent_in(addresses: str) -> int:
     """Return how many members of a wsrep_incoming_addresses do not say their address."""
     return sum(host in _NO_ADDRESS for host, _ in _nodes_in(addresses))
+
+
+def named_by(said: Iterable[Said], seed: Said) -> tuple[frozenset[Node], int]:
+    """Return the members that these nodes name, and how many more there are.
+
+    Only those of the seed's cluster count, in its primary component. One of them may name fewer
+    than there are, for good, while it counts them all; garbds count there, and name no address.
+    Source: seen on a node of a three-node MariaDB cluster that had joined as the second.
+    """
+    ours = [one for one in (seed, *said) if _cluster_of(one) == _cluster_of(seed)]
+    lists = [one.status.get("wsrep_incoming_addresses", "") for one in ours]
+    nodes = frozenset(node for one in lists for node in members_in(one))
+    garbds = max(_garbds_in(one) for one in lists)
+    size = max(_count(one.status.get("wsrep_cluster_size", "")) for one in ours)
+    return nodes, max(size - len(nodes) - garbds, *map(silent_in, lists))
+
+
+def _garbds_in(addresses: str) -> int:
+    return sum(not one.strip() for one in addresses.split(",")) if addresses else 0
+
+
+def _cluster_of(said: Said) -> tuple[str, str]:
+    status = said.status.get("wsrep_cluster_status", PRIMARY)
+    return said.variables.get("wsrep_cluster_name", ""), status
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _nodes_in(addresses: str) -> Iterator[Node]:

@@ -20,18 +20,15 @@ PAGES = [page for page in pages() if is_run_in_containers(page)]
 def addresses(cluster: GaleraCluster) -> list[str]:
     """Return the addresses of the nodes, in the order in which discovery sorts them.
 
-    A node that has just joined may name fewer than there are.
+    One of them may go on to name fewer than there are.
     """
 
-    def named() -> list[tuple[Node, ...]]:
-        nodes = cluster.nodes.values()
-        return [members_in(node.status("wsrep_incoming_addresses")) for node in nodes]
+    def named() -> set[Node]:
+        lists = [node.status("wsrep_incoming_addresses") for node in cluster.nodes.values()]
+        return {member for one in lists for member in members_in(one)}
 
-    wait_until(
-        lambda: {len(members) for members in named()} == {len(cluster.nodes)},
-        "every node names all the others",
-    )
-    return [str(host) for host, _ in named()[0]]
+    wait_until(lambda: len(named()) == len(cluster.nodes), "every node is named by some node")
+    return [str(host) for host, _ in sorted(named())]
 
 
 @pytest.mark.since("2.7.0", "the pages show what 2.7 prints")

@@ -127,6 +127,49 @@ def test_a_node_outside_of_the_primary_component_is_not_believed(
     assert "no member" not in checked.text
 
 
+def test_a_member_that_the_seed_does_not_name_is_named_by_another_one(
+    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node of a real cluster went on to name two of three, and had three in its count."""
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    addresses = [f"{host}:{cluster.port}" for host in HOSTS]
+    discover = ("nodes", "discover", "--seed", addresses[1])
+    cluster.nodes[HOSTS[1]].wsrep_incoming_addresses = ",".join(addresses[:2])
+    written = proxyctl(*discover, "-o", "proxyctl.yaml")
+    assert written.code == 0, written.text
+    assert "3 members" in written.err
+    assert proxyctl(*discover).code == 0
+
+    # One that was split off names others, who need not be members any more.
+    (tmp_path / "proxyctl.yaml").unlink()
+    alone = cluster.nodes[HOSTS[0]]
+    alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", "127.0.1.9"
+    assert "127.0.1.9" not in proxyctl(*discover).out
+
+
+def test_members_that_nobody_names_are_counted(
+    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path, monkeypatch)
+    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    addresses = [f"{host}:{cluster.port}" for host in HOSTS]
+    discover = ("nodes", "discover", "--seed", addresses[1])
+    assert proxyctl(*discover, "-o", "proxyctl.yaml").code == 0
+    for host in HOSTS:
+        cluster.nodes[host].wsrep_incoming_addresses = ",".join(addresses[:2])
+    found = proxyctl(*discover)
+    assert found.code == 2, found.text
+    assert "1 member does not say its address" in found.out
+    assert f"{addresses[2]} is in the files, and may be a member" in found.out
+    assert "and no member" not in found.out
+
+    # A garbd has no address; it stands there as an empty one.
+    for host in HOSTS:
+        cluster.nodes[host].wsrep_incoming_addresses = ",".join(["", *addresses[:2]])
+    assert f"{addresses[2]} is in the files, and no member" in proxyctl(*discover).out
+
+
 def test_members_that_do_not_say_their_address_are_counted(
     proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +198,7 @@ def test_members_that_do_not_say_their_address_are_counted(
     assert "      # and 1 node without a known address\n" in section.out
 
     for node in cluster.nodes.values():
-        node.wsrep_incoming_addresses = "AUTO,AUTO"
+        node.wsrep_incoming_addresses = "AUTO,AUTO,AUTO"
     nobody = proxyctl(*discover)
     assert nobody.code == 1
-    assert "2 members do not say their address, and no other one is known" in nobody.err
+    assert "3 members do not say their address, and no other one is known" in nobody.err

@@ -24,9 +24,6 @@ _MOST_MEMBERS = 1000
 """A Galera cluster has some dozens of members; each that does not answer is waited for."""
 
 
-_PRIMARY = "Primary"
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the group."""
     command(app, "discover")(discover)
@@ -122,7 +119,7 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
     """
     from proxyctl.admin.backend import monitor_account
     from proxyctl.admin.backends import ask_nodes
-    from proxyctl.nodes.discovery import members_in, silent_in
+    from proxyctl.nodes.discovery import PRIMARY, named_by
     from proxyctl.render.nodes_discover_text import silent_text
 
     account = monitor_account(client)
@@ -133,15 +130,14 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
             f"{seed}: {said.unreachable}",
             hint="it is asked with the account of ProxySQL's monitor, from this machine",
         )
-    component = said.status.get("wsrep_cluster_status", _PRIMARY)
-    if component != _PRIMARY:
+    component = said.status.get("wsrep_cluster_status", PRIMARY)
+    if component != PRIMARY:
         # It names only those on its side, be it nobody else, while the others go on without it.
         raise InstanceError(
             f"{seed}: it is not in the primary component ({component}), and does not know who is",
             hint="ask another node",
         )
-    addresses = said.status.get("wsrep_incoming_addresses", "")
-    nodes, silent = members_in(addresses), silent_in(addresses)
+    nodes, silent = named_by([], said)
     if not nodes and silent:
         raise InstanceError(
             f"{seed}: {silent_text(silent)}, and no other one is known",
@@ -149,13 +145,17 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
         )
     if not nodes:
         raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
-    if len(nodes) > _MOST_MEMBERS:
-        raise InstanceError(
-            f"{seed}: wsrep_incoming_addresses names {len(nodes):,} members, more than any cluster"
-            " has"
-        )
-    asked = ask_nodes(nodes, account)
-    return said.variables.get("wsrep_cluster_name", ""), asked, silent
+    asked: dict[Node, Said] = {}
+    while new := nodes - asked.keys():
+        if len(nodes) > _MOST_MEMBERS:
+            raise InstanceError(
+                f"{seed}: wsrep_incoming_addresses names {len(nodes):,} members, more than any"
+                " cluster has"
+            )
+        asked |= ask_nodes(sorted(new), account)
+        nodes, silent = named_by(asked.values(), said)
+    members = {node: asked[node] for node in sorted(nodes)}
+    return said.variables.get("wsrep_cluster_name", ""), members, silent
 
 
 def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
