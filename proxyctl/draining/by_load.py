@@ -5,7 +5,7 @@ note it -> move the writer by weight -> LOAD the drained node -> MEMORY as it wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from proxyctl.admin.drains import forget_drain, record_drain
 from proxyctl.catalog import Value
@@ -26,10 +26,10 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
-from proxyctl.families import Node, drained_columns, node_text
+from proxyctl.families import Family, Node, drained_columns, node_text
 from proxyctl.held_servers import HeldServers
 from proxyctl.nodes.draining import (
-    moving_family,
+    moving_families,
     with_another_writer,
     with_drained,
     without_second_writer,
@@ -47,15 +47,15 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     try:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
-        family = moving_family(servers.standing, node)
+        families = moving_families(servers.standing, node)
         if not servers.is_monitored and servers.is_in_family(node):
             request.progress(f"{MONITOR_IS_OFF}: every other node stays where it is")
-        if family is not None:
+        if families:
             request.progress(f"{node_text(node)} is the writer: another node takes over first")
-            rows = with_another_writer(servers.standing, servers.placed(node), family, node)
+            rows = with_another_writer(servers.standing, servers.placed(node), families, node)
             moving = Moving.begin(servers, rows)
             servers.load(node, rows, moves_writer=True)
-            servers = _with_another_writer(servers, family.writer, node, request)
+            servers = _with_another_writer(servers, families, node, request)
             if not request.include_pending:
                 moving.check(servers)
             servers, saves = moving.without(servers)
@@ -105,23 +105,25 @@ def _released(servers: HeldServers, node: Node) -> Rows:
 
 
 def _with_another_writer(
-    servers: HeldServers, writer: Value, node: Node, request: DrainRequest
+    servers: HeldServers, families: Collection[Family], node: Node, request: DrainRequest
 ) -> HeldServers:
-    """Return the servers once RUNTIME has another writer, and the other nodes serve as before.
+    """Return the servers once RUNTIME has another writer in each of these families.
 
-    Raises: ApplyError when the monitor does not move it in time.
+    And the other nodes serve as before. Raises: ApplyError when the monitor does not move it in
+    time.
     """
 
     def lacks(now: HeldServers) -> str | None:
-        writers = now.standing.usable(writer)
-        if not writers or node in writers:
-            return NO_OTHER_WRITER
+        for family in families:
+            writers = now.standing.usable(family.writer)
+            if not writers or node in writers:
+                return NO_OTHER_WRITER
         return serves_less(servers.standing, now.standing, node)
 
     hint = "its weights are put back; nodes list shows what keeps the others away"
     now = wait_until_placed(servers, lacks, hint=hint)
-    names = ", ".join(sorted(map(node_text, now.standing.usable(writer))))
-    request.progress(f"{names} writes now")
+    writers = {one for family in families for one in now.standing.usable(family.writer)}
+    request.progress(f"{', '.join(sorted(map(node_text, writers)))} writes now")
     return now
 
 
