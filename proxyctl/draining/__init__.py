@@ -73,7 +73,8 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
                 f"{node_text(node)} was removed in MEMORY since it was drained",
                 hint=f"proxyctl nodes restore {node_text(node)} --include-pending loads that",
             )
-        if before is not None and before.is_done and servers.shows(node, before.method):
+        is_out = before is not None and before.is_done and servers.shows(node, before.method)
+        if before is not None and is_out and not servers.is_unfinished(node):
             return Drained(node, before, was_before=True, families=_galera(servers))
         if before is not None and not before.is_done and before.method is not method:
             raise RefusedError(
@@ -88,7 +89,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
             with _acting(servers, node):
                 by_maint_mode.drain(servers, node, request, mode)
         else:
-            servers.check(reasons, include_pending=request.include_pending)
+            servers.check(node, reasons, include_pending=request.include_pending)
             with _acting(servers, node):
                 by_load.drain(servers, node, request)
         name = node_text(node)

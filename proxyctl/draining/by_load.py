@@ -143,7 +143,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         out_in, left_out = _out_in(servers, node), found_out.left_out
         return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
     reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
-    servers.check(reasons, include_pending=request.include_pending)
+    servers.check(node, reasons, include_pending=request.include_pending)
     # DISK may have the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
     meant.load(node, _released(meant, node), saves=saves)
