@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from proxyctl.admin.drains import forget_drain, record_drain
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
-from proxyctl.draining.changed_already import after_change, changed_already
+from proxyctl.draining.changed_already import changed_already
 from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
 from proxyctl.draining.noting_done import note_done
@@ -21,8 +21,6 @@ from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
 from proxyctl.errors import (
     ApplyError,
-    ConnectionLostError,
-    InstanceError,
     ProxyctlError,
     RefusedError,
 )
@@ -70,18 +68,17 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             moving.warn_of_disk(servers, request)
     except (ProxyctlError, KeyboardInterrupt) as error:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
-        if not isinstance(error, RefusedError) and not servers.lock.leftovers:
-            take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
-            is_lost = isinstance(error, ConnectionLostError)
-            if servers.has_loaded and isinstance(error, InstanceError) and not is_lost:
-                said = "what the drain had loaded before was taken back"
-                raise after_change(error, said) from error
-        elif servers.has_loaded and isinstance(error, RefusedError):
+        if isinstance(error, RefusedError) or servers.lock.leftovers:
             name = node_text(node)
             said = f"{name} is half drained: what the drain had loaded was not taken back"
             hint = f"proxyctl nodes restore {name} puts it back"
-            raise after_change(error, said, hint=hint) from error
-        raise
+        else:
+            take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
+            said, hint = "what the drain had loaded before was taken back", None
+        if not servers.has_loaded:
+            raise
+        with changed_already(said, hint=hint):
+            raise
     note_done(client, node)
 
 
@@ -139,7 +136,10 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         edited = [*_edited_since(servers, node, found)]
     found_out = Meant(servers) if edited else as_meant(servers, node, request, found)
     meant = found_out.servers
-    if found is None and meant is servers and not _is_released(servers, node, showed):
+    is_as_it_was = meant is servers and not _is_released(servers, node, showed)
+    # Somebody may have removed one in MEMORY that was taken out by hand.
+    is_leaving = bool(showed) and servers.is_removed(node)
+    if found is None and is_as_it_was and not is_leaving:
         out_in, left_out = _out_in(servers, node), found_out.left_out
         return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
     reasons = [*edited, *reasons_against_edits(servers, _released(meant, node), request)]
@@ -158,7 +158,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
             raise ApplyError(f"{name} still shows as drained at RUNTIME after the LOAD")
         if found is not None:
             forget_drain(servers.client, node)
-    is_gone = found is not None and now.is_gone(node)
+    is_gone = now.is_gone(node)
     return Restored(
         node,
         found,
