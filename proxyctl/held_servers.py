@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.drains import note_memory
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.admin.reconnect import Reconnect
@@ -16,6 +17,7 @@ from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node, ServerColumns, node_text
 from proxyctl.instance_survey import InstanceSurvey, survey_families
+from proxyctl.leftovers import as_on_record, on_no_record
 from proxyctl.nearest import nearest
 from proxyctl.nodes.draining import Standing
 from proxyctl.pending import pending_edits, refusals
@@ -85,10 +87,15 @@ class HeldServers:
         found = surveys["mysql_servers"]
         truth = found.memory
         if SERVERS.name in lock.leftovers:
-            dead = [one for one in drains.values() if not one.is_done and one.memory]
+            # Only that one: half drained nodes may be on record with what was there long ago.
+            dead = [
+                one
+                for one in drains.values()
+                if as_on_record(one.node) in lock.leftovers and one.memory
+            ]
             if not dead:
                 raise RefusedError(
-                    f"{client.address}: an apply that did not finish left its rows in MEMORY",
+                    f"{client.address}: a command that did not finish left its rows in MEMORY",
                     hint="run apply, which finishes it, and then this again",
                 )
             truth = dead[0].memory
@@ -208,6 +215,10 @@ class HeldServers:
         named = sorted({how for how in found if how is not None}, reverse=True)
         return " and ".join(named) if named and None not in found else None
 
+    def is_unfinished(self, node: Node) -> bool:
+        """Return whether a command for this node died, and its rows may stand in MEMORY."""
+        return as_on_record(node) in self.lock.leftovers
+
     def rows_of(self, node: Node, rows: Rows) -> Rows:
         """Return the rows of one node."""
         columns = self.standing.columns
@@ -225,14 +236,17 @@ class HeldServers:
             released=() if released is None else (released,),
         )
 
-    def check(self, reasons: Iterable[str], *, include_pending: bool) -> None:
+    def check(self, node: Node, reasons: Iterable[str], *, include_pending: bool) -> None:
         """Refuse for these reasons, and for edits in MEMORY that a LOAD would publish.
 
-        Raises: RefusedError.
+        What a drain of the node loaded that was not finished is no edit, whoever took its lock
+        away: MEMORY holds all that it is meant to. Raises: RefusedError.
         """
         plan = self._plan(None, self.truth)
         found = pending_edits(plan.modules[0], saves=False)
-        if self.truth is not self.surveys["mysql_servers"].memory:
+        begun = self.drains.get(node)
+        is_as_begun = begun is not None and not begun.is_done and begun.memory == self.truth
+        if is_as_begun or self.truth is not self.surveys["mysql_servers"].memory:
             # Servers differ from RUNTIME by what the command that died had loaded.
             found = [edit for edit in found if edit.table != "mysql_servers"]
         plan.refusals.extend(refusals(found, discard=False, include=include_pending, source=_DRAIN))
@@ -256,7 +270,18 @@ class HeldServers:
         mysql_servers to LOAD, by table, where those of MEMORY are not to go live.
         `moves_writer`: another node becomes the writer by it.
         """
-        options = ApplyOptions(save=saves, before_load=self._before_load)
+        mark = as_on_record(node)
+        if note_memory(self.client, self.lock, node, self.truth):
+            # What another one that died had left, and what it is to be, is ours now.
+            left = on_no_record(self.lock.leftovers)
+            self.lock.leftovers = left | ({mark} if SERVERS.name in left else frozenset())
+        options = ApplyOptions(
+            save=saves,
+            before_load=self._before_load,
+            marks=(mark,),
+            goes_on="the same command tries again;"
+            f" proxyctl nodes restore {node_text(node)} puts it back where it is drained",
+        )
         plan = self._plan(node, image, saves=saves)
         plan.modules[0].images[0].update(others or {})
         self.warn(plan.modules[0], self.survey.facts.galera_check_ms, moves_writer)

@@ -1,4 +1,4 @@
-"""What an apply of ours left in MEMORY when it was killed: rows staged for a LOAD. Pure."""
+"""What a command of ours left in MEMORY when it was killed: rows staged for a LOAD. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from proxyctl.catalog import Value
+from proxyctl.families import Node
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Rows
 
 
@@ -16,6 +17,22 @@ def soft_leaver(key: Key) -> str:
     Like the names of modules beside it, it is removed when MYSQL SERVERS is finished.
     """
     return f"MYSQL SERVERS: OFFLINE_SOFT {json.dumps(key)}"
+
+
+_NODE = "MYSQL SERVERS: as on record of "
+
+
+def as_on_record(node: Node) -> str:
+    """Return how the lock says that the record of this node has what MEMORY is meant to hold.
+
+    Removed like `soft_leaver`. Other records may be of long before.
+    """
+    return f"{_NODE}{json.dumps(node)}"
+
+
+def on_no_record(leftovers: Collection[str]) -> frozenset[str]:
+    """Return these without what says which record has the rows that MEMORY is meant to hold."""
+    return frozenset(one for one in leftovers if not one.startswith(_NODE))
 
 
 def with_status_again(

@@ -21,7 +21,7 @@ from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
 from proxyctl.images import leaves_softly, with_soft_leavers
-from proxyctl.leftovers import soft_leaver
+from proxyctl.leftovers import on_no_record, soft_leaver
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
@@ -35,7 +35,8 @@ class ApplyOptions:
     `before_load` is called with an admin module before each of its LOADs.
     `drain_timeout_s`: how long servers that leave are OFFLINE_SOFT at most, for their connections
     to end. Units: seconds; 0 takes them out at once. `followers` returns connections to the members
-    of its cluster that take an admin module over.
+    of its cluster that take an admin module over. `marks` stand in the lock beside the modules, for
+    whoever finds rows of ours in MEMORY; `goes_on` tells a person how it goes on then.
     """
 
     save: bool = True
@@ -43,6 +44,8 @@ class ApplyOptions:
     before_load: Callable[[AdminModule], None] = lambda _module: None
     drain_timeout_s: float = 0.0
     followers: Callable[[str], Sequence[AdminClient]] = lambda _module: ()
+    marks: tuple[str, ...] = ()
+    goes_on: str = "a plain second run of apply finishes or says what stands in the way"
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
@@ -67,7 +70,7 @@ class _Run:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
         self.leaving: frozenset[Key] = frozenset()
-        self.marks: tuple[str, ...] = ()
+        self.marks = options.marks
         if options.drain_timeout_s:
             plan = replace(plan, modules=[self._drained(plan, one) for one in plan.modules])
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
@@ -82,9 +85,8 @@ class _Run:
         self.leaving = leaves_softly(module, plan.families_before)
         survey = module.surveys["mysql_servers"]
         status, runtime = survey.layout.index["status"], survey.runtime or {}
-        self.marks = tuple(
-            soft_leaver(key) for key in self.leaving if runtime[key][status] != "OFFLINE_SOFT"
-        )
+        soft = (key for key in self.leaving if runtime[key][status] != "OFFLINE_SOFT")
+        self.marks = (*self.marks, *map(soft_leaver, soft))
         if not self.leaving:
             return module
         return replace(module, images=with_soft_leavers(module, self.leaving))
@@ -95,7 +97,7 @@ class _Run:
             self._stage()
         except (Exception, KeyboardInterrupt) as error:
             with uninterrupted():
-                failure = PuttingBack(self.steps).unstage(error)
+                failure = self._putting_back().unstage(error)
             raise failure from error
         try:
             self._load_all()
@@ -104,14 +106,21 @@ class _Run:
                 self._save_all()
         except (Exception, KeyboardInterrupt) as error:
             with uninterrupted():
-                failure = PuttingBack(self.steps).restore(error)
+                failure = self._putting_back().restore(error)
             raise failure from error
         return self.steps.result
+
+    def _putting_back(self) -> PuttingBack:
+        return PuttingBack(self.steps, self.options.goes_on, self.marks)
 
     def _mark(self, stage: str) -> None:
         self.steps.lock.mark(stage, (*self.steps.names, *self.marks))
 
     def _stage(self) -> None:
+        lock = self.steps.lock
+        if "MYSQL SERVERS" in self.steps.names and not self.options.marks:
+            # From here on a record of before says no more what MEMORY is meant to hold.
+            lock.leftovers = on_no_record(lock.leftovers)
         self._mark("staging MEMORY")
         for module in self.steps.modules:
             if module.stages or module.images:

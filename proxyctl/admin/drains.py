@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
 from proxyctl.catalog import Layout
 from proxyctl.drains import Drain, DrainMethod
 from proxyctl.errors import InstanceError
@@ -71,13 +72,19 @@ def record_drain(
     method: DrainMethod = DrainMethod.PROXYSQL,
 ) -> None:
     """Note that a drain of this node begins, and all rows that MEMORY is meant to hold."""
-    rows = json.dumps([list(row) for row in memory.values()])
-    texts = [literal(node[0]), literal(node[1]), _NOW, literal(who), literal(purpose)]
-    sql = (
-        f"INSERT INTO {_TABLE} VALUES ({','.join(texts)},0,{literal(rows)},{literal(method.value)})"
-    )
+    texts = [literal(node[0]), literal(node[1]), _NOW, literal(who), literal(purpose), "0"]
+    texts += [literal(_text(memory)), literal(method.value)]
+    sql = f"INSERT INTO {_TABLE} VALUES ({','.join(texts)})"
     forget_drain(client, node)
     client.execute(Statement(sql, lambda: mask_literals(sql)))
+
+
+def note_memory(client: AdminClient, lock: Lock, node: Node, memory: Rows) -> bool:
+    """Note all rows that MEMORY is meant to hold, where the node is on record. Returns whether."""
+    if not _has_table(client):
+        return False
+    sql = f"UPDATE {_TABLE} SET memory={literal(_text(memory))} WHERE {_is(node)}"
+    return client.execute(lock.fenced(Statement(sql, lambda: mask_literals(sql)))) > 0
 
 
 def drain_is_done(client: AdminClient, node: Node) -> None:
@@ -103,6 +110,10 @@ def _method(client: AdminClient, node: Node, name: str) -> DrainMethod:
             hint="restore it with the proxyctl that drained it",
         )
     return DrainMethod(name)
+
+
+def _text(memory: Rows) -> str:
+    return json.dumps([list(row) for row in memory.values()])
 
 
 def _rows(layout: Layout, text: str) -> Rows:

@@ -34,11 +34,14 @@ RESTORES = 3
 class PuttingBack:
     """Makes an instance hold again what it held when the plan was made, as far as it can be done.
 
-    What it returns is to be raised: what went wrong, and what each layer holds.
+    What it returns is to be raised: what went wrong, and what each layer holds. `goes_on` and
+    `marks` are those of `ApplyOptions`.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, goes_on: str, marks: tuple[str, ...]) -> None:
         self.steps = steps
+        self._goes_on = goes_on
+        self._marks = marks
 
     def unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
@@ -216,7 +219,8 @@ class PuttingBack:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.steps.results
-        self.steps.lock.leave(name for name, found in results.items() if found.memory != OLD)
+        left = [name for name, found in results.items() if found.memory != OLD]
+        self.steps.lock.leave([*left, *(self._marks if left else ())])
         if self.steps.way_back.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN
@@ -228,9 +232,7 @@ class PuttingBack:
         return kind(
             said[0],
             then=[*said[1:], *what],
-            hint=hint
-            or getattr(error, "hint", None)
-            or "a plain second run of apply finishes or says what stands in the way",
+            hint=hint or getattr(error, "hint", None) or self._goes_on,
             layers=[result.text() for result in results.values()],
         )
 

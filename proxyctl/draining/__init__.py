@@ -7,7 +7,7 @@ In a ProxySQL Cluster peers are waited for then, also when a node was put back.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -16,6 +16,7 @@ from proxyctl.admin.drains import forget_drain, read_drains
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import Members
+from proxyctl.admin.pxc_maint_mode import OFF
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.writers import further_writers, placed_by_monitor
 from proxyctl.draining import by_load, by_maint_mode
@@ -28,7 +29,7 @@ from proxyctl.draining.refusals import (
 )
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
-from proxyctl.drains import NODES, DrainMethod
+from proxyctl.drains import NODES, Drain, DrainMethod
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -73,9 +74,12 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
                 f"{node_text(node)} was removed in MEMORY since it was drained",
                 hint=f"proxyctl nodes restore {node_text(node)} --include-pending loads that",
             )
-        if before is not None and before.is_done and servers.shows(node, before.method):
+        is_out = before is not None and before.is_done and servers.shows(node, before.method)
+        if before is not None and is_out and not servers.is_unfinished(node):
             return Drained(node, before, was_before=True, families=_galera(servers))
-        if before is not None and not before.is_done and before.method is not method:
+        is_kept = before is not None and (not before.is_done or not is_loaded)
+        if before is not None and is_kept and before.method is not method:
+            # Nobody would know any more what the node itself was told.
             raise RefusedError(
                 f"{node_text(node)} is {before.text()}",
                 hint=f"proxyctl nodes restore {node_text(node)}, or drain it with {before.method}",
@@ -87,15 +91,15 @@ def drain(client: AdminClient, request: DrainRequest) -> Drained:
         reasons = [*reasons_against(servers, node, method, request)]
         if method is DrainMethod.PXC_MAINT_MODE:
             mode = by_maint_mode.checked(servers, node, request, reasons)
-            with _acting(servers, node):
+            with _acting(servers, node, request):
                 by_maint_mode.drain(servers, node, request, mode)
         else:
-            servers.check(reasons, include_pending=request.include_pending)
-            with _acting(servers, node):
+            servers.check(node, reasons, include_pending=request.include_pending)
+            with _acting(servers, node, request):
                 by_load.drain(servers, node, request)
         name = node_text(node)
         hint = f"proxyctl nodes restore {name} puts it back"
-        with _acting(servers, node), changed_already(f"{name} is drained", hint=hint):
+        with _acting(servers, node, request), changed_already(f"{name} is drained", hint=hint):
             drained = read_drains(client, servers.layout)[node]
         return Drained(node, drained, families=_galera(servers))
 
@@ -108,16 +112,29 @@ def restore(client: AdminClient, request: DrainRequest) -> Restored:
     with _held(client, request, "restore") as (servers, node):
         found = servers.drains.get(node)
         method = found.method if found is not None else request.method
-        with _acting(servers, node):
+        with _acting(servers, node, request):
             if found is not None and servers.is_gone(node):
-                if method is DrainMethod.PXC_MAINT_MODE:
-                    by_maint_mode.release(servers, node, request)
-                forget_drain(client, node)
-                return Restored(node, found, was_drained=False, is_gone=True)
+                return _off_the_record(servers, node, request, found)
             if method is DrainMethod.PXC_MAINT_MODE:
                 return by_maint_mode.restore(servers, node, request, found)
             restored = by_load.restore(servers.when_due(), node, request)
             return replace(restored, families=_galera(servers))
+
+
+def _off_the_record(
+    servers: HeldServers, node: Node, request: DrainRequest, found: Drain
+) -> Restored:
+    """Take a node off the record that is no server any more."""
+    is_unsaved = bool(servers.rows_of(node, servers.disk))
+    is_set = found.method is DrainMethod.PXC_MAINT_MODE and by_maint_mode.release(
+        servers, node, request
+    )
+    name = node_text(node)
+    said = f"pxc_maint_mode of {name} is {OFF}, and whether it is off the record is not known"
+    hint = f"proxyctl nodes restore {name} tries again"
+    with changed_already(said, hint=hint) if is_set else nullcontext():
+        forget_drain(servers.client, node)
+    return Restored(node, found, was_drained=False, is_gone=True, is_unsaved=is_unsaved)
 
 
 def _galera(servers: HeldServers) -> list[Family]:
@@ -126,7 +143,7 @@ def _galera(servers: HeldServers) -> list[Family]:
 
 
 @contextmanager
-def _acting(servers: HeldServers, node: Node) -> Iterator[None]:
+def _acting(servers: HeldServers, node: Node, request: DrainRequest) -> Iterator[None]:
     """Let whatever cuts it off come with what became of the node.
 
     Raises: InterruptedApplyError; ApplyError for a connection that was lost.
@@ -136,14 +153,14 @@ def _acting(servers: HeldServers, node: Node) -> Iterator[None]:
             yield
     except (KeyboardInterrupt, ConnectionLostError) as error:
         with uninterrupted():
-            said = _state(servers, node, error)
+            said = _state(servers, node, request, error)
         if isinstance(error, KeyboardInterrupt):
             raise InterruptedApplyError(f"interrupted: {said}") from error
         then = [*error.then, f"after reconnecting: {said}"]
         raise ApplyError(error.message, then=then, hint=error.hint) from error
 
 
-def _state(servers: HeldServers, node: Node, error: BaseException) -> str:
+def _state(servers: HeldServers, node: Node, request: DrainRequest, error: BaseException) -> str:
     """Return what the instance says of the node now."""
     name = node_text(node)
     try:
@@ -153,6 +170,9 @@ def _state(servers: HeldServers, node: Node, error: BaseException) -> str:
         return f"what became of {name} is not known: {second.message}"
     if drain is None:
         return f"{name} is not drained"
+    if drain.method is DrainMethod.PXC_MAINT_MODE and by_maint_mode.is_off(servers, node, request):
+        then = f"proxyctl nodes restore {name} takes it off the record"
+        return f"pxc_maint_mode of {name} is {OFF}, though on record as {drain.text()}; {then}"
     return f"{name} is {drain.text()}; proxyctl nodes restore {name} puts it back"
 
 

@@ -5,12 +5,12 @@ note it -> move the writer by weight -> LOAD the drained node -> MEMORY as it wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from proxyctl.admin.drains import forget_drain, record_drain
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
-from proxyctl.draining.changed_already import after_change, changed_already
+from proxyctl.draining.changed_already import changed_already
 from proxyctl.draining.drained_memory import Meant, as_meant
 from proxyctl.draining.moving import Moving
 from proxyctl.draining.noting_done import note_done
@@ -25,15 +25,13 @@ from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain
 from proxyctl.errors import (
     ApplyError,
-    ConnectionLostError,
-    InstanceError,
     ProxyctlError,
     RefusedError,
 )
-from proxyctl.families import Node, drained_columns, node_text
+from proxyctl.families import Family, Node, drained_columns, node_text
 from proxyctl.held_servers import HeldServers
 from proxyctl.nodes.draining import (
-    moving_family,
+    moving_families,
     with_another_writer,
     with_drained,
     without_second_writer,
@@ -51,15 +49,15 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
     try:
         # Noted before anything is loaded: what a drain that dies leaves has to be known as ours.
         record_drain(client, node, request.who, request.purpose, servers.truth)
-        family = moving_family(servers.standing, node)
+        families = moving_families(servers.standing, node)
         if not servers.is_monitored and servers.is_in_family(node):
             request.progress(f"{MONITOR_IS_OFF}: every other node stays where it is")
-        if family is not None:
+        if families:
             request.progress(f"{node_text(node)} is the writer: another node takes over first")
-            rows = with_another_writer(servers.standing, servers.placed(node), family, node)
+            rows = with_another_writer(servers.standing, servers.placed(node), families, node)
             moving = Moving.begin(servers, rows)
             servers.load(node, rows, moves_writer=True)
-            servers = _with_another_writer(servers, family.writer, node, request)
+            servers = _with_another_writer(servers, families, node, request)
             if not request.include_pending:
                 moving.check(servers)
             servers, saves = moving.without(servers)
@@ -74,18 +72,17 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             moving.warn_of_disk(servers, request)
     except (ProxyctlError, KeyboardInterrupt) as error:
         # What an apply left in MEMORY, or somebody else is at, is for the next command.
-        if not isinstance(error, RefusedError) and not servers.lock.leftovers:
-            take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
-            is_lost = isinstance(error, ConnectionLostError)
-            if servers.has_loaded and isinstance(error, InstanceError) and not is_lost:
-                said = "what the drain had loaded before was taken back"
-                raise after_change(error, said) from error
-        elif servers.has_loaded and isinstance(error, RefusedError):
+        if isinstance(error, RefusedError) or servers.lock.leftovers:
             name = node_text(node)
             said = f"{name} is half drained: what the drain had loaded was not taken back"
             hint = f"proxyctl nodes restore {name} puts it back"
-            raise after_change(error, said, hint=hint) from error
-        raise
+        else:
+            take_back(servers, node, error, lambda: _reload(servers, node, moving, request))
+            said, hint = "what the drain had loaded before was taken back", None
+        if not servers.has_loaded:
+            raise
+        with changed_already(said, hint=hint):
+            raise
     note_done(client, node)
 
 
@@ -109,23 +106,25 @@ def _released(servers: HeldServers, node: Node) -> Rows:
 
 
 def _with_another_writer(
-    servers: HeldServers, writer: Value, node: Node, request: DrainRequest
+    servers: HeldServers, families: Collection[Family], node: Node, request: DrainRequest
 ) -> HeldServers:
-    """Return the servers once RUNTIME has another writer, and the other nodes serve as before.
+    """Return the servers once RUNTIME has another writer in each of these families.
 
-    Raises: ApplyError when the monitor does not move it in time.
+    And the other nodes serve as before. Raises: ApplyError when the monitor does not move it in
+    time.
     """
 
     def lacks(now: HeldServers) -> str | None:
-        writers = now.standing.usable(writer)
-        if not writers or node in writers:
-            return NO_OTHER_WRITER
+        for family in families:
+            writers = now.standing.usable(family.writer)
+            if not writers or node in writers:
+                return NO_OTHER_WRITER
         return serves_less(servers.standing, now.standing, node)
 
     hint = "its weights are put back; nodes list shows what keeps the others away"
     now = wait_until_placed(servers, lacks, hint=hint)
-    names = ", ".join(sorted(map(node_text, now.standing.usable(writer))))
-    request.progress(f"{names} writes now")
+    writers = {one for family in families for one in now.standing.usable(family.writer)}
+    request.progress(f"{', '.join(sorted(map(node_text, writers)))} writes now")
     return now
 
 
@@ -141,7 +140,10 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         edited = [*_edited_since(servers, node, found)]
     found_out = Meant(servers) if edited else as_meant(servers, node, request, found)
     meant = found_out.servers
-    if found is None and meant is servers and not _is_released(servers, node, showed):
+    is_as_it_was = meant is servers and not _is_released(servers, node, showed)
+    # Somebody may have removed one in MEMORY that was taken out by hand.
+    is_leaving = bool(showed) and servers.is_removed(node)
+    if found is None and is_as_it_was and not is_leaving:
         out_in, left_out = _out_in(servers, node), found_out.left_out
         return Restored(node, None, was_drained=False, out_in=out_in, left_out=left_out)
     released = _released(meant, node)
@@ -150,7 +152,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         *reasons_against_edits(servers, released, request),
         *reasons_against_release(servers, released, request),
     ]
-    servers.check(reasons, include_pending=request.include_pending)
+    servers.check(node, reasons, include_pending=request.include_pending)
     # DISK may have the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
     meant.load(node, released, saves=saves)
@@ -165,7 +167,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
             raise ApplyError(f"{name} still shows as drained at RUNTIME after the LOAD")
         if found is not None:
             forget_drain(servers.client, node)
-    is_gone = found is not None and now.is_gone(node)
+    is_gone = now.is_gone(node)
     return Restored(
         node,
         found,

@@ -12,7 +12,7 @@ from proxyctl.admin.drains import forget_drain, record_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import LEASE_S
 from proxyctl.admin.pxc_maint_mode import OFF, ON, MaintMode, read_maint_mode, set_maint_mode
-from proxyctl.draining.changed_already import after_change, changed_already
+from proxyctl.draining.changed_already import changed_already
 from proxyctl.draining.noting_done import note_done
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import MONITOR_IS_OFF
@@ -21,7 +21,6 @@ from proxyctl.draining.taking_back import take_back
 from proxyctl.drains import Drain, DrainMethod
 from proxyctl.errors import (
     ApplyError,
-    ConnectionLostError,
     InstanceError,
     ProxyctlError,
     RefusedError,
@@ -109,10 +108,10 @@ def drain(servers: HeldServers, node: Node, request: DrainRequest, mode: MaintMo
         wait_until_placed(servers, lacks, hint=hint)
     except (ProxyctlError, KeyboardInterrupt) as error:
         take_back(servers, node, error, lambda: _set_back(node, account, mode))
-        is_lost = isinstance(error, ConnectionLostError)
-        if is_set and isinstance(error, InstanceError | RefusedError) and not is_lost:
-            raise after_change(error, "pxc_maint_mode was set, and put back") from error
-        raise
+        if not is_set:
+            raise
+        with changed_already("pxc_maint_mode was set, and put back"):
+            raise
     note_done(client, node)
 
 
@@ -169,10 +168,19 @@ def _wait_until_back(servers: HeldServers, node: Node) -> None:
     )
 
 
-def release(servers: HeldServers, node: Node, request: DrainRequest) -> None:
+def is_off(servers: HeldServers, node: Node, request: DrainRequest) -> bool:
+    """Return whether the node says that it is not in maintenance; False where it says nothing."""
+    try:
+        mode = read_maint_mode(node, request.account or monitor_account(servers.client))
+    except InstanceError:
+        return False
+    return mode.mode == OFF
+
+
+def release(servers: HeldServers, node: Node, request: DrainRequest) -> bool:
     """Set the mode of a node back that is no server any more, and may not even run.
 
-    Says what keeps the mode as it is.
+    Says what keeps the mode as it is. Returns whether it was set.
     """
     account = request.account or monitor_account(servers.client)
     try:
@@ -182,3 +190,5 @@ def release(servers: HeldServers, node: Node, request: DrainRequest) -> None:
             set_maint_mode(node, account, OFF, mode)
     except InstanceError as error:
         request.progress(f"pxc_maint_mode is left as it is: {error.message}")
+        return False
+    return mode.mode == ON

@@ -21,13 +21,6 @@ def changed_already(said: str, *, hint: str | None = None) -> Iterator[None]:
     except ConnectionLostError:
         raise
     except (InstanceError, RefusedError) as error:
-        raise after_change(error, said, hint=hint) from error
-
-
-def after_change(
-    error: InstanceError | RefusedError, said: str, *, hint: str | None = None
-) -> ApplyError:
-    """Return the error for one that would say that nothing was changed, and what was."""
-    reasons = error.reasons if isinstance(error, RefusedError) else []
-    then = [*error.then, *reasons, said]
-    return ApplyError(error.message, then=then, hint=hint or error.hint)
+        reasons = error.reasons if isinstance(error, RefusedError) else []
+        then = [*error.then, *reasons, said]
+        raise ApplyError(error.message, then=then, hint=hint or error.hint) from error

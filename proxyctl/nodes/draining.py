@@ -203,38 +203,43 @@ def in_order(hostgroups: Iterable[Value]) -> list[Value]:
     return sorted(hostgroups, key=lambda one: int(one or 0))
 
 
-def moving_family(standing: Standing, node: Node) -> Family | None:
-    """Return the family in which another node has to become the writer first."""
-    for family in standing.families:
-        alone = standing.usable(family.writer) == {node}
-        if alone and standing.successor(family, node) is not None:
-            return family
-    return None
+def moving_families(standing: Standing, node: Node) -> list[Family]:
+    """Return the families in which another node has to become the writer first.
+
+    One cluster may stand in several: each application with hostgroups of its own.
+    """
+    return [
+        family
+        for family in standing.families
+        if standing.usable(family.writer) == {node} and standing.successor(family, node) is not None
+    ]
 
 
-def with_another_writer(standing: Standing, placed: Rows, family: Family, node: Node) -> Rows:
-    """Return the placed rows with weights by which the monitor makes the successor the writer.
+def with_another_writer(
+    standing: Standing, placed: Rows, families: Iterable[Family], node: Node
+) -> Rows:
+    """Return the placed rows with weights by which the monitor makes the successors the writers.
 
     The node never weighs 0 here: until the monitor's next check it is the only one to write on.
     """
     columns, layout = standing.columns, standing.layout
-    heir = standing.successor(family, node)
-    rows = {key: row for key, row in placed.items() if row[columns.hostgroup] in family.hostgroups}
-    weights = {
-        columns.node(row): int(row[columns.weight] or 0)
-        for row in rows.values()
-        if row[columns.hostgroup] == family.writer
-    }
-    if heir is None or heir not in weights or node not in weights:
-        return placed
-    ours = max(1, min(weights[node], weights[heir] - 1))
-    theirs = max(weights[heir], ours + 1)
-    wanted = {node: ours, heir: theirs}
     result = dict(placed)
-    for row in rows.values():
-        if columns.node(row) in wanted:
-            changed = _with(row, {columns.weight: wanted[columns.node(row)]})
-            result[layout.key_of(changed)] = changed
+    for family in families:
+        heir = standing.successor(family, node)
+        rows = [row for row in placed.values() if row[columns.hostgroup] in family.hostgroups]
+        weights = {
+            columns.node(row): int(row[columns.weight] or 0)
+            for row in rows
+            if row[columns.hostgroup] == family.writer
+        }
+        if heir is None or heir not in weights or node not in weights:
+            continue
+        ours = max(1, min(weights[node], weights[heir] - 1))
+        wanted = {node: ours, heir: max(weights[heir], ours + 1)}
+        for row in rows:
+            if columns.node(row) in wanted:
+                changed = _with(row, {columns.weight: wanted[columns.node(row)]})
+                result[layout.key_of(changed)] = changed
     return result
 
 

@@ -55,6 +55,8 @@ def restored_text(
             f"MEMORY lets no connection to it in {where}, and no file says what it is to have"
             f" there: proxyctl nodes restore {_name(node)} --force opens it",
         ]
+    elif drain is None and is_gone:
+        lines = [f"{_name(node)} is no server any more"]
     elif drain is None:
         lines = [f"{_name(node)} is {'back' if was_drained else 'not drained: nothing to do'}"]
     elif is_gone:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import record_drain
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from proxyctl.admin.read import TableReader, read_layouts
+from proxyctl.leftovers import as_on_record
 from proxyctl.state import Layer
 from tests.cli import Project, proxyctl
-from tests.journeys.drained_servers import drained, layer, servers, statuses
+from tests.faults.proxy import FaultyProxy
+from tests.journeys.drained_servers import FILES, drained, layer, servers, statuses
 from tests.servers import Instance
 
 __all__ = ["servers"]
@@ -36,19 +45,78 @@ def test_a_dead_drain_is_finished_by_a_second_one(servers: Instance) -> None:
     assert proxyctl("plan", "--detailed-exitcode").code == 0
 
 
-def die_half_way(instance: Instance) -> None:
-    """Leave what a drain leaves that is killed after its LOAD: its rows in MEMORY, and its lock."""
+def die_half_way(instance: Instance, host: str = "db2", *, loads: bool = True) -> None:
+    """Leave what a drain leaves that is killed after its LOAD: its rows in MEMORY, and its lock.
+
+    `loads` False: it was killed just before.
+    """
     login = Login(instance.host, instance.port, instance.user, instance.password)
     with AdminClient(login) as client:
-        lock = Lock(client, "nodes drain db2")
+        lock = Lock(client, f"nodes drain {host}")
         lock.take(timeout_s=5)
         layout = read_layouts(client)["mysql_servers"]
         memory = TableReader(client).read(layout, Layer.MEMORY)
-        record_drain(client, ("db2", 3306), "anna on ops1", "", memory)
-        lock.mark("staging MEMORY", ("MYSQL SERVERS",))
-    instance.execute("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'")
-    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+        record_drain(client, (host, 3306), "anna on ops1", "", memory)
+        lock.mark("staging MEMORY", ("MYSQL SERVERS", as_on_record((host, 3306))))
+    instance.execute(f"UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='{host}'")
+    if loads:
+        instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
     instance.execute("UPDATE proxyctl_lock SET expires=0")
+
+
+def test_one_that_dies_beside_an_older_one_does_not_bring_back_what_was_there_then(
+    servers: Instance, project: Project
+) -> None:
+    """The record of the older one has the weight that an apply has changed since."""
+    more = FILES + "  - {hostgroup_id: 10, hostname: db4}\n"
+    project.write(more)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    die_half_way(servers, "db2")
+    for command in ("drain", "restore"):
+        assert proxyctl("nodes", command, "db4").code == 0
+    project.write(more.replace("weight: 5", "weight: 77"))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    before = layer(servers, "mysql_servers")
+    die_half_way(servers, "db4", loads=False)
+    assert proxyctl("nodes", "restore", "db4").code == 0
+    assert layer(servers, "mysql_servers") == before
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+@pytest.mark.parametrize("when", ["staging MEMORY", "LOAD MYSQL SERVERS TO RUNTIME"])
+@pytest.mark.parametrize("command", ["drain", "restore"])
+def test_a_restore_that_was_killed_is_finished_by_either_command(
+    servers: Instance, when: str, command: str
+) -> None:
+    before = layer(servers, "mysql_servers")
+    drained("db2", "--reason", "new disks")
+    killed_at(servers, when, "nodes", "restore", "db2")
+    done = proxyctl("nodes", command, "db2")
+    assert done.code == 0, done.text
+    assert layer(servers, "mysql_servers") == before
+    assert statuses(servers, "db2") == {"ONLINE" if command == "restore" else "OFFLINE_SOFT"}
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert "on record" not in proxyctl("nodes", "list", "--no-ask").out
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def killed_at(instance: Instance, when: str, *arguments: str) -> None:
+    """Kill a command once a statement with this text was carried out."""
+    with FaultyProxy(instance.host, instance.port) as proxy:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "proxyctl", *arguments],
+            env={**os.environ, "PROXYCTL_PORT": str(proxy.port)},
+        )
+
+        def kill(_connection: int, sql: str, _answer: bytes) -> None:
+            if when in sql:
+                process.kill()
+                process.wait()
+
+        proxy.watch = kill
+        process.wait()
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_an_apply_that_ends_a_half_drain_leaves_no_record_of_it(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli import Project, proxyctl
+from tests.journeys.drained_servers import statuses
 from tests.servers import Instance
 
 FILES = """\
@@ -317,3 +318,22 @@ def test_one_that_is_out_at_runtime_only_is_put_back(servers: Instance) -> None:
     assert (back.code, back.out) == (0, "db2:3306 is back\n"), back.text
     assert held(servers) == [SERVES] * 3
     assert "nothing to do" in proxyctl("nodes", "restore", "db2").out
+
+
+@pytest.mark.parametrize(
+    "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
+)
+def test_one_that_is_out_at_runtime_and_removed_in_memory_is_not_back(
+    servers: Instance, removes: str
+) -> None:
+    loaded_by_hand(servers, TAKE_OUT, saves=False)
+    servers.execute(f"{removes} WHERE hostname='db2'")
+    refused = proxyctl("nodes", "restore", "db2")
+    assert refused.code == 3, refused.text
+    assert "allow with --include-pending" in refused.err
+    gone = proxyctl("nodes", "restore", "db2", "--include-pending")
+    assert gone.code == 0, gone.text
+    first, second = gone.out.splitlines()
+    assert first == "db2:3306 is no server any more"
+    assert second.startswith("DISK still has it: a restart")
+    assert statuses(servers, "db2") == set()

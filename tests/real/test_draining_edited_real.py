@@ -5,7 +5,7 @@ A real ProxySQL, with simulated nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +17,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import break_lock
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import ApplyError
+from proxyctl.sql import Statement
 from tests.cli import Project, proxyctl
 from tests.faults.proxy import FaultyProxy
 from tests.galera_nodes import GaleraCluster
@@ -171,21 +172,33 @@ def test_one_that_cannot_go_on_once_the_writer_moved_does_not_say_that_nothing_w
     until(lambda: layers(shop) == before)
 
 
+def delete_lock(client: AdminClient) -> None:
+    """Remove the row of the lock by hand, and with it whose rows stand where."""
+    client.execute(Statement.plain("DELETE FROM proxyctl_lock"))
+
+
+@pytest.mark.parametrize("take_away", [break_lock, delete_lock])
+@pytest.mark.parametrize("then", ["restore", "drain"])
 def test_a_writer_that_was_moved_when_the_lock_was_lost_is_said_to_be_half_drained(
-    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance
+    proxysql: ProxySQL,
+    cluster: GaleraCluster,
+    shop: Instance,
+    take_away: Callable[[AdminClient], object],
+    then: str,
 ) -> None:
     old, before = writer(proxysql), layers(shop)
     with AdminClient(login(proxysql)) as other, AdminClient(login(proxysql)) as client:
 
         def unlock(text: str) -> None:
             if "writes now" in text:
-                break_lock(other)
+                take_away(other)
 
         with pytest.raises(ApplyError, match="the lock was removed") as failed:
             drain(client, DrainRequest(old, progress=unlock))
     said = "\n".join(failed.value.lines())
     assert "is half drained: what the drain had loaded was not taken back" in said
     assert "run plan again" not in said
-    back = proxyctl("nodes", "restore", old)
-    assert back.code == 0, back.text
+    for command in (then, "restore"):
+        done = proxyctl("nodes", command, old)
+        assert done.code == 0, done.text
     until(lambda: layers(shop) == before)

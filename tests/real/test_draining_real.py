@@ -21,6 +21,7 @@ from proxyctl.admin.nodes import read_nodes
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.draining import Drained, DrainRequest, Restored, drain, restore, wait_until_unused
 from proxyctl.errors import ApplyError, InterruptedApplyError, RefusedError
+from proxyctl.leftovers import as_on_record
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Layer, Rows
 from tests.cli import Project, proxyctl
@@ -279,7 +280,8 @@ def test_a_drain_that_died_while_the_writer_moved_is_put_back(
         lock = Lock(client, f"nodes drain {old}")
         lock.take(timeout_s=5)
         record_drain(client, (old, cluster.port), "anna on ops1", "", memory(client))
-        lock.mark("LOAD MYSQL SERVERS TO RUNTIME", ("MYSQL SERVERS",))
+        mark = as_on_record((old, cluster.port))
+        lock.mark("LOAD MYSQL SERVERS TO RUNTIME", ("MYSQL SERVERS", mark))
     for sql in (
         "DELETE FROM mysql_servers",
         "INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers",

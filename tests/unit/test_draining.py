@@ -10,7 +10,7 @@ from proxyctl.guards.hostgroups import serving
 from proxyctl.nodes.draining import (
     Standing,
     left_without,
-    moving_family,
+    moving_families,
     undrainable,
     with_another_writer,
     with_drained,
@@ -75,9 +75,9 @@ def test_elsewhere_a_server_is_soft() -> None:
 
 
 def test_the_writer_is_moved_by_weight_and_never_weighs_nothing() -> None:
-    assert moving_family(THREE, node("n3")) is GALERA
-    assert moving_family(THREE, node("n2")) is None
-    found = with_another_writer(THREE, THREE.runtime, GALERA, node("n3"))
+    assert moving_families(THREE, node("n3")) == [GALERA]
+    assert moving_families(THREE, node("n2")) == []
+    found = with_another_writer(THREE, THREE.runtime, [GALERA], node("n3"))
     assert shown(found, "weight") == {
         (10, "n3", 1),
         *((hostgroup, "n2", 2) for hostgroup in (10, 20, 30)),
@@ -89,14 +89,14 @@ def test_a_heavy_writer_gets_lighter_than_the_one_that_follows() -> None:
     heavy = standing(
         server(10, "n1", weight=1000), *waiting("n2", weight=100), *waiting("n3", weight=50)
     )
-    found = with_another_writer(heavy, heavy.runtime, GALERA, node("n1"))
+    found = with_another_writer(heavy, heavy.runtime, [GALERA], node("n1"))
     changed = {key: row for key, row in found.items() if row != heavy.runtime[key]}
     assert shown(changed, "weight") == {(10, "n1", 99)}
 
 
 def test_a_second_writer_needs_no_move() -> None:
     found = standing(server(10, "n3"), server(10, "n2"), *waiting("n1"))
-    assert moving_family(found, node("n3")) is None
+    assert moving_families(found, node("n3")) == []
 
 
 def test_a_node_that_is_drained_follows_nobody() -> None:
