@@ -17,6 +17,7 @@ from proxyctl.admin.members import WORKERS, same_account
 from proxyctl.admin.own_address import read_itself
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
 from proxyctl.at_once import at_once
+from proxyctl.cluster.behind import PeersBehind
 from proxyctl.cluster.checksums import MODULES, Checksum
 from proxyctl.cluster.electing import (
     first_of,
@@ -34,7 +35,7 @@ from proxyctl.fleet_planning import Target
 from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import changed_first
-from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.result import ApplyResult
 from proxyctl.workflow import plan_files
 
 
@@ -116,7 +117,7 @@ class UnitApply:
     request: ApplyRequest
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
-    _behind: dict[str, PeerResult] = field(default_factory=dict)
+    _behind: PeersBehind = field(default_factory=lambda: PeersBehind(addresses_of_each))
     _at: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,19 +129,14 @@ class UnitApply:
             targets = self._in_order()
             for self._at in targets:
                 self.done[self._at] = self._applied(self._at, is_first=self._at is targets[0])
-            self._at = targets[0]
-            self._name_those_behind(targets)
         except Exception as error:
             # What is done already keeps its snapshot: it can go back.
-            known = self.done.get(self._at, rolled(self._at, State.FAILED))
             kept = error.snapshot if isinstance(error, ApplyError) else None
             self.done[self._at] = replace(
-                known,
-                state=State.FAILED,
-                error=self._told(error),
-                snapshot=known.snapshot or kept,
+                rolled(self._at, State.FAILED), error=self._told(error), snapshot=kept
             )
             self._name_those_that_followed()
+        self._name_those_behind()
         return self.done
 
     def _told(self, error: Exception) -> ProxyctlError:
@@ -215,14 +211,12 @@ class UnitApply:
         if result is None:
             follows = not (is_first or approved.is_in_sync)
             return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
-        for peer in result.peers:
-            self._behind.pop(peer.name, None)
-            if not peer.follows:
-                self._behind[peer.name] = peer
+        loaded = frozenset(module.name for module in plan.modules if module.images)
+        self._behind.note(result.peers, loaded)
         return replace(
             rolled(target, State.APPLIED),
             snapshot=result.snapshot,
-            loaded=frozenset(module.name for module in plan.modules if module.images),
+            loaded=loaded,
             notes=told_of(result, self.unit.targets_at([peer.node for peer in result.peers])),
         )
 
@@ -265,22 +259,20 @@ class UnitApply:
             raise found
         return replace(rolled(target, State.NOT_TOUCHED), notes=(note,))
 
-    def _name_those_behind(self, targets: Sequence[Target]) -> None:
-        """Say which members do not follow that are no instance of the fleet.
+    def _name_those_behind(self) -> None:
+        """Say which members do not follow that are no instance of the fleet. Changes: done.
 
-        Those of the unit were applied to; that one is left out is said of itself.
+        Those of the unit were applied to, or failed; that one is left out is said of itself.
         """
-        behind = {peer.node: peer for peer in self._behind.values()}
-        known = self.unit.targets_at([*behind])
+        known = self.unit.targets_at(self._behind.nodes)
         reasons = [
-            line.strip()
-            for node, peer in behind.items()
-            if node not in known
-            for line in peer_lines(peer)
+            line.strip() for peer in self._behind.without(known) for line in peer_lines(peer)
         ]
         if reasons:
-            first = self.done[targets[0]]
-            self.done[targets[0]] = replace(first, state=State.PEERS_BEHIND, reasons=tuple(reasons))
+            first = next(one for one in self.done if self.done[one].state is State.APPLIED)
+            self.done[first] = replace(
+                self.done[first], state=State.PEERS_BEHIND, reasons=tuple(reasons)
+            )
 
 
 def told_of(result: ApplyResult, written: Collection[Node] = ()) -> tuple[str, ...]:
