@@ -30,7 +30,7 @@ from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.fleet.outcome import Planned
-from proxyctl.fleet.rollout import Rolled, State
+from proxyctl.fleet.rollout import WELL, Rolled, State
 from proxyctl.fleet_planning import Target
 from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
@@ -221,7 +221,8 @@ class UnitApply:
         )
 
     def _name_those_that_followed(self) -> None:
-        """Say of the members that nobody came to what they hold of the change. Changes: done."""
+        """Say of the other members what they hold of the change after one failed. Changes: done."""
+        self._name_those_that_go_back()
         loaded = [
             target.name
             for target, one in self.done.items()
@@ -236,6 +237,30 @@ class UnitApply:
             for target, found in at_once(rest, self._compared, workers=WORKERS):
                 self.done[target] = self._come_to_by_none(target, found, ", ".join(loaded))
 
+    def _name_those_that_go_back(self) -> None:
+        """Say who may take over what the one that failed was loaded with again. Changes: done.
+
+        That is the newest then. Who follows by now does not for long, nor is in sync who was.
+        """
+        for target in self.unit.targets:
+            in_sync = rolled(target, State.IN_SYNC) if self.approved[target].is_in_sync else None
+            one = self.done.get(target, in_sync)
+            note = self._goes_back(target)
+            if note and one is not None and one.state in WELL:
+                state = one.state if one.state is State.APPLIED else State.NOT_TOUCHED
+                self.done[target] = replace(one, state=state, notes=(*one.notes, note))
+
+    def _goes_back(self, target: Target) -> str:
+        """Return what a member may take over from the one that failed and was put back."""
+        error = self.done[self._at].error
+        reloaded = error.reloaded if isinstance(error, ApplyError) else frozenset[str]()
+        untaken = self.approved[target].plan.untaken
+        taken = sorted(({*reloaded} & {*MODULES.values()}) - {*untaken})
+        if not taken or target is self._at:
+            return ""
+        what = f"what {self._at.name} was loaded with again, as before: {', '.join(taken)}"
+        return f"it may take over {what}; plan says what is left"
+
     def _may_have_loaded(self, target: Target, one: Rolled) -> bool:
         plans = [self.approved[target].plan]
         return isinstance(one.error, ApplyError) and bool(loaded_for_all(plans))
@@ -246,9 +271,15 @@ class UnitApply:
 
     def _come_to_by_none(self, target: Target, found: Plan | BaseException, loaded: str) -> Rolled:
         """Return what a member is that may have followed, by its plan now, or why it has none."""
-        if isinstance(found, Plan) and found.is_in_sync:
+        goes_back = self._goes_back(target)
+        is_as_before = isinstance(found, Plan) and travels_alike(found, self.approved[target].plan)
+        if is_as_before and goes_back:
+            return rolled(target, State.NOT_TOUCHED)
+        if isinstance(found, Plan) and goes_back:
+            note = goes_back
+        elif isinstance(found, Plan) and found.is_in_sync:
             return rolled(target, State.FOLLOWED)
-        if isinstance(found, Plan) and travels_alike(found, self.approved[target].plan):
+        elif is_as_before:
             note = f"it may still take over what {loaded} was loaded with"
         elif isinstance(found, Plan):
             note = f"it has taken over what {loaded} was loaded with; plan says what is left"

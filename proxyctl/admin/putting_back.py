@@ -39,6 +39,7 @@ class PuttingBack:
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
+        self._reloaded: set[str] = set()
 
     def unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
@@ -151,6 +152,7 @@ class PuttingBack:
                 self._write_back(module, image)
                 self.steps.lock.renew(at_once=True)
                 result.runtime = UNKNOWN
+                self._reloaded.add(module.name)
                 self.steps.load(module)
                 self.steps.verify_runtime(module, image, self.steps.plan.families_before)
             result.runtime = OLD
@@ -216,7 +218,7 @@ class PuttingBack:
             what = [RESTARTED, *what]
         if self.steps.lost is not None:
             said = [*said_of(self.steps.lost), *_after("after reconnecting", error)]
-        return kind(
+        failure = kind(
             said[0],
             then=[*said[1:], *what],
             hint=hint
@@ -224,6 +226,8 @@ class PuttingBack:
             or "a plain second run of apply finishes or says what stands in the way",
             layers=[result.text() for result in results.values()],
         )
+        failure.reloaded = frozenset(self._reloaded)
+        return failure
 
 
 def _disk_before(module: ModulePlan) -> dict[str, Rows]:
