@@ -8,7 +8,7 @@ waits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -182,20 +182,33 @@ class Members:
 
     def asked(self) -> dict[Node, Member]:
         """Return what the members say of themselves, or why they do not."""
-        found = {node: Member(node, problem=text) for node, text in self.problems.items()}
+        found = self.answers([*self.contacts], read_member)
+        return {
+            **{node: Member(node, problem=text) for node, text in self.problems.items()},
+            **found,
+        }
 
-        def ask(one: tuple[Node, AdminClient]) -> Member:
+    def answers(
+        self, nodes: Collection[Node], question: Callable[[Node, AdminClient], R]
+    ) -> dict[Node, R]:
+        """Return what each of these members answers; who does not is not asked again.
+
+        Changes: contacts, problems.
+        """
+        listed = [(node, self.contacts[node]) for node in nodes if node in self.contacts]
+
+        def ask(one: tuple[Node, AdminClient]) -> R:
             node, contact = one
-            return self._ask(node, contact, lambda _: read_member(node, contact))
+            return self._ask(node, contact, lambda _: question(node, contact))
 
-        for (node, _), said in at_once([*self.contacts.items()], ask, workers=WORKERS):
-            if isinstance(said, Member):
-                found[node] = said
-            elif isinstance(said, InstanceError):
+        found: dict[Node, R] = {}
+        for (node, _), said in at_once(listed, ask, workers=WORKERS):
+            if isinstance(said, InstanceError):
                 self._lose(node, said)
-                found[node] = Member(node, problem=self.problems[node])
-            else:
+            elif isinstance(said, BaseException):
                 raise said
+            else:
+                found[node] = said
         return found
 
     def _ask(self, node: Node, contact: AdminClient, question: Callable[[AdminClient], R]) -> R:
