@@ -69,7 +69,7 @@ class Unit:
         named = self.targets_at([node]).get(node)
         if named is None:
             return same_account(here, node)
-        # The rest of the cluster knows it by this address, and its locks are sorted by it.
+        # The rest of the cluster knows it by this address.
         return replace(named.login, host=str(node[0]), port=int(node[1] or 0), socket=None)
 
     def targets_at(self, nodes: Collection[Node]) -> dict[Node, Target]:
