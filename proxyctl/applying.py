@@ -114,7 +114,9 @@ def apply_planned(
             )
         if options.membership is not None:
             at_peers = EditsAtPeers(members, options.membership, lock)
-            found.refusals += at_peers.lost(found.modules, discards=options.discard_pending)
+            found.refusals += at_peers.lost(
+                found.modules, source=found.source, discards=options.discard_pending
+            )
         request.before(found)
         raise_refusals(found)
         if found.is_in_sync:

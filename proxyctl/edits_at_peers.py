@@ -15,6 +15,7 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.families import Node
 from proxyctl.instance_survey import survey_as_nobodys
 from proxyctl.plan import ModulePlan, Refusal
+from proxyctl.state import FILES, Source
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,13 @@ class EditsAtPeers:
     membership: Membership
     lock: Lock
 
-    def lost(self, modules: Iterable[ModulePlan], *, discards: bool = False) -> list[Refusal]:
+    def lost(
+        self, modules: Iterable[ModulePlan], *, source: Source = FILES, discards: bool = False
+    ) -> list[Refusal]:
         """Return which edits there would be lost, where peers take over what these plans load.
 
-        `discards`: whether those of rows that the files manage may be. A peer that does not answer
-        is named. Raises: InstanceError.
+        `discards`: whether those of rows that the `source` of the plans manages may be. A peer that
+        does not answer is named. Raises: InstanceError.
         """
         wanted = self._taken(modules)
         if not wanted:
@@ -45,7 +48,9 @@ class EditsAtPeers:
                 return [
                     refusal
                     for one in wanted[node]
-                    for refusal in lost_at_peer(one, surveyed[one.name], name, discards=discards)
+                    for refusal in lost_at_peer(
+                        one, surveyed[one.name], name, source=source, discards=discards
+                    )
                 ]
 
             # A peer that takes something over just now holds it in MEMORY first.

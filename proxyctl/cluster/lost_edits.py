@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.pending import DISCARD
 from proxyctl.plan import ModulePlan, Plan, Refusal
 from proxyctl.runtime_image import runtime_image
-from proxyctl.state import DesiredRow, Key
+from proxyctl.state import FILES, DesiredRow, Key, Source
 from proxyctl.survey import TableSurvey
 
 EDITS_LOST = "edits_lost"
@@ -64,12 +64,12 @@ class Waiting:
 
 
 def lost_at_peer(
-    module: ModulePlan, held: Waiting, peer: str, *, discards: bool = False
+    module: ModulePlan, held: Waiting, peer: str, *, source: Source = FILES, discards: bool = False
 ) -> Iterator[Refusal]:
     """Yield which edits a peer would lose that takes over what a plan loads of an admin module.
 
     What the plan makes of the row as well is not lost. `peer`: its name. `discards`: whether edits
-    of rows that the files manage may be lost.
+    of rows that the `source` of the plan manages may be lost.
     """
     ours: list[str] = []
     others: list[str] = []
@@ -83,19 +83,18 @@ def lost_at_peer(
                 ours.append(row)
             elif not is_ours and not (held.is_left_over and _is_placed(found, key)):
                 others.append(row)
-    takes = "it takes the module over from here; apply at that one before, or undo"
+    takes = "it takes the module over from here"
     if others:
         yield Refusal(
             EDITS_LOST,
             f"{module.name}: {counted(len(others), 'edit')} of others in MEMORY of {peer} would be"
-            f" lost ({_named(others)}): {takes} them",
+            f" lost ({_named(others)}): {takes}; apply at that one before, or undo them",
         )
     if ours and not discards:
-        it = "it" if len(ours) == 1 else "them"
         yield Refusal(
             EDITS_LOST,
-            f"{module.name}: {counted(len(ours), 'edit')} of what the files say, in MEMORY of"
-            f" {peer}, would be lost ({_named(ours)}): {takes} {it}",
+            f"{module.name}: {counted(len(ours), 'edit')} in MEMORY of {peer} would be lost"
+            f" ({_named(ours)}): {takes}; {source.says} otherwise",
             DISCARD,
         )
 

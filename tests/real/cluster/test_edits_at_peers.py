@@ -87,9 +87,8 @@ def test_of_rows_of_the_files_the_files_win_when_that_is_said(
     done = apply()
     assert done.code == 3, done.text
     assert (
-        f"  MYSQL USERS: 1 edit of what the files say, in MEMORY of {name(peer)}, would be lost"
-        " (mysql_users app:1): it takes the module over from here; apply at that one before, or"
-        " undo it   allow with --discard-pending\n"
+        f"  MYSQL USERS: 1 edit in MEMORY of {name(peer)} would be lost (mysql_users app:1): it"
+        " takes the module over from here; the files say otherwise   allow with --discard-pending\n"
     ) in done.err
     assert hostgroups(peer, layer="") == {"33"}
     assert apply("--discard-pending").code == 0
