@@ -21,6 +21,7 @@ from proxyctl.admin.snapshot_folder import outcome_kept
 from proxyctl.cluster.membership import Membership
 from proxyctl.config.load import ParsedFiles
 from proxyctl.drains import DrainMethod, ended_by
+from proxyctl.edits_at_peers import EditsAtPeers
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -110,6 +111,11 @@ def apply_planned(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
                 " since it was made",
                 hint="run plan again and look at what is different now",
+            )
+        if options.membership is not None:
+            at_peers = EditsAtPeers(members, options.membership, lock)
+            found.refusals += at_peers.lost(
+                found.modules, source=found.source, discards=options.discard_pending
             )
         request.before(found)
         raise_refusals(found)

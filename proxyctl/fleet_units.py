@@ -17,6 +17,7 @@ from proxyctl.admin.members import WORKERS, same_account
 from proxyctl.admin.own_address import read_itself
 from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, PeerRules, apply_files
 from proxyctl.at_once import at_once
+from proxyctl.cluster.behind import PeersBehind
 from proxyctl.cluster.checksums import MODULES, Checksum
 from proxyctl.cluster.electing import (
     first_of,
@@ -29,12 +30,12 @@ from proxyctl.cluster.namesakes import namesakes
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.families import Node
 from proxyctl.fleet.outcome import Planned
-from proxyctl.fleet.rollout import Rolled, State
+from proxyctl.fleet.rollout import WELL, Rolled, State
 from proxyctl.fleet_planning import Target
 from proxyctl.plan import Plan
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import changed_first
-from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.result import ApplyResult
 from proxyctl.workflow import plan_files
 
 
@@ -68,7 +69,7 @@ class Unit:
         named = self.targets_at([node]).get(node)
         if named is None:
             return same_account(here, node)
-        # The rest of the cluster knows it by this address, and its locks are sorted by it.
+        # The rest of the cluster knows it by this address.
         return replace(named.login, host=str(node[0]), port=int(node[1] or 0), socket=None)
 
     def targets_at(self, nodes: Collection[Node]) -> dict[Node, Target]:
@@ -116,7 +117,7 @@ class UnitApply:
     request: ApplyRequest
     say: Callable[[str], None]
     done: dict[Target, Rolled] = field(default_factory=dict)
-    _behind: dict[str, PeerResult] = field(default_factory=dict)
+    _behind: PeersBehind = field(default_factory=lambda: PeersBehind(addresses_of_each))
     _at: Target = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,19 +129,14 @@ class UnitApply:
             targets = self._in_order()
             for self._at in targets:
                 self.done[self._at] = self._applied(self._at, is_first=self._at is targets[0])
-            self._at = targets[0]
-            self._name_those_behind(targets)
         except Exception as error:
             # What is done already keeps its snapshot: it can go back.
-            known = self.done.get(self._at, rolled(self._at, State.FAILED))
             kept = error.snapshot if isinstance(error, ApplyError) else None
             self.done[self._at] = replace(
-                known,
-                state=State.FAILED,
-                error=self._told(error),
-                snapshot=known.snapshot or kept,
+                rolled(self._at, State.FAILED), error=self._told(error), snapshot=kept
             )
             self._name_those_that_followed()
+        self._name_those_behind()
         return self.done
 
     def _told(self, error: Exception) -> ProxyctlError:
@@ -215,19 +211,18 @@ class UnitApply:
         if result is None:
             follows = not (is_first or approved.is_in_sync)
             return rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
-        for peer in result.peers:
-            self._behind.pop(peer.name, None)
-            if not peer.follows:
-                self._behind[peer.name] = peer
+        loaded = frozenset(module.name for module in plan.modules if module.images)
+        self._behind.note(result.peers, loaded)
         return replace(
             rolled(target, State.APPLIED),
             snapshot=result.snapshot,
-            loaded=frozenset(module.name for module in plan.modules if module.images),
+            loaded=loaded,
             notes=told_of(result, self.unit.targets_at([peer.node for peer in result.peers])),
         )
 
     def _name_those_that_followed(self) -> None:
-        """Say of the members that nobody came to what they hold of the change. Changes: done."""
+        """Say of the other members what they hold of the change after one failed. Changes: done."""
+        self._name_those_that_go_back()
         loaded = [
             target.name
             for target, one in self.done.items()
@@ -242,6 +237,30 @@ class UnitApply:
             for target, found in at_once(rest, self._compared, workers=WORKERS):
                 self.done[target] = self._come_to_by_none(target, found, ", ".join(loaded))
 
+    def _name_those_that_go_back(self) -> None:
+        """Say who may take over what the one that failed was loaded with again. Changes: done.
+
+        That is the newest then. Who follows by now does not for long, nor is in sync who was.
+        """
+        for target in self.unit.targets:
+            in_sync = rolled(target, State.IN_SYNC) if self.approved[target].is_in_sync else None
+            one = self.done.get(target, in_sync)
+            note = self._goes_back(target)
+            if note and one is not None and one.state in WELL:
+                state = one.state if one.state is State.APPLIED else State.NOT_TOUCHED
+                self.done[target] = replace(one, state=state, notes=(*one.notes, note))
+
+    def _goes_back(self, target: Target) -> str:
+        """Return what a member may take over from the one that failed and was put back."""
+        error = self.done[self._at].error
+        reloaded = error.reloaded if isinstance(error, ApplyError) else frozenset[str]()
+        untaken = self.approved[target].plan.untaken
+        taken = sorted(({*reloaded} & {*MODULES.values()}) - {*untaken})
+        if not taken or target is self._at:
+            return ""
+        what = f"what {self._at.name} was loaded with again, as before: {', '.join(taken)}"
+        return f"it may take over {what}; plan says what is left"
+
     def _may_have_loaded(self, target: Target, one: Rolled) -> bool:
         plans = [self.approved[target].plan]
         return isinstance(one.error, ApplyError) and bool(loaded_for_all(plans))
@@ -252,9 +271,15 @@ class UnitApply:
 
     def _come_to_by_none(self, target: Target, found: Plan | BaseException, loaded: str) -> Rolled:
         """Return what a member is that may have followed, by its plan now, or why it has none."""
-        if isinstance(found, Plan) and found.is_in_sync:
+        goes_back = self._goes_back(target)
+        is_as_before = isinstance(found, Plan) and travels_alike(found, self.approved[target].plan)
+        if is_as_before and goes_back:
+            return rolled(target, State.NOT_TOUCHED)
+        if isinstance(found, Plan) and goes_back:
+            note = goes_back
+        elif isinstance(found, Plan) and found.is_in_sync:
             return rolled(target, State.FOLLOWED)
-        if isinstance(found, Plan) and travels_alike(found, self.approved[target].plan):
+        elif is_as_before:
             note = f"it may still take over what {loaded} was loaded with"
         elif isinstance(found, Plan):
             note = f"it has taken over what {loaded} was loaded with; plan says what is left"
@@ -265,22 +290,20 @@ class UnitApply:
             raise found
         return replace(rolled(target, State.NOT_TOUCHED), notes=(note,))
 
-    def _name_those_behind(self, targets: Sequence[Target]) -> None:
-        """Say which members do not follow that are no instance of the fleet.
+    def _name_those_behind(self) -> None:
+        """Say which members do not follow that are no instance of the fleet. Changes: done.
 
-        Those of the unit were applied to; that one is left out is said of itself.
+        Those of the unit were applied to, or failed; that one is left out is said of itself.
         """
-        behind = {peer.node: peer for peer in self._behind.values()}
-        known = self.unit.targets_at([*behind])
+        known = self.unit.targets_at(self._behind.nodes)
         reasons = [
-            line.strip()
-            for node, peer in behind.items()
-            if node not in known
-            for line in peer_lines(peer)
+            line.strip() for peer in self._behind.without(known) for line in peer_lines(peer)
         ]
         if reasons:
-            first = self.done[targets[0]]
-            self.done[targets[0]] = replace(first, state=State.PEERS_BEHIND, reasons=tuple(reasons))
+            first = next(one for one in self.done if self.done[one].state is State.APPLIED)
+            self.done[first] = replace(
+                self.done[first], state=State.PEERS_BEHIND, reasons=tuple(reasons)
+            )
 
 
 def told_of(result: ApplyResult, written: Collection[Node] = ()) -> tuple[str, ...]:

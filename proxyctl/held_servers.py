@@ -9,21 +9,20 @@ from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import note_memory
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.admin.reconnect import Reconnect
 from proxyctl.admin.runtime_facts import read_facts
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Layout
 from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node, ServerColumns, node_text
-from proxyctl.instance_survey import InstanceSurvey, survey_families
+from proxyctl.instance_survey import InstanceSurvey, survey_as_nobodys
 from proxyctl.leftovers import as_on_record, on_no_record
 from proxyctl.nearest import nearest
 from proxyctl.nodes.draining import Standing
 from proxyctl.pending import pending_edits, refusals
 from proxyctl.placement import placed_rows
-from proxyctl.plan import ModulePlan, Plan, raise_refusals
-from proxyctl.state import DesiredTable, Layer, Row, Rows, Scope, Source
+from proxyctl.plan import ModulePlan, Plan, Refusal, raise_refusals
+from proxyctl.state import Layer, Row, Rows, Source
 from proxyctl.survey import Surroundings, TableSurvey
 from proxyctl.surveying import survey_table
 
@@ -44,7 +43,7 @@ class HeldServers:
     on. What it placed before it was switched off still stands, and a LOAD must not undo it. `warn`
     is given each LOAD before it is done, the interval of the Galera checks here in ms, and whether
     the LOAD makes the monitor choose another writer. `has_loaded`: a LOAD of ours may have reached
-    RUNTIME.
+    RUNTIME. `lost_at_peers` tells which edits at peers a LOAD would undo there.
     """
 
     client: AdminClient
@@ -57,6 +56,7 @@ class HeldServers:
     is_monitored: bool = True
     warn: Warn = lambda _module, _check_ms, _moves: None
     has_loaded: bool = False
+    lost_at_peers: Callable[[ModulePlan], Iterable[Refusal]] = lambda _module: ()
 
     @classmethod
     def read(
@@ -70,18 +70,8 @@ class HeldServers:
 
         Raises: RefusedError when an apply died and its rows stand in MEMORY.
         """
-        layouts = read_layouts(client)
-        layout = layouts["mysql_servers"]
-        nothing_is_ours = DesiredTable(layout, {}, scope=Scope(lambda _key: False, ""))
         facts = read_facts(client)
-        survey = InstanceSurvey(
-            client,
-            TableReader(client),
-            layouts,
-            replace(facts, monitor_enabled=True),
-            {"mysql_servers": nothing_is_ours},
-        )
-        survey_families(survey)
+        survey = survey_as_nobodys(client, facts)
         surveys = survey.module(SERVERS, managed_only=False)
         drains = dict(survey.surroundings.drains)
         found = surveys["mysql_servers"]
@@ -116,7 +106,7 @@ class HeldServers:
     def again(self) -> HeldServers:
         """Return the servers as they are now."""
         now = self.read(self.client, self.lock, self.before_load, self.warn)
-        return replace(now, has_loaded=self.has_loaded)
+        return replace(now, has_loaded=self.has_loaded, lost_at_peers=self.lost_at_peers)
 
     def when_due(self) -> HeldServers:
         """Return the servers as they are once a LOAD of them may come.
@@ -237,7 +227,7 @@ class HeldServers:
         )
 
     def check(self, node: Node, reasons: Iterable[str], *, include_pending: bool) -> None:
-        """Refuse for these reasons, and for edits in MEMORY that a LOAD would publish.
+        """Refuse for these reasons, and for edits in MEMORY that a LOAD would publish, or undo.
 
         What a drain of the node loaded that was not finished is no edit, whoever took its lock
         away: MEMORY holds all that it is meant to. Raises: RefusedError.
@@ -250,6 +240,7 @@ class HeldServers:
             # Servers differ from RUNTIME by what the command that died had loaded.
             found = [edit for edit in found if edit.table != "mysql_servers"]
         plan.refusals.extend(refusals(found, discard=False, include=include_pending, source=_DRAIN))
+        plan.refusals.extend(self.lost_at_peers(plan.modules[0]))
         said = list(reasons)
         if said and not plan.refusals:
             raise RefusedError(f"{plan.name}: nothing was changed", reasons=said)

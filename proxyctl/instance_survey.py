@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
@@ -14,7 +14,7 @@ from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Valu
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import DECIDE_WHO_SERVES, FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.runtime_image import runtime_image
-from proxyctl.state import DesiredTable, Layer, Row
+from proxyctl.state import DesiredTable, Layer, Row, Scope
 from proxyctl.survey import Surroundings, TableSurvey
 from proxyctl.surveying import survey_table
 
@@ -120,6 +120,25 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
         drains=drains,
     )
     return tuple(coming)
+
+
+def survey_as_nobodys(client: AdminClient, facts: RuntimeFacts) -> InstanceSurvey:
+    """Return a survey of an instance in which no row is ours: what was edited is somebody's.
+
+    Nodes that the monitor placed before it was switched off count as placed. Raises: InstanceError.
+    """
+    layouts = read_layouts(client)
+    layout = layouts["mysql_servers"]
+    nothing = DesiredTable(layout, {}, scope=Scope(lambda _key: False, ""))
+    survey = InstanceSurvey(
+        client,
+        TableReader(client),
+        layouts,
+        replace(facts, monitor_enabled=True),
+        {"mysql_servers": nothing},
+    )
+    survey_families(survey)
+    return survey
 
 
 def galera_hostgroups(reader: TableReader, layouts: Mapping[str, Layout]) -> frozenset[Value]:

@@ -1,14 +1,14 @@
 """The other members of an instance's cluster: connections to them, and their locks.
 
 A LOAD at one member travels to all, so that an apply holds the lock of each that can be reached.
-Everybody takes the locks in the same order, by address: of two who begin at different members one
-waits.
+Everybody takes the locks in the same order: of two who begin at different members one waits. It is
+the order of their uuids, since members may list one another by different names.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -23,7 +23,7 @@ from proxyctl.admin.cluster import (
 )
 from proxyctl.admin.lock import Lock, read_holder
 from proxyctl.admin.login import Login
-from proxyctl.admin.own_address import read_itself
+from proxyctl.admin.own_address import read_itself, read_uuid
 from proxyctl.admin.slow_answers import told_when_slow
 from proxyctl.at_once import at_once
 from proxyctl.catalog import AdminModule
@@ -33,6 +33,9 @@ from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.families import Node
 
 R = TypeVar("R")
+
+_HERE: Node = ("", 0)
+"""The instance itself, where it is not known as what it is listed."""
 
 WORKERS = 10
 """How many members are connected to at the same time."""
@@ -71,6 +74,10 @@ class Members:
     listed: tuple[Node, ...] = ()
     contacts: dict[Node, AdminClient] = field(default_factory=dict)
     problems: dict[Node, str] = field(default_factory=dict)
+    _uuid: str = ""
+    """By what the instance knows itself."""
+    _alike: set[Node] = field(default_factory=set)
+    """Members that know themselves by the same; clones of a DISK do."""
 
     def connect(self) -> None:
         """Open a connection to each member that is listed and was not tried yet.
@@ -128,18 +135,28 @@ class Members:
         """
         self.connect()
         end = time.monotonic() + timeout_s
-        nodes = {*self.contacts, *([self.itself] if self.itself else [])}
-        for node in sorted(nodes):
-            if node in self.contacts:
-                self._take_at(node, lock, end)
-            else:
+        for node in self._in_order():
+            if node in (self.itself, _HERE):
                 self._take(lock, end)
-        if self.itself is None:
-            self._take(lock, end)
+            else:
+                self._take_at(node, lock, end)
         for node, problem in self.problems.items():
             self.say(
                 f"{node[0]}:{node[1]}: no lock there ({problem}): nothing keeps others from a LOAD"
             )
+
+    def _in_order(self) -> list[Node]:
+        """Return the members that let us in, and the instance, which is none of the contacts."""
+        if not self.contacts:
+            return [_HERE]
+        self._uuid = read_uuid(self.client)
+        uuids = self.answers([*self.contacts], lambda _node, contact: read_uuid(contact))
+        self._alike = {node for node, uuid in uuids.items() if uuid and uuid == self._uuid}
+        peers = [(uuid, node) for node, uuid in uuids.items()]
+        if self.itself is None and not self._uuid:
+            # Its place is not known, until its lock is found to be one that was taken already.
+            return [*(node for _, node in sorted(peers)), _HERE]
+        return [node for _, node in sorted([*peers, (self._uuid, self.itself or _HERE)])]
 
     def _take(self, lock: Lock, end: float) -> bool:
         return lock.take(timeout_s=max(end - time.monotonic(), 0), waiting=self.say)
@@ -157,9 +174,13 @@ class Members:
             return
         if not is_new:
             self._forget(node)
-            self.again.add(node)
+            if self.itself is None and node in self._alike:
+                self.itself = node
+            else:
+                self.again.add(node)
             return
-        holder = read_holder(self.client) if self.itself is None else None
+        is_unknown = self.itself is None and not self._uuid
+        holder = read_holder(self.client) if is_unknown else None
         if holder is not None and holder.owner == lock.owner:
             # The row is that of the instance itself, which the caller holds and gives back.
             self._forget(node)
@@ -182,20 +203,33 @@ class Members:
 
     def asked(self) -> dict[Node, Member]:
         """Return what the members say of themselves, or why they do not."""
-        found = {node: Member(node, problem=text) for node, text in self.problems.items()}
+        found = self.answers([*self.contacts], read_member)
+        return {
+            **{node: Member(node, problem=text) for node, text in self.problems.items()},
+            **found,
+        }
 
-        def ask(one: tuple[Node, AdminClient]) -> Member:
+    def answers(
+        self, nodes: Collection[Node], question: Callable[[Node, AdminClient], R]
+    ) -> dict[Node, R]:
+        """Return what each of these members answers; who does not is not asked again.
+
+        Changes: contacts, problems.
+        """
+        listed = [(node, self.contacts[node]) for node in nodes if node in self.contacts]
+
+        def ask(one: tuple[Node, AdminClient]) -> R:
             node, contact = one
-            return self._ask(node, contact, lambda _: read_member(node, contact))
+            return self._ask(node, contact, lambda _: question(node, contact))
 
-        for (node, _), said in at_once([*self.contacts.items()], ask, workers=WORKERS):
-            if isinstance(said, Member):
-                found[node] = said
-            elif isinstance(said, InstanceError):
+        found: dict[Node, R] = {}
+        for (node, _), said in at_once(listed, ask, workers=WORKERS):
+            if isinstance(said, InstanceError):
                 self._lose(node, said)
-                found[node] = Member(node, problem=self.problems[node])
-            else:
+            elif isinstance(said, BaseException):
                 raise said
+            else:
+                found[node] = said
         return found
 
     def _ask(self, node: Node, contact: AdminClient, question: Callable[[AdminClient], R]) -> R:

@@ -15,6 +15,18 @@ from proxyctl.families import Node
 
 _SINCE = (2, 4, 0)
 """The first ProxySQL whose uuid can be read."""
+_UUID = "SELECT variable_value FROM disk.global_settings WHERE variable_name='uuid'"
+
+
+def read_uuid(client: AdminClient) -> str:
+    """Return by what an instance knows itself, whoever asks; '' where it does not tell.
+
+    Raises: InstanceError.
+    """
+    if client.version < _SINCE:
+        return ""
+    rows = client.query(_UUID, width=1)
+    return str(rows[0][0]) if rows else ""
 
 
 def read_itself(client: AdminClient, listed: Collection[Node]) -> Node | None:
@@ -27,8 +39,7 @@ def read_itself(client: AdminClient, listed: Collection[Node]) -> Node | None:
     seen = query_whole(
         client,
         "SELECT hostname, admin_mysql_ifaces FROM stats_proxysql_servers_clients_status"
-        " WHERE uuid IN (SELECT variable_value FROM disk.global_settings"
-        " WHERE variable_name='uuid')",
+        f" WHERE uuid IN ({_UUID})",
         width=2,
     )
     found: set[Node] = set()

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
+from proxyctl.catalog.variables import MEMBERS_OWN
+from proxyctl.change import sorted_keys
 from proxyctl.cluster.electing import Wish, edits_going_live, loaded_for_all, wish
 from proxyctl.cluster.followers import followers
+from proxyctl.cluster.travelling import ACTIVE_ONLY, is_inactive
+from proxyctl.compare import differing, fold_users
 from proxyctl.errors import counted
+from proxyctl.pending import DISCARD
 from proxyctl.plan import ModulePlan, Plan, Refusal
+from proxyctl.runtime_image import runtime_image
+from proxyctl.state import FILES, DesiredRow, Key, Source
+from proxyctl.survey import TableSurvey
 
 EDITS_LOST = "edits_lost"
+_LISTED = 3
+"""So many rows are named."""
 
 
 def lost_edits(plan: Plan, first: Plan, name: str) -> Iterator[Refusal]:
     """Yield what is to go along at a member, and would be lost, since it takes the module over.
 
     `first`: the plan of the member that is changed before it, `name` what people call that one.
-    An edit that both have is none.
+    An edit that both have is none, but for rows that are not active: members drop their own.
     """
     apart = {module for module, _ in followers(first, [plan]).apart}
     taken = loaded_for_all([first]) - apart
     kept = {one for module in first.modules for one in _going_live(module)}
     for module in plan.modules:
-        count = len(_going_live(module) - kept) if module.name in taken else 0
-        if count:
+        lost = (_going_live(module) - kept) | _inactive(module)
+        if lost and module.name in taken:
             yield Refusal(
                 EDITS_LOST,
-                f"{module.name}: {counted(count, 'edit')} of others in MEMORY would be lost:"
+                f"{module.name}: {counted(len(lost), 'edit')} of others in MEMORY would be lost:"
                 f" {name} is changed first, and this member takes the module over from there;"
                 " apply at this one alone before, or undo them",
             )
@@ -34,3 +45,100 @@ def lost_edits(plan: Plan, first: Plan, name: str) -> Iterator[Refusal]:
 
 def _going_live(module: ModulePlan) -> set[Wish]:
     return {wish(one) for one in edits_going_live([module]) if not one.is_members_own}
+
+
+def _inactive(module: ModulePlan) -> set[Wish]:
+    return {wish(one) for one in module.included if is_inactive(one)}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What stands in MEMORY of a peer, as surveyed there, where no row is ours.
+
+    Shape: `surveys` of the tables of one admin module. `is_left_over`: whether an apply of ours
+    died there and had begun to write the module.
+    """
+
+    surveys: Mapping[str, TableSurvey]
+    is_left_over: bool = False
+
+
+def lost_at_peer(
+    module: ModulePlan, held: Waiting, peer: str, *, source: Source = FILES, discards: bool = False
+) -> Iterator[Refusal]:
+    """Yield which edits a peer would lose that takes over what a plan loads of an admin module.
+
+    What the plan makes of the row as well is not lost. `peer`: its name. `discards`: whether edits
+    of rows that the `source` of the plan manages may be lost.
+    """
+    ours: list[str] = []
+    others: list[str] = []
+    for table, found in held.surveys.items():
+        here = module.surveys.get(table)
+        desired = here.desired if here is not None else None
+        for key in sorted_keys(_lost_keys(module, found)):
+            is_ours = desired is not None and desired.owns(key)
+            row = f"{table} {':'.join(map(str, key))}"
+            if is_ours and not held.is_left_over:
+                ours.append(row)
+            elif not is_ours and not (held.is_left_over and _is_placed(found, key)):
+                others.append(row)
+    takes = "it takes the module over from here"
+    if others:
+        yield Refusal(
+            EDITS_LOST,
+            f"{module.name}: {counted(len(others), 'edit')} of others in MEMORY of {peer} would be"
+            f" lost ({_named(others)}): {takes}; apply at that one before, or undo them",
+        )
+    if ours and not discards:
+        yield Refusal(
+            EDITS_LOST,
+            f"{module.name}: {counted(len(ours), 'edit')} in MEMORY of {peer} would be lost"
+            f" ({_named(ours)}): {takes}; {source.says} otherwise",
+            DISCARD,
+        )
+
+
+def _lost_keys(module: ModulePlan, found: TableSurvey) -> Iterator[Key]:
+    """Yield the rows of a table that wait at a peer and do not come from here as they are."""
+    layout = found.layout
+    rows = dict(module.final.get(layout.name, {}))
+    image: Mapping[Key, DesiredRow] = runtime_image(layout, rows)
+    is_variables = layout.table.prefix is not None
+    seen = set()
+    for one in found.unpublished:
+        if is_variables and one.key[0] in MEMBERS_OWN:
+            continue
+        seen.add(one.key)
+        if not _is_same(found, image.get(one.key), one.desired):
+            yield one.key
+    if layout.name not in ACTIVE_ONLY:
+        return
+    active = layout.index["active"]
+    desired = module.surveys[layout.name].desired if layout.name in module.surveys else None
+    written = fold_users(layout, rows) if layout.name == "mysql_users" else rows
+    for one in found.unsaved:
+        if one.desired is None or one.desired[active] != 0 or one.key in seen:
+            continue
+        # The files may say just that, and it is written there in its turn.
+        is_ours = desired is not None and desired.owns(one.key)
+        if not (is_ours and _is_same(found, written.get(one.key), one.desired)):
+            yield one.key
+
+
+def _is_same(found: TableSurvey, one: DesiredRow | None, other: DesiredRow | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return not differing(found.layout, other, one)  # type: ignore[arg-type]
+
+
+def _is_placed(found: TableSurvey, key: Key) -> bool:
+    """Return whether an apply of ours may have written the row where the monitor had placed it."""
+    placed = {hostgroup for family in found.families for hostgroup in family.hostgroups}
+    return found.is_of_servers and key[0] in placed
+
+
+def _named(rows: Collection[str]) -> str:
+    shown = ", ".join([*rows][:_LISTED])
+    more = len(rows) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown

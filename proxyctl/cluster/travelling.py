@@ -13,7 +13,7 @@ from proxyctl.staged import value_of
 from proxyctl.state import Layer
 from proxyctl.survey import TableSurvey
 
-_ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
+ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
 """Tables of which members take the active rows only, and what a row is."""
 
 
@@ -64,13 +64,13 @@ def untaken(modules: Iterable[ModulePlan], membership: Membership) -> dict[str, 
 
 
 def _inactive(module: ModulePlan, found: TableSurvey) -> Iterator[str]:
-    noun = _ACTIVE_ONLY.get(found.layout.name)
+    noun = ACTIVE_ONLY.get(found.layout.name)
     if noun is None:
         return
     active = found.layout.index["active"]
     rows = module.final.get(found.layout.name, found.target)
     count = sum(1 for row in rows.values() if row[active] == 0)
-    changes = any(_is_inactive(change) for change in (*module.changes, *module.included))
+    changes = any(is_inactive(change) for change in (*module.changes, *module.included))
     if count and (module.images or changes):
         verb = "is" if count == 1 else "are"
         yield (
@@ -80,9 +80,10 @@ def _inactive(module: ModulePlan, found: TableSurvey) -> Iterator[str]:
         )
 
 
-def _is_inactive(change: Change) -> bool:
+def is_inactive(change: Change) -> bool:
+    """Return whether a change makes a row inactive, or changes one that members do not take."""
     row = change.shown.desired
-    if change.table not in _ACTIVE_ONLY or row is None:
+    if change.table not in ACTIVE_ONLY or row is None:
         return False
     return value_of(row, change.layout.index["active"]) == 0
 

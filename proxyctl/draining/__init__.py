@@ -30,6 +30,7 @@ from proxyctl.draining.refusals import (
 from proxyctl.draining.request import Drained, DrainRequest, Restored
 from proxyctl.draining.unused import wait_until_unused
 from proxyctl.drains import NODES, Drain, DrainMethod
+from proxyctl.edits_at_peers import EditsAtPeers
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -195,6 +196,9 @@ def _held(
         servers = HeldServers.read(
             client, lock, members.wait_for_a_later_second, _warner(membership, request)
         )
+        if membership.listed:
+            edits = EditsAtPeers(members, membership, lock)
+            servers = replace(servers, lost_at_peers=lambda module: edits.lost([module]))
         yield servers, servers.find(request.node)
     finally:
         with uninterrupted():

@@ -85,3 +85,16 @@ def test_edits_that_a_member_would_lose_by_following_are_refused(
     assert proxyctl("apply", "--instance", "px3", *arguments).code == 0
     assert proxyctl("apply", "--all", *arguments, "--settle", "0").code == 0
     assert [hostgroups(one) for one in three] == [{"9", "20"}] * 3
+
+
+def test_so_are_those_of_rows_that_are_not_active(three: list[ProxySQL], project: Project) -> None:
+    """Members take the active users over, and drop their own others: also on DISK."""
+    project.write("version: 1\n" + fleet_of(*three) + SCOPE + USER.format(10))
+    assert proxyctl("apply", "--all", "--auto-approve", "--settle", "0").code == 0
+    last = three[2]
+    last.instance.execute(EDIT.replace("group)", "group, active)").replace("9)", "9, 0)"))
+    project.write("version: 1\n" + fleet_of(*three) + SCOPE + USER.format(20))
+    done = proxyctl("apply", "--all", "--auto-approve", "--include-pending", "--settle", "0")
+    assert done.code == 3, done.text
+    assert "px3: MYSQL USERS: 1 edit of others in MEMORY would be lost: px1 is changed" in done.err
+    assert last.instance.query("SELECT 1 FROM mysql_users WHERE username='theirs'")

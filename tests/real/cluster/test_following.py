@@ -62,6 +62,7 @@ def test_what_does_not_travel_is_said_before(three: list[ProxySQL], project: Pro
         "scheduler: [{id: 1, interval_ms: 60000, filename: /bin/true}]\n",
     )
     three[1].instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (7, 0)")
+    three[1].instance.execute("SAVE MYSQL QUERY RULES TO DISK")
     found = proxyctl("plan", "--format", "json").json["instances"][0]
     assert found["cluster_members"] == sorted(map(name, three))
     assert found["warnings"] == [

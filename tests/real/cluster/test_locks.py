@@ -13,8 +13,16 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from tests.cli import Project, proxyctl
-from tests.real.cluster.files import SERVERS, USER, apply, hostgroups, name, write
-from tests.real.cluster.rig import checksums
+from tests.real.cluster.files import (
+    SERVERS,
+    USER,
+    apply,
+    hostgroups,
+    keep_apart,
+    name,
+    write,
+)
+from tests.real.cluster.rig import checksums, set_admin, wait_until
 from tests.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -56,6 +64,48 @@ def test_a_drain_takes_the_locks_and_a_later_second(
         everywhere = [[(status,)]] * 3
         while [one.instance.query(question) for one in three] != everywhere:
             time.sleep(0.1)
+
+
+def lists(one: ProxySQL, *peers: tuple[str, ProxySQL]) -> None:
+    """Let a member list these by these names."""
+    run = one.instance.execute
+    run("DELETE FROM proxysql_servers")
+    for host, peer in peers:
+        run(f"INSERT INTO proxysql_servers (hostname, port) VALUES ('{host}', {peer.port})")
+    run("LOAD PROXYSQL SERVERS TO RUNTIME")
+
+
+def test_members_that_list_one_another_by_different_names_are_locked_in_one_order(
+    three: list[ProxySQL], project: Project
+) -> None:
+    """Each lists the other one first, by its name, then the third, then itself."""
+    keep_apart(three)
+    for one in three:
+        set_admin(one, cluster_proxysql_servers_diffs_before_sync=0)
+    first, second, third = three
+    for one, other in ((first, second), (second, first)):
+        lists(one, ("127.0.0.1", other), ("127.1", third), ("localhost", one))
+    write(project, USER.format(10))
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve"]
+    running = []
+    with AdminClient(Login(port=third.port, password="admin")) as client:
+        lock = Lock(client, "another apply")
+        lock.take(timeout_s=0)
+        for one in (first, second):
+            said = project.folder / f"said{one.port}"
+            with said.open("w") as log:
+                process = subprocess.Popen(
+                    [*command, "--port", str(one.port)],
+                    env={**os.environ, "PROXYCTL_HOST": "127.0.0.1"},
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+            running.append((process, said))
+        for _, said in running:
+            wait_until(lambda said=said: "waiting for the lock" in said.read_text())
+        lock.release()
+        for process, said in running:
+            assert process.wait(timeout=120) == 0, said.read_text()
 
 
 def test_two_applies_at_two_members_at_once(three: list[ProxySQL], project: Project) -> None:

@@ -1,0 +1,89 @@
+"""What waits in MEMORY of the peers of a cluster, and is gone when they take over a LOAD here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.lock import Lock
+from proxyctl.admin.members import Members
+from proxyctl.admin.runtime_facts import read_facts
+from proxyctl.catalog import AdminModule
+from proxyctl.cluster.lost_edits import Waiting, lost_at_peer
+from proxyctl.cluster.membership import Membership
+from proxyctl.families import Node
+from proxyctl.instance_survey import survey_as_nobodys
+from proxyctl.plan import ModulePlan, Refusal
+from proxyctl.state import FILES, Source
+
+
+@dataclass(frozen=True)
+class EditsAtPeers:
+    """The peers, as they were looked at under their locks."""
+
+    members: Members
+    membership: Membership
+    lock: Lock
+
+    def lost(
+        self, modules: Iterable[ModulePlan], *, source: Source = FILES, discards: bool = False
+    ) -> list[Refusal]:
+        """Return which edits there would be lost, where peers take over what these plans load.
+
+        `discards`: whether those of rows that the `source` of the plans manages may be. A peer that
+        does not answer is named. Raises: InstanceError.
+        """
+        wanted = self._taken(modules)
+        if not wanted:
+            return []
+
+        def look(node: Node, contact: AdminClient) -> list[Refusal]:
+            name = f"{node[0]}:{node[1]}"
+            beside = (one.leftovers for one in self.lock.beside if one.client is contact)
+            leftovers = next(beside, frozenset())
+
+            def found() -> list[Refusal]:
+                surveyed = _waiting(contact, [one.module for one in wanted[node]], leftovers)
+                return [
+                    refusal
+                    for one in wanted[node]
+                    for refusal in lost_at_peer(
+                        one, surveyed[one.name], name, source=source, discards=discards
+                    )
+                ]
+
+            # A peer that takes something over just now holds it in MEMORY first.
+            return found() and found()
+
+        answers = self.members.answers([*wanted], look)
+        for node in wanted.keys() - answers.keys():
+            problem = self.members.problems.get(node, "")
+            self.members.say(
+                f"{node[0]}:{node[1]}: what waits in its MEMORY is not known ({problem})"
+            )
+        return [refusal for node in wanted for refusal in answers.get(node, ())]
+
+    def _taken(self, modules: Iterable[ModulePlan]) -> Mapping[Node, list[ModulePlan]]:
+        """Return what each peer takes over from here."""
+        taken: dict[Node, list[ModulePlan]] = {}
+        for module in modules:
+            name = self.membership.name_of(module.name)
+            if name is None or not module.images:
+                continue
+            for one in self.membership.others:
+                if self.membership.is_followed_by(one, name):
+                    taken.setdefault(one.node, []).append(module)
+        return taken
+
+
+def _waiting(
+    client: AdminClient, modules: Collection[AdminModule], leftovers: Collection[str]
+) -> dict[str, Waiting]:
+    """Return what a peer holds of these admin modules. Raises: InstanceError."""
+    survey = survey_as_nobodys(client, read_facts(client))
+    names = {one.partition(": ")[0] for one in leftovers}
+    return {
+        module.name: Waiting(survey.module(module, managed_only=False), module.name in names)
+        for module in modules
+    }
