@@ -15,6 +15,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
 from proxyctl.admin.destinations import (
     read_fast_routing,
+    read_fast_routing_to,
     read_pooled_versions,
     read_servers,
     read_side,
@@ -35,7 +36,7 @@ from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held, variables_of
 from proxyctl.doctor.facts import Facts, Rule, Side, User
-from proxyctl.doctor.runtime_rules import runtime_rules
+from proxyctl.doctor.runtime_rules import flags_set_by, runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.instance_survey import LARGE, InstanceSurvey, all_layers, look_at
@@ -77,9 +78,10 @@ def read_facts_for_doctor(
     dead = holder if holder is not None and holder.is_dead() else None
     peers = read_peers(client)
     most_online = _most_online(survey)
-    has_ldap = any(name.startswith("ldap-") for name in variables)
-    mysql = Side("mysql", servers, most_online=most_online)
-    rules, users = _judged(survey, mysql, has_ldap=has_ldap)
+    users = read_users(client)
+    asking = _asking(users, has_ldap=any(name.startswith("ldap-") for name in variables))
+    mysql = Side("mysql", servers, users=users, most_online=most_online)
+    rules, users = _judged(survey, mysql, asking)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -93,7 +95,7 @@ def read_facts_for_doctor(
         families=survey.surroundings.memory_families,
         rules=rules,
         users=users,
-        fast_routing=read_fast_routing(client),
+        fast_routing=_fast_routing(survey, mysql, asking),
         most_online=most_online,
         pgsql=_pgsql(survey),
         monitor_logs=read_monitor_logs(client),
@@ -114,18 +116,44 @@ def read_facts_for_doctor(
     )
 
 
+def _asking(users: Collection[User], *, has_ldap: bool) -> frozenset[str] | None:
+    """Return whose queries meet rules and fast routing; None where that is not known.
+
+    `has_ldap`: others than the users may log in.
+    """
+    if has_ldap or not users:
+        return None
+    return frozenset(user.username for user in users if not user.fast_forward)
+
+
+def _fast_routing(
+    survey: InstanceSurvey, mysql: Side, asking: Collection[str] | None
+) -> Mapping[int, int]:
+    """Return the rows of fast routing by destination, of one that nobody serves those that count.
+
+    No query finds a row of a user who is not there, or of a flagIN that no rule leads to.
+    """
+    found = read_fast_routing(survey.client)
+    lost = [hostgroup for hostgroup in found if not mysql.is_served(hostgroup)]
+    if not lost:
+        return found
+    flags = flags_set_by(_at_runtime(survey, RULES))
+    counting = dict.fromkeys(lost, 0)
+    for row in read_fast_routing_to(survey.client, lost):
+        is_asked = asking is None or (row.username in asking if row.username else bool(asking))
+        if is_asked and (flags is None or row.flag in flags):
+            counting[row.destination] += row.rows
+    return {hostgroup: count for hostgroup, count in (found | counting).items() if count}
+
+
 def _judged(
-    survey: InstanceSurvey, mysql: Side, *, has_ldap: bool
+    survey: InstanceSurvey, mysql: Side, asking: Collection[str] | None
 ) -> tuple[tuple[Rule, ...], tuple[User, ...]]:
     """Return rules and users, with what those count for that lead to hostgroups without servers.
 
-    `mysql`: the servers that there are. `has_ldap`: others than the users may log in.
+    `mysql`: the servers and users that there are. `asking`: as `_asking` says.
     """
-    held = _at_runtime(survey, "mysql_query_rules")
-    users = read_users(survey.client)
-    # Of an instance without users nobody knows yet who will ask.
-    is_known = users and not has_ldap
-    asking = {one.username for one in users if not one.fast_forward} if is_known else None
+    held, users = _at_runtime(survey, RULES), mysql.users
     rules = runtime_rules(held, asking)
     is_served = cache(mysql.is_served)
     senders: dict[int, list[int]] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from typing import NamedTuple
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
@@ -81,6 +82,31 @@ def read_fast_routing(client: AdminClient, protocol: str = "mysql") -> dict[int,
         width=2,
     )
     return {client.number(hostgroup): client.number(count) for hostgroup, count in rows}
+
+
+class FastRows(NamedTuple):
+    """Rows of fast routing that are alike. `username` empty: of everybody."""
+
+    destination: int
+    username: str
+    flag: int
+    rows: int
+
+
+def read_fast_routing_to(client: AdminClient, hostgroups: Collection[int]) -> list[FastRows]:
+    """Return the rows of fast routing that send to these hostgroups. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT destination_hostgroup, username, flagIN, count(*)"
+        " FROM runtime_mysql_query_rules_fast_routing"
+        f" WHERE destination_hostgroup IN ({', '.join(map(str, hostgroups))})"
+        " GROUP BY destination_hostgroup, username, flagIN",
+        width=4,
+    )
+    number = client.number
+    return [
+        FastRows(number(hostgroup), name or "", number(flag), number(count))
+        for hostgroup, name, flag, count in rows
+    ]
 
 
 def read_side(client: AdminClient, protocol: str, rules: tuple[Rule, ...]) -> Side:

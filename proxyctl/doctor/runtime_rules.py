@@ -52,3 +52,12 @@ def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple
             )
         )
     return tuple(found)
+
+
+def flags_set_by(held: Held) -> frozenset[int] | None:
+    """Return the flags that a query may end with; None where attributes may set any."""
+    if "attributes" in held.layout.index and any(held.column("attributes")):
+        return None
+    columns = ("flagOUT", "next_query_flagIN", "mirror_flagOUT")
+    found = {number(cell) for name in columns for cell in held.column(name)}
+    return frozenset({0} | {flag for flag in found if flag is not None})

@@ -73,6 +73,29 @@ def test_fast_routing_that_is_never_asked(proxysql: ProxySQL) -> None:  # noqa: 
         assert_not_reached(proxysql)
 
 
+def test_fast_routing_that_no_query_finds(proxysql: ProxySQL) -> None:  # noqa: F811
+    """A row of a user who is not there, and one of a flagIN that no rule leads to."""
+    module = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    insert = "INSERT INTO mysql_query_rules_fast_routing VALUES "
+    load(
+        proxysql.instance,
+        "UPDATE mysql_query_rules SET apply=0, match_digest='^SHOW'",
+        insert + "('gone','information_schema',0,98,'')",
+        insert + f"('{USER}','information_schema',7,98,'')",
+        module=module,
+    )
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+    leading = "INSERT INTO mysql_query_rules (rule_id,active,match_digest,flagOUT) VALUES "
+    load(proxysql.instance, leading + "(9,1,'^SELECT',7)", module=module)
+    with until_found(proxysql, "hostgroup-without-servers") as found:
+        assert "queries of 1 row of fast routing fail" in message(
+            found, "hostgroup-without-servers"
+        )
+        assert_not_reached(proxysql)
+
+
 @pytest.mark.parametrize("limit", ["server", "default"])
 def test_servers_that_answer_pings_too_late(
     proxysql: ProxySQL,  # noqa: F811
