@@ -92,6 +92,27 @@ class Change:
         return tuple(_changed_fields(self.layout, self.shown))
 
     @property
+    def further(self) -> list[Change]:
+        """What the files change in other layers, in columns that are well where it is shown.
+
+        A drained node is one: RUNTIME keeps its limit and weight, whatever the files say by now.
+        Shape: a change of one layer each, or of two that change alike.
+        """
+        found: list[Change] = []
+        for layer, held in self.beside if self.action == CHANGE else ():
+            columns = tuple(one for one in held.columns if one not in self.shown.columns)
+            if held.current is None or held.desired is None or not columns:
+                continue
+            rest = replace(held, columns=columns)
+            one = Change(self.layout, self.key, (layer,), rest, self.places)
+            same = next((other for other in found if other.fields == one.fields), None)
+            if same is None:
+                found.append(one)
+            else:
+                same.layers = (*same.layers, layer)
+        return found
+
+    @property
     def elsewhere(self) -> list[Change]:
         """What other layers hold that is neither what is shown nor what the files say.
 

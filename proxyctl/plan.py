@@ -293,12 +293,17 @@ def _hash(content: object) -> str:
 
 
 def _change_content(change: Change) -> list[object]:
-    fields = [
+    gone = change.row if change.action == DELETE else None
+    further = [[[*one.layers], _field_content(one)] for one in change.further]
+    content = [change.table, [*change.key], change.action, [*change.layers]]
+    return [*content, _field_content(change), gone, *further]
+
+
+def _field_content(change: Change) -> list[object]:
+    return [
         [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
         for f in change.fields
     ]
-    gone = change.row if change.action == DELETE else None
-    return [change.table, [*change.key], change.action, [*change.layers], fields, gone]
 
 
 def plan_module(

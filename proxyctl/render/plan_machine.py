@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from proxyctl.catalog import Value
 from proxyctl.change import Change
 from proxyctl.fleet.outcome import Failed, Fleet
 from proxyctl.plan import ModulePlan, Plan
@@ -100,23 +99,28 @@ def _why_off(change: Change) -> str:
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:
     where = change.where
+    fields = field_objects(change)
+    for other in change.further:
+        layers = [layer.value for layer in other.layers]
+        for column, sides in field_objects(other).items():
+            fields.setdefault(column, {**sides, "layers": layers})
     return {
         "table": change.table,
         "key": list(change.key),
         "action": change.action,
         "layers": [layer.value for layer in change.layers],
-        "fields": field_objects(change),
+        "fields": fields,
         "where": str(where) if where else None,
         "origin": where.origin or None if where else None,
         "remark": aside or None,
     }
 
 
-def field_objects(change: Change) -> dict[str, object]:
+def field_objects(change: Change) -> dict[str, dict[str, object]]:
     """Return what differs by column as plain data. Secrets carry no values."""
-    fields: dict[str, object] = {}
+    fields: dict[str, dict[str, object]] = {}
     for field in change.fields:
-        sides: dict[str, Value | bool] = {"current": field.current, "desired": field.desired}
+        sides: dict[str, object] = {"current": field.current, "desired": field.desired}
         if field.is_secret:
             sides = {"current": None, "desired": None, "sensitive": True}
         fields[field.column] = sides

@@ -18,7 +18,7 @@ from proxyctl.remarks import entering_servers
 from proxyctl.render.fleet_text import clusters, names, told_in_sync
 from proxyctl.render.fleet_text import summary as fleet_summary
 from proxyctl.render.plan_text import cluster_line, included_parts, no_changes, summary
-from proxyctl.render.rows import field_text, headline, listed_fields, note, remark
+from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note, remark
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""
@@ -160,6 +160,10 @@ def _diff_lines(plan: Plan, change: Change, aside: str) -> Iterator[str]:
     yield f"{mark} {_fenced(headline(change, names))}{f'  ({_fenced(beside)})' if beside else ''}"
     for field in listed_fields(change):
         yield f"{mark}     {field.column}: {_fenced(field_text(change, field, names))}"
+    for other in change.further:
+        for field in other.fields:
+            text = _fenced(field_text(other, field, names))
+            yield f"{mark}     {field.column}: {text}  ({layers_only(other)})"
     if aside:
         yield f"{mark}     {_fenced(aside)}"
 

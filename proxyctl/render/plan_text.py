@@ -16,6 +16,7 @@ from proxyctl.render.rows import (
     MARKS,
     field_text,
     headline,
+    layers_only,
     listed_fields,
     note,
     remark,
@@ -164,6 +165,10 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
     if change.action != ADD:
         for field in fields:
             yield f"        {field.column:<24}{field_text(change, field, names)}"
+        for other in change.further:
+            for field in other.fields:
+                text = f"      {field.column:<24}{field_text(other, field, names)}"
+                yield f"  {text:<{NOTES_FROM - 2}}  {style('dim', layers_only(other))}"
     elif fields:
         # Several a line: a new row has many, and none of them was different before.
         yield "        " + ", ".join(f"{f.column} {field_text(change, f, names)}" for f in fields)

@@ -172,15 +172,19 @@ def remark(
 
 def note(change: Change, source: Source = FILES) -> str:
     """Return in which layers the row differs, where that is not all three, and why."""
-    notes = []
-    if len(change.layers) < len(Layer):
-        differing = " and ".join(layer.name for layer in Layer if layer in change.layers)
-        notes.append(f"{differing} only")
+    notes = [layers_only(change)]
     if change.action == DELETE:
         notes.append(not_wanted(change, source))
     else:
         notes.append(printable(change.where.origin) if change.where else "")
     return "; ".join(text for text in notes if text)
+
+
+def layers_only(change: Change) -> str:
+    """Return in which layers the row differs, where that is not all three."""
+    if len(change.layers) == len(Layer):
+        return ""
+    return " and ".join(layer.name for layer in Layer if layer in change.layers) + " only"
 
 
 def not_wanted(change: Change, source: Source = FILES) -> str:

@@ -5,6 +5,7 @@ RUNTIME is sampled all the while: always one writer that takes connections, alwa
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,11 @@ from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.draining import Drained, DrainRequest, Restored, drain, restore, wait_until_unused
 from proxyctl.errors import ApplyError, InterruptedApplyError, RefusedError
 from proxyctl.leftovers import as_on_record
+from proxyctl.plan import Plan
 from proxyctl.render.nodes_text import nodes_text
+from proxyctl.render.plan_machine import plan_json
+from proxyctl.render.plan_markdown import plan_markdown
+from proxyctl.render.plan_text import plan_text
 from proxyctl.state import Layer, Rows
 from tests.cli import Project, proxyctl
 from tests.galera_nodes import GaleraCluster
@@ -145,6 +150,31 @@ def test_plan_drift_and_apply_leave_it_drained(proxysql: ProxySQL, cluster: Gale
     assert back.is_changed
     assert limits(proxysql, old) == {("7", "1000")}
     assert plan(proxysql, heavier).is_in_sync
+
+
+def test_a_plan_tells_what_a_drained_node_has_when_it_is_back(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """RUNTIME keeps the drain, MEMORY and DISK get all that the files say."""
+    reader = min(online(placement(proxysql.instance)[30]))
+    drained(proxysql, reader)
+
+    def changed(weight: int) -> Plan:
+        said = {"weight": weight, "max_connections": 55, "max_latency_ms": 90}
+        return plan(proxysql, files(cluster, HOSTS, **{reader: said}))
+
+    found = changed(7)
+    where = "MEMORY and DISK only"
+    shown = [line.split() for line in plan_text(found).splitlines()]
+    assert ["max_latency_ms", "0", "->", "90"] in shown
+    assert ["weight", "1", "->", "7", *where.split()] in shown
+    assert ["max_connections", "1000", "->", "55", *where.split()] in shown
+    assert f"weight: 1 -> 7  ({where})" in plan_markdown([found])
+    modules = json.loads(plan_json([found]))["instances"][0]["modules"]
+    ((change,),) = (module["changes"] for module in modules if module["changes"])
+    layers = ["memory", "disk"]
+    assert change["fields"]["weight"] == {"current": 1, "desired": 7, "layers": layers}
+    assert found.fingerprint != changed(8).fingerprint
 
 
 def test_a_load_by_hand_ends_a_drain_and_is_told(
