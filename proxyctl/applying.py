@@ -115,7 +115,10 @@ def apply_planned(
         if options.membership is not None:
             at_peers = EditsAtPeers(members, options.membership, lock)
             found.refusals += at_peers.lost(
-                found.modules, source=found.source, discards=options.discard_pending
+                found.modules,
+                source=found.source,
+                discards=options.discard_pending,
+                includes=options.include_pending,
             )
         request.before(found)
         raise_refusals(found)

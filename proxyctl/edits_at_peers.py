@@ -27,12 +27,17 @@ class EditsAtPeers:
     lock: Lock
 
     def lost(
-        self, modules: Iterable[ModulePlan], *, source: Source = FILES, discards: bool = False
+        self,
+        modules: Iterable[ModulePlan],
+        *,
+        source: Source = FILES,
+        discards: bool = False,
+        includes: bool = False,
     ) -> list[Refusal]:
-        """Return which edits there would be lost, where peers take over what these plans load.
+        """Return what stands against it that peers take over what these plans load.
 
-        `discards`: whether those of rows that the `source` of the plans manages may be. A peer that
-        does not answer is named. Raises: InstanceError.
+        It is `lost_at_peer` for each, with these arguments. A peer that does not answer is named.
+        Raises: InstanceError.
         """
         wanted = self._taken(modules)
         if not wanted:
@@ -49,7 +54,12 @@ class EditsAtPeers:
                     refusal
                     for one in wanted[node]
                     for refusal in lost_at_peer(
-                        one, surveyed[one.name], name, source=source, discards=discards
+                        one,
+                        surveyed[one.name],
+                        name,
+                        source=source,
+                        discards=discards,
+                        includes=includes,
                     )
                 ]
 

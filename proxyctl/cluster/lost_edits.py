@@ -1,10 +1,16 @@
-"""Edits of others at a member that are gone when it takes over what is loaded at another one."""
+"""Edits of others at a member that are gone when it takes over what is loaded at another one.
+
+A member overwrites its MEMORY with what it takes over, and loads the whole admin module. Only the
+variables that each has itself stay as they stand there, and go to RUNTIME with that.
+Source: ProxySQL 2.7.1, run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from proxyctl.catalog import Role
 from proxyctl.catalog.variables import MEMBERS_OWN
 from proxyctl.change import sorted_keys
 from proxyctl.cluster.electing import Wish, edits_going_live, loaded_for_all, wish
@@ -12,13 +18,14 @@ from proxyctl.cluster.followers import followers
 from proxyctl.cluster.travelling import ACTIVE_ONLY, is_inactive
 from proxyctl.compare import differing, fold_users
 from proxyctl.errors import counted
-from proxyctl.pending import DISCARD
+from proxyctl.pending import DISCARD, INCLUDE
 from proxyctl.plan import ModulePlan, Plan, Refusal
 from proxyctl.runtime_image import runtime_image
-from proxyctl.state import FILES, DesiredRow, Key, Source
+from proxyctl.state import FILES, DesiredRow, DesiredTable, Key, Source
 from proxyctl.survey import TableSurvey
 
 EDITS_LOST = "edits_lost"
+EDITS_PUBLISHED = "edits_published"
 _LISTED = 3
 """So many rows are named."""
 
@@ -64,31 +71,42 @@ class Waiting:
 
 
 def lost_at_peer(
-    module: ModulePlan, held: Waiting, peer: str, *, source: Source = FILES, discards: bool = False
+    module: ModulePlan,
+    held: Waiting,
+    peer: str,
+    *,
+    source: Source = FILES,
+    discards: bool = False,
+    includes: bool = False,
 ) -> Iterator[Refusal]:
-    """Yield which edits a peer would lose that takes over what a plan loads of an admin module.
+    """Yield which edits a peer would lose, or publish, that takes over what a plan loads.
 
     What the plan makes of the row as well is not lost. `peer`: its name. `discards`: whether edits
-    of rows that the `source` of the plan manages may be lost.
+    of rows that the `source` of the plan manages may be lost; `includes`: whether those of others
+    may go to RUNTIME.
     """
     ours: list[str] = []
     others: list[str] = []
+    published: list[str] = []
     for table, found in held.surveys.items():
         here = module.surveys.get(table)
         desired = here.desired if here is not None else None
-        for key in sorted_keys(_lost_keys(module, found)):
+        for key in sorted_keys(_waiting_keys(module, found, desired)):
             is_ours = desired is not None and desired.owns(key)
             row = f"{table} {':'.join(map(str, key))}"
-            if is_ours and not held.is_left_over:
+            if _is_members_own(found, key):
+                published.append(row)
+            elif is_ours and not held.is_left_over:
                 ours.append(row)
             elif not is_ours and not (held.is_left_over and _is_placed(found, key)):
                 others.append(row)
     takes = "it takes the module over from here"
+    of_others = f"of others in MEMORY of {peer} would"
     if others:
         yield Refusal(
             EDITS_LOST,
-            f"{module.name}: {counted(len(others), 'edit')} of others in MEMORY of {peer} would be"
-            f" lost ({_named(others)}): {takes}; apply at that one before, or undo them",
+            f"{module.name}: {counted(len(others), 'edit')} {of_others} be lost"
+            f" ({_named(others)}): {takes}; apply at that one before, or undo them",
         )
     if ours and not discards:
         yield Refusal(
@@ -97,26 +115,34 @@ def lost_at_peer(
             f" ({_named(ours)}): {takes}; {source.says} otherwise",
             DISCARD,
         )
+    if published and not includes:
+        yield Refusal(
+            EDITS_PUBLISHED,
+            f"{module.name}: {counted(len(published), 'edit')} {of_others} go to RUNTIME there"
+            f" ({_named(published)}): {takes}",
+            INCLUDE,
+        )
 
 
-def _lost_keys(module: ModulePlan, found: TableSurvey) -> Iterator[Key]:
-    """Yield the rows of a table that wait at a peer and do not come from here as they are."""
+def _waiting_keys(
+    module: ModulePlan, found: TableSurvey, desired: DesiredTable | None
+) -> Iterator[Key]:
+    """Yield the rows of a table that wait at a peer, and that this plan does not make so."""
     layout = found.layout
     rows = dict(module.final.get(layout.name, {}))
     image: Mapping[Key, DesiredRow] = runtime_image(layout, rows)
-    is_variables = layout.table.prefix is not None
     seen = set()
     for one in found.unpublished:
-        if is_variables and one.key[0] in MEMBERS_OWN:
-            continue
         seen.add(one.key)
-        if not _is_same(found, image.get(one.key), one.desired):
+        comes = not _is_members_own(found, one.key) or (
+            desired is not None and desired.owns(one.key)
+        )
+        if not (comes and _is_same(found, image.get(one.key), one.desired)):
             yield one.key
     if layout.name not in ACTIVE_ONLY:
         return
     active = layout.index["active"]
-    desired = module.surveys[layout.name].desired if layout.name in module.surveys else None
-    written = fold_users(layout, rows) if layout.name == "mysql_users" else rows
+    written = fold_users(layout, rows) if layout.table.role is Role.USERS else rows
     for one in found.unsaved:
         if one.desired is None or one.desired[active] != 0 or one.key in seen:
             continue
@@ -124,6 +150,10 @@ def _lost_keys(module: ModulePlan, found: TableSurvey) -> Iterator[Key]:
         is_ours = desired is not None and desired.owns(one.key)
         if not (is_ours and _is_same(found, written.get(one.key), one.desired)):
             yield one.key
+
+
+def _is_members_own(found: TableSurvey, key: Key) -> bool:
+    return found.layout.table.prefix is not None and key[0] in MEMBERS_OWN
 
 
 def _is_same(found: TableSurvey, one: DesiredRow | None, other: DesiredRow | None) -> bool:

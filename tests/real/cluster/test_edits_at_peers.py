@@ -79,6 +79,28 @@ def test_they_are_not_dropped(
     assert apply().code == 0
 
 
+def test_nor_does_a_variable_that_each_has_itself_go_live_there_unasked(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """A peer loads the whole module, with what it does not take over as it stands in MEMORY."""
+    peer.instance.execute("SET admin-restapi_port=6077")
+    write(project, "variables: {admin-refresh_interval: 1999}\n")
+    done = apply()
+    assert done.code == 3, done.text
+    assert (
+        f"  ADMIN VARIABLES: 1 edit of others in MEMORY of {name(peer)} would go to RUNTIME there"
+        " (admin_variables admin-restapi_port): it takes the module over from here"
+        "   allow with --include-pending\n"
+    ) in done.err
+    assert apply("--include-pending").code == 0
+    held = (
+        "SELECT variable_value FROM runtime_global_variables"
+        " WHERE variable_name='admin-restapi_port'"
+    )
+    assert peer.instance.query(held) == [("6077",)]
+    assert three[1].instance.query(held) != [("6077",)]
+
+
 def test_of_rows_of_the_files_the_files_win_when_that_is_said(
     three: list[ProxySQL], project: Project, peer: ProxySQL
 ) -> None:

@@ -96,3 +96,24 @@ def test_what_was_loaded_and_not_saved_is_left_to_its_own_member(
     assert done.code == 0, done.text
     assert hostgroups(three[0], layer="disk.") == {"10"}
     assert records(three) == [set(), set(), set()]
+
+
+def test_what_was_staged_at_a_peer_is_no_edit_that_would_be_lost(
+    three: list[ProxySQL], project: Project
+) -> None:
+    scope = "manage: {mysql_users: {username: [app]}}\n"
+    write(project, scope + USER.format(10))
+    assert apply().code == 0
+    write(project, scope + USER.format(20))
+    kill_after("UPDATE mysql_users")
+    assert hostgroups(three[0], layer="") == {"20"}
+    write(project, scope + USER.format(30))
+    edit = "INSERT INTO mysql_users (username, password, default_hostgroup) VALUES ('theirs','x',9)"
+    three[0].instance.execute(edit)
+    done = apply(*at(three[1]))
+    assert done.code == 3, done.text
+    assert "would be lost (mysql_users theirs:1): " in done.err
+    three[0].instance.execute("DELETE FROM mysql_users WHERE username='theirs'")
+    done = apply(*at(three[1]))
+    assert done.code == 0, done.text
+    assert [hostgroups(one, layer="") for one in three] == [{"30"}] * 3
