@@ -31,6 +31,13 @@ def entries(rule: Rule) -> frozenset[int]:
     return frozenset(flag for flag in found if isinstance(flag, int))
 
 
+def next_entries(rule: Rule) -> frozenset[int]:
+    """Return the flag with which the next query of a session begins, where this rule says so."""
+    return frozenset(
+        flag for name, flag in rule.sets if name == "next_query_flagIN" and isinstance(flag, int)
+    )
+
+
 @dataclass(frozen=True)
 class Reach:
     """What a query may get to.
@@ -42,11 +49,12 @@ class Reach:
     setters: Mapping[int, Sequence[Rule]]
 
 
-def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> Reach:
+def reach_of(rules: Sequence[Rule], *, starts_again: bool, mirrored: bool = True) -> Reach:
     """Return what is reachable among rules sorted by rule_id.
 
     `starts_again`: after a flagOUT the rules are tried from the first one on
-    (mysql-query_processor_iterations); else they go on behind the rule.
+    (mysql-query_processor_iterations); else they go on behind the rule. `mirrored`: also for the
+    copies that rules make.
     """
     setters: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
@@ -63,7 +71,7 @@ def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> Reach:
             if rule.flag_in not in standing:
                 continue
             reached.add(rule.rule_id)
-            begun |= entries(rule)
+            begun |= entries(rule) if mirrored else next_entries(rule)
             standing |= jumps(rule)
             if starts_again and not rule.apply:
                 begun |= jumps(rule)
