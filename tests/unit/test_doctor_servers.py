@@ -55,11 +55,25 @@ def test_another_product() -> None:
     assert finding.way_out == 'variables: {mysql-server_version: "10.11.6-MariaDB"}'
 
 
+def test_no_version_fits_both_products() -> None:
+    facts = replace(HEALTHY, said=said(db1="8.0.36", db2="10.11.6-MariaDB-log"))
+    (product,) = examine(facts).findings
+    assert product.code == "server-version-product"
+    assert product.way_out == (
+        "no version fits both: put the servers of each product behind a ProxySQL of their own"
+    )
+
+
 def test_several_series_are_explained_by_hostgroup() -> None:
     facts = replace(HEALTHY, said=said(db1="8.0.36", db2="8.4.3"))
     code, _, message = only(facts)
     assert code == "server-versions-differ"
     assert "(8.0.36 in 10; 8.4.3 in 20)" in message
+    assert examine(facts).findings[0].way_out == "go on telling the lowest until all are alike"
+    older = replace(facts, variables={**facts.variables, "mysql-server_version": "8.0.30"})
+    assert examine(older).findings[0].way_out == (
+        'tell the lowest until all are alike: variables: {mysql-server_version: "8.0.36"}'
+    )
 
 
 def test_where_the_monitor_has_placed_nodes_changes_no_words() -> None:
