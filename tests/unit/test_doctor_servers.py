@@ -240,6 +240,16 @@ def test_hostgroups_that_nobody_serves() -> None:
     ]
 
 
+def test_copies_that_begin_at_a_flag_may_be_sent_elsewhere() -> None:
+    along = Rule(5, 20, mirror=50, apply=True, mirrors_along=True)
+    assert only(replace(HEALTHY, rules=(along,)))[2] == (
+        "the copies of rule 5 that no rule of their mirror_flagOUT sends elsewhere, if any, go"
+        " there; there is no server at RUNTIME"
+    )
+    both = (along, Rule(6, 20, mirror=50))
+    assert only(replace(HEALTHY, rules=both))[2].startswith("the copies of rules 5, 6 go there")
+
+
 def test_fast_routing_that_is_never_asked() -> None:
     """The last rule has apply, and with that no query gets to where fast routing sends."""
     facts = replace(HEALTHY, fast_routing={30: 3})
