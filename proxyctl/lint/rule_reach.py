@@ -42,11 +42,13 @@ def next_entries(rule: Rule) -> frozenset[int]:
 class Reach:
     """What a query may get to.
 
-    Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not.
+    Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not;
+    `enders` those that set it and have apply, which ends the rules.
     """
 
     reached: frozenset[int]
     setters: Mapping[int, Sequence[Rule]]
+    enders: Mapping[int, Sequence[Rule]]
 
 
 def reach_of(rules: Sequence[Rule], *, starts_again: bool, mirrored: bool = True) -> Reach:
@@ -57,9 +59,12 @@ def reach_of(rules: Sequence[Rule], *, starts_again: bool, mirrored: bool = True
     copies that rules make.
     """
     setters: dict[int, list[Rule]] = defaultdict(list)
+    enders: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
-        for flag in jumps(rule) | entries(rule):
+        for flag in entries(rule) if rule.apply else jumps(rule) | entries(rule):
             setters[flag].append(rule)
+        for flag in jumps(rule) if rule.apply else ():
+            enders[flag].append(rule)
     begun = {0}
     """Flags that are set before the first rule."""
     reached: set[int] = set()
@@ -72,10 +77,12 @@ def reach_of(rules: Sequence[Rule], *, starts_again: bool, mirrored: bool = True
                 continue
             reached.add(rule.rule_id)
             begun |= entries(rule) if mirrored else next_entries(rule)
+            if rule.apply:
+                continue  # it ends the rules, whatever flag it sets
             standing |= jumps(rule)
-            if starts_again and not rule.apply:
+            if starts_again:
                 begun |= jumps(rule)
-    return Reach(frozenset(reached), setters)
+    return Reach(frozenset(reached), setters, enders)
 
 
 class Between:
