@@ -63,6 +63,9 @@ class Server(NamedTuple):
 class Rule(NamedTuple):
     """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg.
 
+    `mirrors_along`: copies begin at a flagIN, and only what no rule sends elsewhere goes to
+    `mirror`.
+
     `say`: worked out of MySQL's rules that send to a hostgroup without servers; DECIDES of others.
     """
 
@@ -75,6 +78,7 @@ class Rule(NamedTuple):
     replaces: bool = False
     is_caseless: bool = True
     say: Say = Say.DECIDES
+    mirrors_along: bool = False
 
 
 class User(NamedTuple):

@@ -77,8 +77,9 @@ def _without_servers(side: Side, left: Left) -> Iterator[tuple[int, str]]:
 def empty_mirror(facts: Facts) -> Iterator[Finding]:
     """A rule mirrors queries into a hostgroup in which no server takes any."""
     for side in facts.sides:
-        mirrors: dict[int, list[int]] = {}
+        mirrors = _senders(side, Say.COPIES)
         others: dict[int, list[int]] = {}
+        along = {rule.rule_id for rule in side.rules if rule.mirrors_along}
         for rule in side.rules:
             if rule.mirror is None or rule.say is Say.NEVER_TRIED:
                 continue
@@ -86,11 +87,14 @@ def empty_mirror(facts: Facts) -> Iterator[Finding]:
             (mirrors if known else others).setdefault(rule.mirror, []).append(rule.rule_id)
         for hostgroup, ids in sorted(mirrors.items()):
             if not side.is_served(hostgroup):
-                rules = _rules(ids, len(others.get(hostgroup, ())))
+                copies = f"the copies of {_rules(sorted({*ids}), len(others.get(hostgroup, ())))}"
+                if along.issuperset(ids):
+                    copies += " that no rule of their mirror_flagOUT sends elsewhere, if any,"
                 yield Finding(
                     _where(facts, side, hostgroup),
-                    f"the copies of {rules} go there; {_servers(side, hostgroup)}",
-                    f"{_way_out(facts, side, hostgroup)}, or take mirror_hostgroup out of the rule",
+                    f"{copies} go there; {_servers(side, hostgroup)}",
+                    f"{_way_out(facts, side, hostgroup)}, or take mirror_hostgroup, or"
+                    " mirror_flagOUT, out of the rule",
                 )
 
 

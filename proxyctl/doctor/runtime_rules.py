@@ -14,6 +14,7 @@ _COLUMNS = (
     "username",
     "destination_hostgroup",
     "mirror_hostgroup",
+    "mirror_flagOUT",
     "apply",
     "OK_msg",
     "error_msg",
@@ -49,6 +50,7 @@ def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple
                 replaces=cells["replace_pattern"] is not None,
                 is_caseless="CASELESS" in str(cells["re_modifiers"]).upper(),
                 say=Say.DECIDES if is_for_somebody else Say.NEVER_TRIED,
+                mirrors_along=cells["mirror_flagOUT"] is not None,
             )
         )
     return tuple(found)

@@ -61,11 +61,17 @@ def other_product(facts: Facts) -> Iterator[Finding]:
     }
     lowest = _lowest(facts)
     if others and lowest:
+        way_out = _proposed(lowest[1])
+        if len(others) < len(facts.versions):
+            way_out = (
+                "no version fits both: put the servers of each product behind a ProxySQL of their"
+                " own"
+            )
         yield Finding(
             _NAME,
             f"clients are told {told}, and {_with_versions(others)}: drivers choose by it the SQL"
             " they send",
-            _proposed(lowest[1]),
+            way_out,
         )
 
 
@@ -122,8 +128,8 @@ def several(facts: Facts) -> Iterator[Finding]:
         for text in facts.versions.values()
     }
     lowest = _lowest(facts)
-    if len(series) < 2 or lowest is None:
-        return
+    if len(series) < 2 or lowest is None or len({*map(is_mariadb, facts.versions.values())}) > 1:
+        return  # of two products another check tells: no version fits both
     hostgroups: dict[str, set[int]] = {}
     for server in facts.servers:
         if server.node in facts.versions:
@@ -136,7 +142,9 @@ def several(facts: Facts) -> Iterator[Finding]:
         "hostgroups",
         f"several versions ({'; '.join(parts)}): clients are told one, whatever hostgroup they"
         " come to",
-        f"tell the lowest until all are alike: {_proposed(lowest[1])}",
+        "go on telling the lowest until all are alike"
+        if version_numbers(facts.variables.get(_NAME, "")) == lowest[0]
+        else f"tell the lowest until all are alike: {_proposed(lowest[1])}",
     )
 
 

@@ -31,27 +31,40 @@ def entries(rule: Rule) -> frozenset[int]:
     return frozenset(flag for flag in found if isinstance(flag, int))
 
 
+def next_entries(rule: Rule) -> frozenset[int]:
+    """Return the flag with which the next query of a session begins, where this rule says so."""
+    return frozenset(
+        flag for name, flag in rule.sets if name == "next_query_flagIN" and isinstance(flag, int)
+    )
+
+
 @dataclass(frozen=True)
 class Reach:
     """What a query may get to.
 
-    Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not.
+    Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not;
+    `enders` those that set it and have apply, which ends the rules.
     """
 
     reached: frozenset[int]
     setters: Mapping[int, Sequence[Rule]]
+    enders: Mapping[int, Sequence[Rule]]
 
 
-def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> Reach:
+def reach_of(rules: Sequence[Rule], *, starts_again: bool, mirrored: bool = True) -> Reach:
     """Return what is reachable among rules sorted by rule_id.
 
     `starts_again`: after a flagOUT the rules are tried from the first one on
-    (mysql-query_processor_iterations); else they go on behind the rule.
+    (mysql-query_processor_iterations); else they go on behind the rule. `mirrored`: also for the
+    copies that rules make.
     """
     setters: dict[int, list[Rule]] = defaultdict(list)
+    enders: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
-        for flag in jumps(rule) | entries(rule):
+        for flag in entries(rule) if rule.apply else jumps(rule) | entries(rule):
             setters[flag].append(rule)
+        for flag in jumps(rule) if rule.apply else ():
+            enders[flag].append(rule)
     begun = {0}
     """Flags that are set before the first rule."""
     reached: set[int] = set()
@@ -63,11 +76,13 @@ def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> Reach:
             if rule.flag_in not in standing:
                 continue
             reached.add(rule.rule_id)
-            begun |= entries(rule)
+            begun |= entries(rule) if mirrored else next_entries(rule)
+            if rule.apply:
+                continue  # it ends the rules, whatever flag it sets
             standing |= jumps(rule)
-            if starts_again and not rule.apply:
+            if starts_again:
                 begun |= jumps(rule)
-    return Reach(frozenset(reached), setters)
+    return Reach(frozenset(reached), setters, enders)
 
 
 class Between:

@@ -25,6 +25,7 @@ class Say(Enum):
     """What the destination of a rule counts for."""
 
     NEVER_TRIED = "no query gets to the rule, or none matches"
+    COPIES = "only copies that other rules make get to the rule"
     OVERRULED = "a later rule sends every query of it elsewhere"
     PERHAPS = "other rules may send every query of it elsewhere, or answer it"
     DECIDES = "queries go there"
@@ -59,8 +60,8 @@ def says_of(
 ) -> Mapping[int, Say]:
     """Return what the destinations of these rules count for.
 
-    The first two are said only where they are proven, PERHAPS where neither a proof nor an example
-    is found. `usernames`: who may send queries, None where that is not known.
+    The first three are said only where they are proven, PERHAPS where there is neither a proof nor
+    an example. `usernames`: who may send queries, None where that is not known.
     Raises: as `Subject.router`.
     """
     subject = Subject(in_play(subject.configuration, rule_ids))
@@ -74,6 +75,7 @@ def says_of(
     # A lane is not reached either where only such a rule leads to it.
     again = subject.variables.query_processor_iterations > 0
     tried_ids = reach_of(tried, starts_again=again).reached
+    asked_ids = reach_of(tried, starts_again=again, mirrored=False).reached
     deciding = [rule for rule in tried if rule.rule_id in tried_ids and _decides(rule)]
     last = max((rule.position for rule in deciding), default=0)
     anybody = _anybody(subject, usernames)
@@ -85,6 +87,8 @@ def says_of(
             found[rule.rule_id] = Say.NEVER_TRIED
         elif rule.rule_id in without:
             found[rule.rule_id] = Say.OVERRULED
+        elif rule.rule_id not in asked_ids:
+            found[rule.rule_id] = Say.COPIES
         else:
             has_example = _has_example(subject, rule, queries_of(rows[rule.rule_id]), anybody)
             if has_example is None:

@@ -218,6 +218,31 @@ def test_rules_that_answer_everything_need_no_server(proxysql: ProxySQL) -> None
                 query(proxysql, asked)
 
 
+def test_a_lane_of_copies(proxysql: ProxySQL) -> None:  # noqa: F811
+    """Where only copies get to a rule, no client waits for what it sends nowhere."""
+    module = "MYSQL QUERY RULES"
+    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
+    lane = "INSERT INTO mysql_query_rules (rule_id,active,flagIN,destination_hostgroup,apply)"
+    load(
+        proxysql.instance,
+        "UPDATE mysql_query_rules SET mirror_flagOUT=7",
+        f"{lane} VALUES (9,1,7,99,1)",
+        module=module,
+    )
+    with until_found(proxysql, "mirror-without-servers") as found:
+        assert message(found, "mirror-without-servers") == (
+            "hostgroup 99: the copies of rule 9 go there; there is no server at RUNTIME"
+        )
+        assert query(proxysql, "SELECT 7") == ((7,),)
+    load(
+        proxysql.instance,
+        "UPDATE mysql_query_rules SET flagOUT=7, apply=0 WHERE rule_id=5",
+        module=module,
+    )
+    with until_found(proxysql, "hostgroup-without-servers"):
+        assert_not_reached(proxysql)
+
+
 def test_users_with_fast_forward_meet_no_rules(proxysql: ProxySQL) -> None:  # noqa: F811
     load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
     load(

@@ -55,11 +55,25 @@ def test_another_product() -> None:
     assert finding.way_out == 'variables: {mysql-server_version: "10.11.6-MariaDB"}'
 
 
+def test_no_version_fits_both_products() -> None:
+    facts = replace(HEALTHY, said=said(db1="8.0.36", db2="10.11.6-MariaDB-log"))
+    (product,) = examine(facts).findings
+    assert product.code == "server-version-product"
+    assert product.way_out == (
+        "no version fits both: put the servers of each product behind a ProxySQL of their own"
+    )
+
+
 def test_several_series_are_explained_by_hostgroup() -> None:
     facts = replace(HEALTHY, said=said(db1="8.0.36", db2="8.4.3"))
     code, _, message = only(facts)
     assert code == "server-versions-differ"
     assert "(8.0.36 in 10; 8.4.3 in 20)" in message
+    assert examine(facts).findings[0].way_out == "go on telling the lowest until all are alike"
+    older = replace(facts, variables={**facts.variables, "mysql-server_version": "8.0.30"})
+    assert examine(older).findings[0].way_out == (
+        'tell the lowest until all are alike: variables: {mysql-server_version: "8.0.36"}'
+    )
 
 
 def test_where_the_monitor_has_placed_nodes_changes_no_words() -> None:
@@ -224,6 +238,16 @@ def test_hostgroups_that_nobody_serves() -> None:
             "the copies of rule 8 go there; there is no server at RUNTIME",
         ),
     ]
+
+
+def test_copies_that_begin_at_a_flag_may_be_sent_elsewhere() -> None:
+    along = Rule(5, 20, mirror=50, apply=True, mirrors_along=True)
+    assert only(replace(HEALTHY, rules=(along,)))[2] == (
+        "the copies of rule 5 that no rule of their mirror_flagOUT sends elsewhere, if any, go"
+        " there; there is no server at RUNTIME"
+    )
+    both = (along, Rule(6, 20, mirror=50))
+    assert only(replace(HEALTHY, rules=both))[2].startswith("the copies of rules 5, 6 go there")
 
 
 def test_fast_routing_that_is_never_asked() -> None:

@@ -156,11 +156,27 @@ def test_a_flagin_that_nothing_sets():
     assert said_of("PX204", digest("x", next_query_flagIN=5), at_5) == []
     assert said_of("PX204", digest("x", mirror_flagOUT=5), at_5) == []
     ways = '{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 0}]}'
-    assert said_of("PX204", digest("x", attributes=ways), at_5, digest("y", flagIN=6)) == [3]
+    drawn = digest("x", attributes=ways, apply=0)
+    assert said_of("PX204", drawn, at_5, digest("y", flagIN=6)) == [3]
     # What leads there is never reached itself.
     chain = [digest("x", flagIN=4, flagOUT=5, apply=0), at_5]
     assert said_of("PX204", *chain) == [1, 2]
     assert said_of("PX204", {"flagIN": 2147483647, "apply": 0}) == []
+
+
+def test_a_flagin_that_only_rules_with_apply_set():
+    """With apply ProxySQL ends there, with mysql-query_processor_iterations as well."""
+    ends = digest("x", flagOUT=5)
+    message = "flagIN 5 is set by rule 1 only, with apply: 1, which ends the rules"
+    for iterations in (0, 3):
+        rules = (ends, digest("y", flagIN=5))
+        found = findings("PX204", *rules, query_processor_iterations=iterations)
+        assert found == [(2, f"never reached: {message}")]
+    assert said_of("PX207", *rules) == []
+    row = {"username": "", "schemaname": "s", "flagIN": 5, "destination_hostgroup": 1}
+    assert findings("PX204", ends, fast_routing=[row | {"comment": ""}]) == [
+        (("", "s", 5), f"never used: {message}")
+    ]
 
 
 def test_fast_routing_with_a_flagin_that_nothing_sets():

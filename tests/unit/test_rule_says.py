@@ -102,6 +102,22 @@ def test_an_answer_stays_whatever_matches_behind_it():
     assert say(answered, dead_end, of=2) is Say.DECIDES
 
 
+def test_only_copies_get_to_the_lane_of_a_mirror():
+    mirrored = digest("^SELECT", mirror_flagOUT=7)
+    lane = digest("^SELECT", flagIN=7, destination_hostgroup=99)
+    assert say(mirrored, lane, of=2) is Say.COPIES
+    assert say(mirrored, {"match_digest": "^SHOW", "flagOUT": 7}, lane, of=3) is Say.DECIDES
+    assert say(mirrored, digest("^BEGIN", next_query_flagIN=7), lane, of=3) is Say.DECIDES
+    assert say(mirrored, digest("^SELECT", flagIN=7), lane, of=3) is Say.NEVER_TRIED
+
+
+def test_a_rule_with_apply_leads_nowhere():
+    ending = digest("^SELECT", flagOUT=5)
+    lane = digest("^SELECT", flagIN=5, destination_hostgroup=99)
+    assert say(ending, lane, of=2) is Say.NEVER_TRIED
+    assert say(ending | {"apply": 0}, lane, of=2) is Say.DECIDES
+
+
 def test_a_lane_into_which_no_sample_gets_may_take_queries():
     entrance = {"match_digest": r"FROM shop\.x", "flagOUT": 5}
     assert say(entrance, digest("^SELECT", flagIN=5), of=2) is Say.DECIDES
