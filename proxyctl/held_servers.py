@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import note_memory
+from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.admin.reconnect import Reconnect
@@ -281,6 +282,19 @@ class HeldServers:
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
+
+    def note_again(self, drain: Drain) -> None:
+        """Note what was on record before a LOAD that failed, unless rows of ours stand in MEMORY.
+
+        Tells --debug where that cannot be done.
+        """
+        if SERVERS.name in self.lock.leftovers or self.lock.is_lost:
+            return
+        try:
+            with uninterrupted():
+                note_memory(self.client, self.lock, drain.node, drain.memory)
+        except ProxyctlError as error:
+            self.client.tell(f"the record of {node_text(drain.node)} is not as before: {error}")
 
     def _before_load(self, module: AdminModule) -> None:
         self.has_loaded = True

@@ -146,7 +146,13 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     servers.check(node, reasons, include_pending=request.include_pending)
     # DISK may have the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
-    meant.load(node, _released(meant, node), saves=saves)
+    try:
+        meant.load(node, _released(meant, node), saves=saves)
+    except ProxyctlError:
+        # What goes live with a second try is asked for then.
+        if found is not None:
+            servers.note_again(found)
+        raise
     name = node_text(node)
     with changed_already(
         f"{name} was loaded as it is configured; whether it is back is not known",
