@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import note_memory
+from proxyctl.admin.drains import forget_drain, note_memory
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_layouts
@@ -282,6 +283,16 @@ class HeldServers:
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
+
+    def forget(self, node: Node) -> None:
+        """Take the node off the record, once MEMORY is as it is meant to be.
+
+        Whoever dies after that leaves no rows of ours: nobody must look for a record then. A lock
+        that is lost changes nothing of that.
+        """
+        with suppress(RefusedError):
+            self.lock.mark("done", ())
+        forget_drain(self.client, node)
 
     def note_again(self, drain: Drain) -> None:
         """Note what was on record before a LOAD that failed, unless rows of ours stand in MEMORY.
