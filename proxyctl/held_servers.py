@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import note_memory
+from proxyctl.admin.drains import forget_drain, note_memory
+from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.reconnect import Reconnect
 from proxyctl.admin.runtime_facts import read_facts
@@ -280,6 +282,29 @@ class HeldServers:
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
+
+    def forget(self, node: Node) -> None:
+        """Take the node off the record, once MEMORY is as it is meant to be.
+
+        Whoever dies after that leaves no rows of ours: nobody must look for a record then. A lock
+        that is lost changes nothing of that.
+        """
+        with suppress(RefusedError):
+            self.lock.mark("done", ())
+        forget_drain(self.client, node)
+
+    def note_again(self, drain: Drain) -> None:
+        """Note what was on record before a LOAD that failed, unless rows of ours stand in MEMORY.
+
+        Tells --debug where that cannot be done.
+        """
+        if SERVERS.name in self.lock.leftovers or self.lock.is_lost:
+            return
+        try:
+            with uninterrupted():
+                note_memory(self.client, self.lock, drain.node, drain.memory)
+        except ProxyctlError as error:
+            self.client.tell(f"the record of {node_text(drain.node)} is not as before: {error}")
 
     def _before_load(self, module: AdminModule) -> None:
         self.has_loaded = True

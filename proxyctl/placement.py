@@ -15,6 +15,7 @@ from proxyctl.families import (
     Family,
     Node,
     ServerColumns,
+    by_hostgroup,
     drained_by_hand,
     drained_columns,
     main_hostgroup,
@@ -65,6 +66,37 @@ def placed_rows(
                 if node not in nodes:
                     loaded = (without_shunning(columns, row) for row in rows)
                     result.update((layout.key_of(row), row) for row in loaded)
+    return result
+
+
+def drained_again(
+    layout: Layout,
+    placed: Rows,
+    before: Rows,
+    families: Iterable[Family],
+    released: Collection[Node],
+) -> Rows:
+    """Return the placed rows with these nodes drained where RUNTIME had them so `before`.
+
+    What gives them back is undone. The monitor may have moved one within its family since.
+    """
+    columns, in_family = ServerColumns.of(layout), by_hostgroup(families)
+    result = dict(placed)
+    for key, row in placed.items():
+        node, family = columns.node(row), in_family.get(row[columns.hostgroup])
+        if node not in released:
+            continue
+        mine = [
+            old
+            for old in before.values()
+            if columns.node(old) == node
+            and family is not None
+            and in_family.get(old[columns.hostgroup]) == family
+        ]
+        was = before.get(key) or next(iter(mine), None)
+        held = drained_columns(family, columns, was, released) if was else ()
+        if was and held:
+            result[key] = _with(row, {position: was[position] for position in held})
     return result
 
 

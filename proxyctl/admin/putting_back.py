@@ -21,7 +21,7 @@ from proxyctl.errors import (
     said_of,
 )
 from proxyctl.families import ServerColumns
-from proxyctl.placement import placed_rows, without_shunning
+from proxyctl.placement import drained_again, placed_rows, without_shunning
 from proxyctl.plan import ModulePlan
 from proxyctl.result import OLD, UNKNOWN
 from proxyctl.staged import in_loads
@@ -190,6 +190,9 @@ class PuttingBack:
                     plan.families_before,
                     drains=plan.drains,
                     released=plan.released,
+                )
+                rows = drained_again(
+                    survey.layout, rows, survey.runtime or {}, plan.families_before, plan.released
                 )
             image[name] = rows
         if "admin_variables" not in image:

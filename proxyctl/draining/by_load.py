@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from proxyctl.admin.drains import forget_drain, record_drain
+from proxyctl.admin.drains import record_drain
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
 from proxyctl.draining.changed_already import changed_already
@@ -155,7 +155,13 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     servers.check(node, reasons, include_pending=request.include_pending)
     # DISK may have the drain as well then. Saved only where that carries nothing else there.
     saves = meant is not servers and servers.is_saved
-    meant.load(node, released, saves=saves)
+    try:
+        meant.load(node, released, saves=saves)
+    except ProxyctlError:
+        # What goes live with a second try is asked for then.
+        if found is not None:
+            servers.note_again(found)
+        raise
     name = node_text(node)
     with changed_already(
         f"{name} was loaded as it is configured; whether it is back is not known",
@@ -166,7 +172,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         if now.shows(node):
             raise ApplyError(f"{name} still shows as drained at RUNTIME after the LOAD")
         if found is not None:
-            forget_drain(servers.client, node)
+            servers.forget(node)
     is_gone = now.is_gone(node)
     return Restored(
         node,

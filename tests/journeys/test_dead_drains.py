@@ -84,7 +84,9 @@ def test_one_that_dies_beside_an_older_one_does_not_bring_back_what_was_there_th
     assert proxyctl("plan", "--detailed-exitcode").code == 0
 
 
-@pytest.mark.parametrize("when", ["staging MEMORY", "LOAD MYSQL SERVERS TO RUNTIME"])
+@pytest.mark.parametrize(
+    "when", ["staging MEMORY", "LOAD MYSQL SERVERS TO RUNTIME", "DELETE FROM proxyctl_drains"]
+)
 @pytest.mark.parametrize("command", ["drain", "restore"])
 def test_a_restore_that_was_killed_is_finished_by_either_command(
     servers: Instance, when: str, command: str

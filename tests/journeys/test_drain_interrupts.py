@@ -149,6 +149,8 @@ def test_a_restore_that_is_cut_off_says_where_it_stands(
         assert "run of apply" not in outcome.text, place
         if outcome.code == 1:  # stopped before the LOAD
             assert (status(instance), record) == ("OFFLINE_SOFT", [("1",)]), place
+        if "everything was restored" in outcome.text:
+            assert (status(instance), record) == ("OFFLINE_SOFT", [("1",)]), place
         if not record:
             assert "is not drained" in outcome.text, (place, outcome.text)
             assert layers(instance) == before, place

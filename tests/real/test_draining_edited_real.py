@@ -19,7 +19,8 @@ from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import ApplyError
 from proxyctl.sql import Statement
 from tests.cli import Project, proxyctl
-from tests.faults.proxy import FaultyProxy
+from tests.faults.proxy import Exchange, FaultyProxy
+from tests.faults.wire import error_packet
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement
 from tests.real.galera_rig import cluster, proxysql
@@ -202,3 +203,32 @@ def test_a_writer_that_was_moved_when_the_lock_was_lost_is_said_to_be_half_drain
         done = proxyctl("nodes", command, old)
         assert done.code == 0, done.text
     until(lambda: layers(shop) == before)
+
+
+def test_a_restore_that_failed_does_not_make_an_edit_its_own(
+    proxysql: ProxySQL, cluster: GaleraCluster, shop: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RUNTIME keeps the weight of a drain: only the record tells that MEMORY was edited since."""
+    reader = min(online(placement(shop)[30]))
+    edit = "UPDATE mysql_servers SET weight={} WHERE hostname='" + reader + "'"
+
+    def refused(exchange: Exchange) -> None:
+        exchange.deliver(error_packet("a fault of the test"))
+
+    with FaultyProxy(shop.host, shop.port) as proxy:
+        monkeypatch.setenv("PROXYCTL_PORT", str(proxy.port))
+        codes: list[int] = []
+        for weight in (3, 4):
+            assert proxyctl("nodes", "drain", reader).code == 0
+            shop.execute(edit.format(weight))
+            loads = [place for place, sql in proxy.log if sql.startswith("LOAD MYSQL SERVERS")]
+            proxy.arm(dict.fromkeys(loads, refused) if codes else {})
+            codes.append(proxyctl("nodes", "restore", reader, "--include-pending").code)
+            proxy.settle()
+        assert codes == [0, 4]
+        limit = f"SELECT max_connections FROM runtime_mysql_servers WHERE hostname='{reader}'"
+        assert {*shop.query(limit)} == {("0",)}
+        proxy.arm({})
+        again = proxyctl("nodes", "restore", reader)
+    assert again.code == 3, again.text
+    assert "were edited in MEMORY since it was drained" in again.err

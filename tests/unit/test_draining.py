@@ -15,7 +15,7 @@ from proxyctl.nodes.draining import (
     with_another_writer,
     with_drained,
 )
-from proxyctl.placement import placed_rows
+from proxyctl.placement import drained_again, placed_rows
 from tests.build import rows
 
 SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)
@@ -72,6 +72,14 @@ def test_elsewhere_a_server_is_soft() -> None:
         (60, "n2", "OFFLINE_SOFT", 1),
         (100, "n2", "OFFLINE_SOFT", 7),
     }
+
+
+def test_what_released_a_node_is_undone_wherever_it_stands_by_now() -> None:
+    was = standing(server(10, "n3"), server(40, "n1", weight=0, max_connections=0))
+    now = standing(server(10, "n3"), server(30, "n1", weight=7))
+    found = drained_again(SERVERS, now.runtime, was.runtime, (GALERA,), {node("n1")})
+    assert shown(found, "weight", "max_connections") == {(10, "n3", 1, 1000), (30, "n1", 0, 0)}
+    assert drained_again(SERVERS, now.runtime, was.runtime, (GALERA,), {node("n3")}) == now.runtime
 
 
 def test_the_writer_is_moved_by_weight_and_never_weighs_nothing() -> None:
