@@ -21,7 +21,6 @@ from proxyctl.admin.snapshot_folder import outcome_kept
 from proxyctl.cluster.membership import Membership
 from proxyctl.config.load import ParsedFiles
 from proxyctl.drains import DrainMethod, ended_by
-from proxyctl.edits_at_peers import EditsAtPeers
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -30,7 +29,7 @@ from proxyctl.errors import (
     said_of,
 )
 from proxyctl.families import Node, node_text
-from proxyctl.plan import ModulePlan, Plan, raise_refusals
+from proxyctl.plan import ModulePlan, Plan, Refusal, raise_refusals
 from proxyctl.result import ApplyResult, PeerResult
 from proxyctl.snapshot import APPLY, occasion_of
 from proxyctl.workflow import PlanOptions, plan_files
@@ -112,14 +111,7 @@ def apply_planned(
                 " since it was made",
                 hint="run plan again and look at what is different now",
             )
-        if options.membership is not None:
-            at_peers = EditsAtPeers(members, options.membership, lock)
-            found.refusals += at_peers.lost(
-                found.modules,
-                source=found.source,
-                discards=options.discard_pending,
-                includes=options.include_pending,
-            )
+        found.refusals += _refused_for_peers(found, options, members, lock)
         request.before(found)
         raise_refusals(found)
         if found.is_in_sync:
@@ -156,6 +148,23 @@ def apply_planned(
             snapshot.discard()
             lock.give_back(request.progress)
             members.close()
+
+
+def _refused_for_peers(
+    plan: Plan, options: PlanOptions, members: Members, lock: Lock
+) -> list[Refusal]:
+    """Return what stands against it that peers take over what the plan loads."""
+    if options.membership is None:
+        return []
+    # Most instances have no peers, and need nothing of it.
+    from proxyctl.edits_at_peers import EditsAtPeers
+
+    return EditsAtPeers(members, options.membership, lock).lost(
+        plan.modules,
+        source=plan.source,
+        discards=options.discard_pending,
+        includes=options.include_pending,
+    )
 
 
 def _forget_ended_drains(client: AdminClient, plan: Plan) -> Iterable[str]:

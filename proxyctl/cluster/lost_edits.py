@@ -129,6 +129,8 @@ def _waiting_keys(
 ) -> Iterator[Key]:
     """Yield the rows of a table that wait at a peer, and that this plan does not make so."""
     layout = found.layout
+    if not (found.unpublished or found.unsaved):
+        return
     rows = dict(module.final.get(layout.name, {}))
     image: Mapping[Key, DesiredRow] = runtime_image(layout, rows)
     seen = set()

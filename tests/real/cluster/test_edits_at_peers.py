@@ -54,6 +54,7 @@ def peer(three: list[ProxySQL], project: Project) -> ProxySQL:
             "MYSQL VARIABLES",
         ),
     ],
+    ids=["a user", "a user that is not active", "a variable"],
 )
 def test_they_are_not_dropped(
     three: list[ProxySQL],
