@@ -30,11 +30,13 @@ from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.drift import Drift
 from proxyctl.engine_in_force import comes_to_runtime, mistakes_at_runtime, mistakes_with_edits
 from proxyctl.errors import ConfigError, UsageError, counted
+from proxyctl.first_check import until_first_check
 from proxyctl.images import complete_images, leaves_softly
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
 from proxyctl.instance_mistakes import mistakes_when_read
 from proxyctl.instance_survey import (
     LARGE,
+    HostgroupsInUse,
     InstanceLook,
     InstanceSurvey,
     all_layers,
@@ -156,7 +158,7 @@ def _surveyed(
     )
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     is_member = membership is not None and len(membership.listed) > 1
-    _add_remarks(plan, survey, options, moved, is_member=is_member)
+    _add_remarks(plan, survey, options, moved, used, is_member=is_member)
     if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
@@ -342,6 +344,7 @@ def _add_remarks(
     survey: InstanceSurvey,
     options: PlanOptions,
     moved: frozenset[Key],
+    in_use: HostgroupsInUse,
     *,
     is_member: bool,
 ) -> None:
@@ -358,6 +361,16 @@ def _add_remarks(
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
             plan.warnings.extend(remarks.shunned_by_load(module))
+            plan.warnings.extend(
+                until_first_check(
+                    module,
+                    plan.families,
+                    plan.families_before,
+                    frozenset().union(*in_use.before.values()),
+                    frozenset().union(*in_use.after.values()),
+                    survey.facts.galera_check_ms,
+                )
+            )
             leaving = remarks.leaving_servers(module)
             timeout_s = options.drain_timeout_s
             softly = leaves_softly(module, plan.families_before) if timeout_s else frozenset()
