@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
+from itertools import islice
 
+from proxyctl.cells import number
 from proxyctl.configuration import Configuration
 from proxyctl.lint.answers_to_samples import READS, WRITES
+from proxyctl.lint.effects_samples import samples
 from proxyctl.lint.rules_in_play import that_may_match
+from proxyctl.lint.subject import RULES
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.routing import Request, Router, Source
 from proxyctl.routing.of_configuration import router_of
@@ -24,10 +29,10 @@ _OTHERS = (
     "EXPLAIN SELECT c FROM t",
     "DO 1",
 )
-_QUERIES = (*READS, *WRITES, *_OTHERS)
 _ADDRESS = "192.0.2.1"
 """One that is kept for documentation: no rule is meant for it."""
 _MOST_USERS = 100
+_MOST_PATTERNS = 20
 
 
 class Left(Enum):
@@ -52,14 +57,37 @@ def left_to_defaults(
         found[username] = Left.NOTHING if is_answered else Left.PERHAPS
     rest = sorted(found.keys() - taken.keys())[:_MOST_USERS]
     if rest:
-        router = router_of(that_may_match(configuration, _QUERIES))
-        found |= {one: Left.PERHAPS for one in rest if not _is_left_any(router, one)}
+        queries = [*READS, *WRITES, *_OTHERS, *_of_patterns(configuration)]
+        router = router_of(that_may_match(configuration, queries))
+        found |= {one: Left.PERHAPS for one in rest if not _is_left_any(router, one, queries)}
     return found
 
 
-def _is_left_any(router: Router, username: str) -> bool:
-    """Return whether a sample query of the user gets to no rule that says where it goes."""
-    for query in _QUERIES:
+def _of_patterns(configuration: Configuration) -> Iterator[str]:
+    """Yield queries for patterns of rules that may leave what matches: negated, or without a say.
+
+    Shape: ASCII, of the first few rules.
+    """
+    held = configuration.tables.get(RULES)
+    if held is None:
+        return
+    names = ("match_digest", "match_pattern", "negate_match_pattern", "destination_hostgroup")
+    rows = zip(*(held.column(name) for name in names), strict=True)
+    patterns = (
+        str(pattern)
+        for digest, query, is_negated, destination in rows
+        for pattern in (digest, query)
+        if pattern is not None and (number(is_negated) == 1 or destination is None)
+    )
+    for pattern in islice(patterns, _MOST_PATTERNS):
+        found = samples(pattern, limit=2, fill=" c ")
+        # No query is without a letter.
+        yield from (text for text in found if text.isascii() and re.search("[A-Za-z]", text))
+
+
+def _is_left_any(router: Router, username: str, queries: Iterable[str]) -> bool:
+    """Return whether a query of the user gets to no rule that says where it goes."""
+    for query in queries:
         route = router.evaluate(Request(query.encode(), username, client_addr=_ADDRESS))
         is_left = route.source in (Source.DEFAULT_HOSTGROUP, Source.NOTHING)
         if is_left and route.special is None and not route.is_answered:

@@ -130,7 +130,7 @@ def _has_example(
     """
     is_matched = False
     sessions = [session_for(rule, name) for name in ((None,) if rule.username else anybody)]
-    is_plain = not rule.negated and rule.digest is None and not rule.broken
+    is_plain = rule.digest is None and not rule.broken
     for query in queries:
         for session in sessions:
             request = session.request(query)

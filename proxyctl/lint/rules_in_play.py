@@ -26,6 +26,7 @@ from proxyctl.state import Key, Row
 
 _SAMPLES = 5
 _GRAM = 4
+_WAYS = ("SELECT c FROM {} WHERE id=1", "UPDATE {} SET c=1")
 _LEADING = ("flagOUT", "attributes", "next_query_flagIN", "mirror_flagOUT")
 """Columns by which a rule leads to a flagIN."""
 _SEEN = {"match_digest": "digest_text", "match_pattern": "query"}
@@ -45,8 +46,11 @@ def queries_of(row: RuleRow) -> list[str]:
     for column in ("match_digest", "match_pattern"):
         pattern = row.text(column)
         if pattern is not None and row.rule is not None and not row.rule.negated:
-            found += samples(pattern, limit=_SAMPLES)
+            texts = samples(pattern, limit=_SAMPLES)
+            found += texts
             found += samples(pattern, limit=_SAMPLES, fill=" c ")
+            # It may ask for a table only, and other rules for the word in front.
+            found += [way.format(text) for text in texts[:1] for way in _WAYS]
     return list(dict.fromkeys([*found, *READS, *WRITES]))
 
 
@@ -153,12 +157,14 @@ def _patterns(rule: Rule) -> Iterator[tuple[str, Compiled]]:
 
 
 def patterns_match(rule: Rule, digest_text: bytes, query: bytes) -> bool:
-    """Return whether the patterns of a rule match; for a negated one that tells nothing."""
-    if rule.negated:
-        return True
-    return (rule.match_digest is None or rule.match_digest.matches(digest_text)) and (
-        rule.match_pattern is None or rule.match_pattern.matches(query)
-    )
+    """Return whether a rule matches these, as far as its patterns tell; negated, none may match."""
+    seen = {"match_digest": digest_text, "match_pattern": query}
+    found = [
+        getattr(rule, column).matches(text)
+        for column, text in seen.items()
+        if getattr(rule, column) is not None
+    ]
+    return not any(found) if rule.negated else all(found)
 
 
 class _Table:

@@ -31,6 +31,7 @@ def left(*rules, user=USER, **given):
             id="a lane of a schema",
         ),
         pytest.param([ALL | {"client_addr": "%"}], id="every client"),
+        pytest.param([digest(r"^[0-9]*$", negate_match_pattern=1)], id="all with a letter"),
         pytest.param([digest("^BEGIN", next_query_flagIN=7), ALL, ALL | {"flagIN": 7}], id="next"),
         pytest.param([digest("^[A-Z(/]", re_modifiers="CASELESS")], id="a class of letters"),
     ],
@@ -48,6 +49,11 @@ def test_no_sample_is_left(rules):
         pytest.param([ALL | {"client_addr": "10.%"}], id="some clients"),
         pytest.param([ALL | {"schemaname": "shop"}], id="a schema"),
         pytest.param([{"flagOUT": 5}, digest("^SELECT", flagIN=5)], id="a lane of some"),
+        pytest.param([digest("FROM shop_7", negate_match_pattern=1)], id="all but one table"),
+        pytest.param(
+            [digest("FROM shop_7", destination_hostgroup=None), digest("^[^ ]")],
+            id="one that ends first, of a table",
+        ),
     ],
 )
 def test_some_are_left(rules):

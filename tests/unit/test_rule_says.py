@@ -111,6 +111,18 @@ def test_only_copies_get_to_the_lane_of_a_mirror():
     assert say(mirrored, digest("^SELECT", flagIN=7), lane, of=3) is Say.NEVER_TRIED
 
 
+def test_a_rule_for_a_table_is_tried_with_more_than_its_name():
+    rules = (digest("^[^S]"), digest("orders_7", destination_hostgroup=99))
+    assert say(*rules, of=2) is Say.DECIDES
+    assert say(*rules[:1], digest("^S"), rules[1], of=3) is Say.PERHAPS
+
+
+def test_a_negated_rule_behind_one_that_leads_all_away():
+    rules = ({"flagOUT": 5}, digest("^SELECT", negate_match_pattern=1, destination_hostgroup=99))
+    assert say(*rules, of=2) is Say.PERHAPS
+    assert say({"flagOUT": 5, "match_digest": "^SHOW"}, rules[1], of=2) is Say.DECIDES
+
+
 def test_a_rule_with_apply_leads_nowhere():
     ending = digest("^SELECT", flagOUT=5)
     lane = digest("^SELECT", flagIN=5, destination_hostgroup=99)
