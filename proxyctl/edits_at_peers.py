@@ -12,6 +12,7 @@ from proxyctl.admin.runtime_facts import read_facts
 from proxyctl.catalog import AdminModule
 from proxyctl.cluster.lost_edits import Waiting, lost_at_peer
 from proxyctl.cluster.membership import Membership
+from proxyctl.cluster.travelling import loads_nothing_that_travels
 from proxyctl.families import Node
 from proxyctl.instance_survey import survey_as_nobodys
 from proxyctl.plan import ModulePlan, Refusal
@@ -66,7 +67,10 @@ class EditsAtPeers:
             # A peer that takes something over just now holds it in MEMORY first.
             return found() and found()
 
-        answers = self.members.answers([*wanted], look)
+        # That took its time here, too, and it may with the tables of each peer.
+        self.lock.renew(at_once=True)
+        with self.members.as_patient_as(self.lock.client.login.read_timeout_s):
+            answers = self.members.answers([*wanted], look)
         for node in wanted.keys() - answers.keys():
             problem = self.members.problems.get(node, "")
             self.members.say(
@@ -81,7 +85,11 @@ class EditsAtPeers:
             name = self.membership.name_of(module.name)
             if name is None or not module.images:
                 continue
+            own = self.membership.own[name].checksum
+            is_idle = loads_nothing_that_travels(module)
             for one in self.membership.others:
+                if is_idle and name in one.checksums and one.checksums[name].checksum == own:
+                    continue
                 if self.membership.is_followed_by(one, name):
                     taken.setdefault(one.node, []).append(module)
         return taken

@@ -25,7 +25,7 @@ def until_first_check(
     used_after: Collection[Value],
     check_ms: int,
 ) -> Iterator[str]:
-    """Yield where several nodes write, or nobody reads, until the monitor has looked.
+    """Yield where several nodes are written to, or nobody is read from, until it has looked.
 
     `module`: MYSQL SERVERS with its images. `families` are those of the files, `before` those that
     the monitor places now. `used`: hostgroups that rules and users send traffic to now, and
@@ -40,7 +40,7 @@ def until_first_check(
     serving = [row for row in (survey.runtime or {}).values() if takes_queries(row)]
     if not module.images or not any(row[columns.hostgroup] in used for row in serving):
         return
-    known = frozenset[Value]().union(*(family.hostgroups for family in before))
+    known = frozenset[Value]().union(*(one.hostgroups for one in before if one.is_galera))
     loaded = [row for row in module.images[-1]["mysql_servers"].values() if takes_queries(row)]
     when = f"until the monitor's first check ({_INTERVAL}, {check_ms} ms)"
     for family in families:
@@ -50,7 +50,8 @@ def until_first_check(
         writers = sorted(
             node_text(columns.node(row)) for row in there if row[columns.hostgroup] == family.writer
         )
-        if family.writer not in known and len(writers) > max(family.max_writers, 1):
+        is_written = family.writer in used_after and family.writer not in known
+        if is_written and len(writers) > max(family.max_writers, 1):
             yield f"{', '.join(writers)} take writes in hostgroup {family.writer} {when}"
         is_read = family.reader in used_after and family.writer_is_also_reader
         is_empty = not any(row[columns.hostgroup] == family.reader for row in there)

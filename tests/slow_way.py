@@ -11,10 +11,14 @@ from typing import Self
 
 
 class SlowWay:
-    """Leads from `port` to a port of this machine; what clients send takes `delay_s` more."""
+    """Leads from `port` to a port of this machine; what clients send takes `delay_s` more.
 
-    def __init__(self, to: int, *, delay_s: float) -> None:
+    `only`: where it has this text in it.
+    """
+
+    def __init__(self, to: int, *, delay_s: float, only: bytes = b"") -> None:
         self._to = to
+        self._only = only
         self._delay_s = delay_s
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -43,13 +47,14 @@ class SlowWay:
             server = socket.create_connection(("127.0.0.1", self._to))
             ways = ((client, server, self._delay_s), (server, client, 0.0))
             for way in ways:
-                threading.Thread(target=_hand_on, args=way, daemon=True).start()
+                threading.Thread(target=_hand_on, args=(*way, self._only), daemon=True).start()
 
 
-def _hand_on(source: socket.socket, target: socket.socket, delay_s: float) -> None:
+def _hand_on(source: socket.socket, target: socket.socket, delay_s: float, only: bytes) -> None:
     with suppress(OSError):
         while sent := source.recv(1 << 16):
-            time.sleep(delay_s)
+            if only in sent:
+                time.sleep(delay_s)
             target.sendall(sent)
     with suppress(OSError):
         target.shutdown(socket.SHUT_RDWR)

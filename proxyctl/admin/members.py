@@ -8,8 +8,8 @@ the order of their uuids, since members may list one another by different names.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -200,6 +200,20 @@ class Members:
         """Let no answer of a member take longer than this from now on. Units: seconds."""
         for contact in self.contacts.values():
             contact.wait_at_most(read_timeout_s)
+
+    @contextmanager
+    def as_patient_as(self, read_timeout_s: float) -> Iterator[None]:
+        """Let answers of members take that long in the block: whole tables may be large.
+
+        Units: seconds.
+        """
+        before = [(one, one.login.read_timeout_s) for one in self.contacts.values()]
+        self.wait_at_most(read_timeout_s)
+        try:
+            yield
+        finally:
+            for contact, timeout_s in before:
+                contact.wait_at_most(timeout_s)
 
     def asked(self) -> dict[Node, Member]:
         """Return what the members say of themselves, or why they do not."""

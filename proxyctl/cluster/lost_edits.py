@@ -16,12 +16,12 @@ from proxyctl.change import sorted_keys
 from proxyctl.cluster.electing import Wish, edits_going_live, loaded_for_all, wish
 from proxyctl.cluster.followers import followers
 from proxyctl.cluster.travelling import ACTIVE_ONLY, is_inactive
-from proxyctl.compare import differing, fold_users
+from proxyctl.compare import Difference, differing, fold_users
 from proxyctl.errors import counted
 from proxyctl.pending import DISCARD, INCLUDE
 from proxyctl.plan import ModulePlan, Plan, Refusal
 from proxyctl.runtime_image import runtime_image
-from proxyctl.state import FILES, DesiredRow, DesiredTable, Key, Source
+from proxyctl.state import FILES, KEEP, DesiredRow, DesiredTable, Key, Source
 from proxyctl.survey import TableSurvey
 
 EDITS_LOST = "edits_lost"
@@ -91,14 +91,17 @@ def lost_at_peer(
     for table, found in held.surveys.items():
         here = module.surveys.get(table)
         desired = here.desired if here is not None else None
-        for key in sorted_keys(_waiting_keys(module, found, desired)):
-            is_ours = desired is not None and desired.owns(key)
+        waiting = {one.key: one for one in _waiting(module, found, desired)}
+        for key in sorted_keys(waiting):
+            is_ours = here is not None and _is_of_files(here, waiting[key])
             row = f"{table} {':'.join(map(str, key))}"
+            if is_ours and held.is_left_over:
+                continue  # whichever of our applies it is
             if _is_members_own(found, key):
                 published.append(row)
-            elif is_ours and not held.is_left_over:
+            elif is_ours:
                 ours.append(row)
-            elif not is_ours and not (held.is_left_over and _is_placed(found, key)):
+            elif not (held.is_left_over and _is_placed(found, key)):
                 others.append(row)
     takes = "it takes the module over from here"
     of_others = f"of others in MEMORY of {peer} would"
@@ -124,9 +127,25 @@ def lost_at_peer(
         )
 
 
-def _waiting_keys(
+def _is_of_files(here: TableSurvey, one: Difference) -> bool:
+    """Return whether all of an edit is in what the files say, not in columns that they leave."""
+    desired, place = here.desired, here.place
+    if desired is None or not desired.owns(one.key):
+        return False
+    rows = [desired.rows[one.key]] if one.key in desired.rows else []
+    if not rows and place is not None:
+        rows = [row for key, row in desired.rows.items() if place(key) == place(one.key)]
+    names = desired.layout.names
+    return not any(
+        row[position] is KEEP or names[position] in desired.keep_on_update
+        for row in rows
+        for position in one.columns
+    )
+
+
+def _waiting(
     module: ModulePlan, found: TableSurvey, desired: DesiredTable | None
-) -> Iterator[Key]:
+) -> Iterator[Difference]:
     """Yield the rows of a table that wait at a peer, and that this plan does not make so."""
     layout = found.layout
     if not (found.unpublished or found.unsaved):
@@ -140,7 +159,7 @@ def _waiting_keys(
             desired is not None and desired.owns(one.key)
         )
         if not (comes and _is_same(found, image.get(one.key), one.desired)):
-            yield one.key
+            yield one
     if layout.name not in ACTIVE_ONLY:
         return
     active = layout.index["active"]
@@ -151,7 +170,7 @@ def _waiting_keys(
         # The files may say just that, and it is written there in its turn.
         is_ours = desired is not None and desired.owns(one.key)
         if not (is_ours and _is_same(found, written.get(one.key), one.desired)):
-            yield one.key
+            yield one
 
 
 def _is_members_own(found: TableSurvey, key: Key) -> bool:

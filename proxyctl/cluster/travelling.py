@@ -80,6 +80,17 @@ def _inactive(module: ModulePlan, found: TableSurvey) -> Iterator[str]:
         )
 
 
+def loads_nothing_that_travels(module: ModulePlan) -> bool:
+    """Return whether a LOAD changes nothing but variables that each member has itself.
+
+    The checksum stays as it is: a peer that holds the same now takes nothing over.
+    Source: ProxySQL 2.7.1, run.
+    """
+    every = (*module.changes, *module.included)
+    loaded = [change for change in every if Layer.RUNTIME in change.layers]
+    return bool(loaded) and all(change.is_members_own for change in loaded)
+
+
 def is_inactive(change: Change) -> bool:
     """Return whether a change makes a row inactive, or changes one that members do not take."""
     row = change.shown.desired

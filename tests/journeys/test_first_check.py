@@ -83,3 +83,23 @@ def test_another_number_is_such_a_hostgroup(project: Project) -> None:
 def test_nobody_is_served_by_an_instance_that_is_empty(project: Project) -> None:
     project.write(cluster())
     assert warned() == []
+
+
+def test_so_is_one_where_another_kind_of_monitor_places_nodes(project: Project) -> None:
+    pair = "mysql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 30}]\n"
+    project.write(PLAIN + pair + TRAFFIC.format(writer=10, reader=30))
+    applied()
+    project.write(cluster())
+    assert warned() == [
+        f"pxc1:3306, pxc2:3306, pxc3:3306 take writes in hostgroup 10 {CHECK}",
+        f"hostgroup 30 has no server that takes queries {CHECK}",
+    ]
+
+
+def test_a_cluster_that_nothing_is_sent_to_yet_is_no_news(project: Project) -> None:
+    served = PLAIN + TRAFFIC.format(writer=10, reader=30)
+    project.write(served)
+    applied()
+    beside = CLUSTER.format(writer=50, reader=60, weight=9).partition("\n")[2]
+    project.write(served + beside)
+    assert warned() == []

@@ -17,6 +17,7 @@ from tests.real.cluster.files import (
 )
 from tests.real.cluster.rig import set_admin
 from tests.servers import ProxySQL
+from tests.slow_way import SlowWay
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 
@@ -118,6 +119,41 @@ def test_of_rows_of_the_files_the_files_win_when_that_is_said(
     assert hostgroups(peer, layer="") == {"20"}
 
 
+def test_of_what_no_file_says_the_files_do_not_win(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """The row is one of the files; they leave the status of a server to whoever sets it."""
+    peer.instance.execute("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='a'")
+    write(project, files(10).replace("hostname: b", "hostname: b, weight: 7"))
+    done = apply("--discard-pending")
+    assert done.code == 3, done.text
+    assert (
+        f"  MYSQL SERVERS: 1 edit of others in MEMORY of {name(peer)} would be lost"
+        " (mysql_servers 1:a:3306): it takes the module over from here; apply at that one before,"
+        " or undo them\n"
+    ) in done.err
+
+
+def test_they_are_found_also_where_a_peer_needs_long_to_show_its_tables(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """RUNTIME of hundred thousands of users takes seconds. Whoever asks has found it alive."""
+    first, second, _ = three
+    for one in three:
+        set_admin(one, cluster_proxysql_servers_diffs_before_sync=0)
+    peer.instance.execute(USERS.format("", ""))
+    write(project, files(20))
+    with SlowWay(peer.port, delay_s=6, only=b"runtime_mysql_users") as way:
+        run = first.instance.execute
+        run("DELETE FROM proxysql_servers")
+        for port in (first.port, second.port, way.port):
+            run(f"INSERT INTO proxysql_servers (hostname, port) VALUES ('127.0.0.1', {port})")
+        run("LOAD PROXYSQL SERVERS TO RUNTIME")
+        done = apply()
+    assert done.code == 3, done.text
+    assert f"in MEMORY of 127.0.0.1:{way.port} would be lost (mysql_users theirs:1)" in done.err
+
+
 def test_what_the_files_say_as_well_is_not_lost(
     three: list[ProxySQL], project: Project, peer: ProxySQL
 ) -> None:
@@ -144,6 +180,22 @@ def test_what_is_not_taken_over_stays(
     assert hostgroups(three[1]) == {"20"}
     assert hostgroups(peer, layer="") == {"9", "10"}
     assert peer.instance.query("SELECT 1 FROM mysql_servers WHERE hostname='theirs'")
+
+
+def test_nor_is_one_lost_where_nothing_travels(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """A variable that each member has itself does not make its module another one to the peers."""
+    for edit in ("SET admin-stats_system_cpu=30", "SET admin-restapi_port=6099"):
+        peer.instance.execute(edit)
+    write(project, "variables: {admin-restapi_port: 6077}\n")
+    done = apply()
+    assert done.code == 0, done.text
+    held = (
+        "SELECT variable_value FROM global_variables"
+        " WHERE variable_name IN ('admin-stats_system_cpu', 'admin-restapi_port') ORDER BY 1"
+    )
+    assert peer.instance.query(held) == [("30",), ("6099",)]
 
 
 def test_a_drain_at_a_peer_is_no_edit(

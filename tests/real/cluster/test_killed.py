@@ -47,6 +47,11 @@ def records(three: list[ProxySQL]) -> list[set[str | None]]:
     ]
 
 
+def variable(one: ProxySQL, named: str, layer: str = "runtime_") -> str | None:
+    question = f"SELECT variable_value FROM {layer}global_variables WHERE variable_name='{named}'"
+    return one.instance.query(question)[0][0]
+
+
 def doctor(one: ProxySQL) -> Outcome:
     return proxyctl("doctor", "--no-ask", *at(one))
 
@@ -117,3 +122,17 @@ def test_what_was_staged_at_a_peer_is_no_edit_that_would_be_lost(
     done = apply(*at(three[1]))
     assert done.code == 0, done.text
     assert [hostgroups(one, layer="") for one in three] == [{"30"}] * 3
+
+
+def test_what_was_staged_of_a_members_own_variables_is_no_edit_of_others(
+    three: list[ProxySQL], project: Project
+) -> None:
+    """It stays as it stands there, and goes to RUNTIME with what is taken over."""
+    files = "variables: {{mysql-max_connections: {0}, admin-restapi_port: {0}}}\n"
+    write(project, files.format(6077))
+    kill_after("LOAD MYSQL VARIABLES")
+    wait_until(lambda: variable(three[1], "mysql-max_connections", layer="disk.") == "6077")
+    write(project, files.format(6099).replace("}\n", ", admin-refresh_interval: 1999}\n"))
+    done = apply(*at(three[1]))
+    assert done.code == 0, done.text
+    assert variable(three[0], "admin-refresh_interval") == "1999"
