@@ -13,8 +13,8 @@ from typing import Self
 class SlowWay:
     """Leads from `port` to a port of this machine; what clients send takes `delay_s` more."""
 
-    def __init__(self, to: int, *, delay_s: float) -> None:
-        self._to = to
+    def __init__(self, to: int, *, delay_s: float, host: str = "127.0.0.1") -> None:
+        self._to = (host, to)
         self._delay_s = delay_s
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -40,7 +40,7 @@ class SlowWay:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._to))
+            server = socket.create_connection(self._to)
             ways = ((client, server, self._delay_s), (server, client, 0.0))
             for way in ways:
                 threading.Thread(target=_hand_on, args=way, daemon=True).start()
