@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import note_memory
+from proxyctl.admin.drains import forget_drain, note_memory
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.reconnect import Reconnect
 from proxyctl.admin.runtime_facts import read_facts
@@ -16,7 +16,7 @@ from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node, ServerColumns, node_text
 from proxyctl.instance_survey import InstanceSurvey, survey_as_nobodys
-from proxyctl.leftovers import as_on_record, on_no_record
+from proxyctl.leftovers import as_on_record, meant_rows, on_no_record
 from proxyctl.nearest import nearest
 from proxyctl.nodes.draining import Standing
 from proxyctl.pending import pending_edits, refusals
@@ -77,18 +77,13 @@ class HeldServers:
         found = surveys["mysql_servers"]
         truth = found.memory
         if SERVERS.name in lock.leftovers:
-            # Only that one: half drained nodes may be on record with what was there long ago.
-            dead = [
-                one
-                for one in drains.values()
-                if as_on_record(one.node) in lock.leftovers and one.memory
-            ]
-            if not dead:
+            meant = meant_rows(lock.leftovers, drains.values())
+            if meant is None:
                 raise RefusedError(
                     f"{client.address}: a command that did not finish left its rows in MEMORY",
                     hint="run apply, which finishes it, and then this again",
                 )
-            truth = dead[0].memory
+            truth = meant
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
         is_monitored = facts.monitor_enabled
         return cls(client, lock, survey, surveys, truth, before_load, drains, is_monitored, warn)
@@ -280,6 +275,15 @@ class HeldServers:
         self.lock.finished([SERVERS.name])
         servers = self.surveys["mysql_servers"]
         self.surveys["mysql_servers"] = replace(servers, memory=self.truth, target=self.truth)
+
+    def forget(self, node: Node) -> None:
+        """Take the node off the record. What our LOADs had staged is not in MEMORY any more.
+
+        Raises: InstanceError; RefusedError where the lock is not ours any more.
+        """
+        # Said before: a lock that names a record which is gone would hold up every later command.
+        self.lock.mark("taking the node off the record", ())
+        forget_drain(self.client, node)
 
     def _before_load(self, module: AdminModule) -> None:
         self.has_loaded = True

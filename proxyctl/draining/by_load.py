@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from proxyctl.admin.drains import forget_drain, record_drain
+from proxyctl.admin.drains import record_drain
 from proxyctl.catalog import Value
 from proxyctl.draining.back import is_out
 from proxyctl.draining.changed_already import changed_already
@@ -166,7 +166,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
         if now.shows(node):
             raise ApplyError(f"{name} still shows as drained at RUNTIME after the LOAD")
         if found is not None:
-            forget_drain(servers.client, node)
+            servers.forget(node)
     is_gone = now.is_gone(node)
     return Restored(
         node,

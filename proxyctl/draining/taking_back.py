@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from proxyctl.admin.drains import forget_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.errors import ApplyError, ProxyctlError
 from proxyctl.families import Node, node_text
@@ -22,7 +21,7 @@ def take_back(
         with uninterrupted():
             servers.revive(error)
             undo()
-            forget_drain(servers.client, node)
+            servers.forget(node)
     except ProxyctlError as second:
         said, then = "interrupted", list[str]()
         if isinstance(error, ProxyctlError):
