@@ -18,7 +18,7 @@ from proxyctl.drains import Drain, DrainMethod, shows_drain
 from proxyctl.errors import ConnectionLostError, ProxyctlError, RefusedError, UsageError
 from proxyctl.families import Node, ServerColumns, node_text
 from proxyctl.instance_survey import InstanceSurvey, survey_as_nobodys
-from proxyctl.leftovers import as_on_record, on_no_record
+from proxyctl.leftovers import as_on_record, meant_rows, on_no_record
 from proxyctl.nearest import nearest
 from proxyctl.nodes.draining import Standing
 from proxyctl.pending import pending_edits, refusals
@@ -79,18 +79,13 @@ class HeldServers:
         found = surveys["mysql_servers"]
         truth = found.memory
         if SERVERS.name in lock.leftovers:
-            # Only that one: half drained nodes may be on record with what was there long ago.
-            dead = [
-                one
-                for one in drains.values()
-                if as_on_record(one.node) in lock.leftovers and one.memory
-            ]
-            if not dead:
+            meant = meant_rows(lock.leftovers, drains.values())
+            if meant is None:
                 raise RefusedError(
                     f"{client.address}: a command that did not finish left its rows in MEMORY",
                     hint="run apply, which finishes it, and then this again",
                 )
-            truth = dead[0].memory
+            truth = meant
             surveys["mysql_servers"] = _as_if(truth, found, survey.surroundings)
         is_monitored = facts.monitor_enabled
         return cls(client, lock, survey, surveys, truth, before_load, drains, is_monitored, warn)

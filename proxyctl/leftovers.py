@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from proxyctl.catalog import Value
+from proxyctl.drains import Drain
 from proxyctl.families import Node
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Rows
 
@@ -35,15 +36,30 @@ def on_no_record(leftovers: Collection[str]) -> frozenset[str]:
     return frozenset(one for one in leftovers if not one.startswith(_NODE))
 
 
+def meant_rows(leftovers: Collection[str], drains: Iterable[Drain]) -> Rows | None:
+    """Return what MEMORY is meant to hold, as the record has it of the one whose command died.
+
+    None where no record that counts has it.
+    """
+    # Only that one: half drained nodes may be on record with what was there long ago.
+    found = (one.memory for one in drains if as_on_record(one.node) in leftovers)
+    return next(filter(None, found), None)
+
+
 def with_status_again(
-    servers: DesiredTable, memory: Rows, leftovers: Collection[str], galera: Collection[Value]
+    servers: DesiredTable,
+    memory: Rows,
+    leftovers: Collection[str],
+    galera: Collection[Value],
+    meant: Rows | None = None,
 ) -> DesiredTable:
     """Return the desired servers with a status where MEMORY only has the one of an apply.
 
     A status that the files do not set is MEMORY's own. But a LOAD that keeps the placement stages
     SHUNNED where the monitor of a Galera cluster has put it, one that lets connections end
     OFFLINE_SOFT for servers that leave, and what was staged is not a decision of anybody.
-    `leftovers`: what the lock of the dead apply says; `galera`: the hostgroups of such clusters.
+    `leftovers`: what the lock of the dead apply says; `galera`: the hostgroups of such clusters;
+    `meant`: as `meant_rows`, where a command for a node died, which stages OFFLINE_SOFT.
     """
     position = servers.layout.index["status"]
     rows: dict[Key, DesiredRow] = {}
@@ -54,8 +70,12 @@ def with_status_again(
         is_staged = (status == "SHUNNED" and key[0] in galera) or (
             status == "OFFLINE_SOFT" and soft_leaver(key) in leftovers
         )
+        before: Value = "ONLINE"
+        if meant is not None and found and key in meant:
+            before = meant[key][position]
+            is_staged = status != str(before).upper()
         if row[position] is KEEP and is_staged:
-            row = (*row[:position], "ONLINE", *row[position + 1 :])
+            row = (*row[:position], before, *row[position + 1 :])
             unstaged.add(key)
         rows[key] = row
     return replace(servers, rows=rows, unstaged=frozenset(unstaged))

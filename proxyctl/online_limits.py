@@ -1,7 +1,7 @@
 """max_num_online_servers: a hostgroup with more servers ONLINE than that uses none of them. Pure.
 
 Source: ProxySQL 2.7.1 and 3.0.0, run: weight and max_connections are nothing to the count, and a
-server that is SHUNNED is not in it until it is back.
+server that is SHUNNED is not in it until it is back, be it by a LOAD that has it ONLINE.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from proxyctl.catalog import Layout, Value, Version
 from proxyctl.cells import number
+from proxyctl.errors import counted
 from proxyctl.families import ServerColumns
 from proxyctl.state import Rows
 
@@ -51,6 +52,6 @@ def crowded(layout: Layout, servers: Rows, limits: Mapping[Value, int]) -> dict[
 def crowd_text(online: int, most: int) -> str:
     """Return what comes of it: `3 servers ONLINE, more than max_num_online_servers (2): ...`."""
     return (
-        f"{online} servers ONLINE, more than max_num_online_servers ({most}):"
+        f"{counted(online, 'server')} ONLINE, more than max_num_online_servers ({most}):"
         " ProxySQL would use none of them"
     )

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
+from proxyctl.admin.drains import read_drains
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
@@ -46,7 +47,7 @@ from proxyctl.instance_survey import (
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import with_status_again
+from proxyctl.leftovers import meant_rows, with_status_again
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
@@ -122,7 +123,10 @@ def _surveyed(
     if servers is not None and "MYSQL SERVERS" in options.leftovers:
         memory = reader.read(servers.layout, Layer.MEMORY)
         galera = galera_hostgroups(reader, layouts)
-        fitted["mysql_servers"] = with_status_again(servers, memory, options.leftovers, galera)
+        meant = meant_rows(options.leftovers, read_drains(client, servers.layout).values())
+        fitted["mysql_servers"] = with_status_again(
+            servers, memory, options.leftovers, galera, meant
+        )
     survey = InstanceSurvey(client, reader, layouts, facts, fitted)
     plan = Plan(
         name=client.login.name or client.address,

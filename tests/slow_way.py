@@ -16,8 +16,10 @@ class SlowWay:
     `only`: where it has this text in it.
     """
 
-    def __init__(self, to: int, *, delay_s: float, only: bytes = b"") -> None:
-        self._to = to
+    def __init__(
+        self, to: int, *, delay_s: float, only: bytes = b"", host: str = "127.0.0.1"
+    ) -> None:
+        self._to = (host, to)
         self._only = only
         self._delay_s = delay_s
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -44,7 +46,7 @@ class SlowWay:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._to))
+            server = socket.create_connection(self._to)
             ways = ((client, server, self._delay_s), (server, client, 0.0))
             for way in ways:
                 threading.Thread(target=_hand_on, args=(*way, self._only), daemon=True).start()

@@ -74,8 +74,9 @@ def record_drain(
     """Note that a drain of this node begins, and all rows that MEMORY is meant to hold."""
     texts = [literal(node[0]), literal(node[1]), _NOW, literal(who), literal(purpose), "0"]
     texts += [literal(_text(memory)), literal(method.value)]
-    sql = f"INSERT INTO {_TABLE} VALUES ({','.join(texts)})"
-    forget_drain(client, node)
+    # One statement: a record of before may have what a command that died left in MEMORY.
+    sql = f"INSERT OR REPLACE INTO {_TABLE} VALUES ({','.join(texts)})"
+    client.execute(Statement.plain(_CREATE))
     client.execute(Statement(sql, lambda: mask_literals(sql)))
 
 

@@ -17,8 +17,8 @@ from proxyctl.draining.noting_done import note_done
 from proxyctl.draining.placing import NO_OTHER_WRITER, serves_less, wait_until_placed
 from proxyctl.draining.refusals import (
     MONITOR_IS_OFF,
+    reasons_against_crowds,
     reasons_against_edits,
-    reasons_against_release,
 )
 from proxyctl.draining.request import DrainRequest, Restored
 from proxyctl.draining.taking_back import take_back
@@ -150,7 +150,7 @@ def restore(servers: HeldServers, node: Node, request: DrainRequest) -> Restored
     reasons = [
         *edited,
         *reasons_against_edits(servers, released, request),
-        *reasons_against_release(servers, released, request),
+        *reasons_against_crowds(servers, released, request),
     ]
     servers.check(node, reasons, include_pending=request.include_pending)
     # DISK may have the drain as well then. Saved only where that carries nothing else there.

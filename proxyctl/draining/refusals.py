@@ -13,7 +13,7 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.refusing import dangers
 from proxyctl.draining.request import DrainRequest
 from proxyctl.drains import DrainMethod
-from proxyctl.errors import RefusedError
+from proxyctl.errors import RefusedError, counted
 from proxyctl.families import Node, node_text
 from proxyctl.held_servers import SERVERS, HeldServers
 from proxyctl.nodes.draining import (
@@ -22,9 +22,10 @@ from proxyctl.nodes.draining import (
     left_without,
     lost_with_edits,
     undrainable,
+    with_drained,
 )
 from proxyctl.online_limits import ATTRIBUTES, crowd_text, crowded, online_limits
-from proxyctl.state import Rows
+from proxyctl.state import Key, Rows
 
 _FORCE = "allow with --force"
 MONITOR_IS_OFF = "the monitor is off (mysql-monitor_enabled)"
@@ -77,22 +78,36 @@ def _lost_with_edits(servers: HeldServers, image: Rows, used: Collection[Value])
         )
 
 
-def reasons_against_release(
+def reasons_against_crowds(
     servers: HeldServers, image: Rows, request: DrainRequest
 ) -> Iterator[str]:
-    """Yield the hostgroups that stop for too many servers once these rows are loaded."""
+    """Yield the hostgroups that stop for too many servers once these rows are loaded.
+
+    Also those to which the node is nothing: the LOAD sets servers ONLINE that are SHUNNED now.
+    """
     limited = servers.surveys.get(ATTRIBUTES)
     if request.force or limited is None:
         return
     # The LOAD brings the limits that MEMORY holds.
     limits = online_limits(limited.layout, limited.memory)
-    now = crowded(servers.layout, servers.standing.runtime, limits)
+    runtime = servers.standing.runtime
+    now = crowded(servers.layout, runtime, limits)
     for hostgroup, online in crowded(servers.layout, image, limits).items():
         if hostgroup not in now:
+            back = [key for key in _unshunned(servers, image) if key[0] == hostgroup]
+            why = f"; the LOAD sets {counted(len(back), 'SHUNNED one')} ONLINE" if back else ""
             yield (
-                f"hostgroup {hostgroup} would have {crowd_text(online, limits[hostgroup])}"
+                f"hostgroup {hostgroup} would have {crowd_text(online, limits[hostgroup])}{why}"
                 f"   {_FORCE}"
             )
+
+
+def _unshunned(servers: HeldServers, image: Rows) -> Iterator[Key]:
+    """Yield the servers that are SHUNNED now, and ONLINE in these rows."""
+    status = servers.standing.columns.status
+    for key, row in servers.standing.runtime.items():
+        if key in image and (row[status], image[key][status]) == ("SHUNNED", "ONLINE"):
+            yield key
 
 
 def reasons_against(
@@ -105,6 +120,8 @@ def reasons_against(
         why = undrainable(standing, node, configured)
         if why is not None:
             yield f"{node_text(node)} {why}"
+        drained = with_drained(standing, servers.placed(node), node)
+        yield from reasons_against_crowds(servers, drained, request)
     used = used_hostgroups(servers.client, servers.survey.layouts)
     in_use = frozenset[Value]().union(*used.values())
     if method is DrainMethod.PROXYSQL and request.include_pending:

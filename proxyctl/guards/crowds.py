@@ -33,17 +33,18 @@ def new_crowds(now: ServersAt, then: ServersAt, families: Iterable[Family]) -> d
     """Return the hostgroups that are not crowded now and would be, at once or later.
 
     Those that are SHUNNED or kept out now are counted as if they were well: ProxySQL would use none
-    on the day on which they are back. Nothing is said of a hostgroup where neither this count nor
-    the limit changes.
+    on the day on which they are back. Where neither this count nor the limit changes, that day is
+    nothing to the apply, unless its LOAD brings it: what is loaded ONLINE is SHUNNED no more.
     """
     families = list(families)
     count_now = once_all_are_well(now.layout, now.servers, families) if then.most else {}
     count = once_all_are_well(then.layout, then.servers, families) if then.most else {}
     are_crowded = crowded(now.layout, now.servers, now.most)
-    return {
-        hostgroup: Crowd(count[hostgroup], most)
-        for hostgroup, most in then.most.items()
-        if count[hostgroup] > most
-        and (count[hostgroup], most) != (count_now[hostgroup], now.most.get(hostgroup))
-        and hostgroup not in are_crowded
-    }
+    at_once = crowded(then.layout, then.servers, then.most)
+    found: dict[Value, Crowd] = {}
+    for hostgroup, most in then.most.items():
+        there, before = count[hostgroup], (count_now[hostgroup], now.most.get(hostgroup))
+        later = there > most and (there, most) != before
+        if (later or hostgroup in at_once) and hostgroup not in are_crowded:
+            found[hostgroup] = Crowd(max(there, at_once.get(hostgroup, 0)), most)
+    return found

@@ -58,7 +58,7 @@ def emptied_hostgroups(
     """
     survey = module.surveys[SERVERS]
     layout = survey.layout
-    if not any(map(module.at_runtime, DECIDE_WHO_SERVES)):
+    if not (crowds or any(map(module.at_runtime, DECIDE_WHO_SERVES))):
         return
     loaded, runtime = loaded_servers(module), running_servers(module)
     families = list(families)

@@ -61,6 +61,10 @@ class Standing:
             rows[key] = _with(row, {columns.status: status, **kept})
         return replace(self, runtime=rows)
 
+    def whatever_pings_take(self) -> Standing:
+        """Return the servers as if each answered pings in time."""
+        return replace(self, too_slow=frozenset())
+
     def family_of(self, hostgroup: Value) -> Family | None:
         """Return the family that a hostgroup belongs to."""
         return next((one for one in self.families if hostgroup in one.hostgroups), None)
@@ -84,6 +88,15 @@ class Standing:
             if columns.node(row) == node and self._is_usable(row)
         ) - frozenset(offline)
 
+    def is_too_slow(self, node: Node, hostgroup: Value) -> bool:
+        """Return whether ProxySQL would send the node nothing there, were it ONLINE."""
+        return any(
+            row[self.columns.hostgroup] == hostgroup
+            and self.columns.node(row) == node
+            and self.layout.key_of(row) in self.too_slow
+            for row in self.runtime.values()
+        )
+
     def _is_usable(self, row: Row) -> bool:
         columns = self.columns
         is_slow = bool(self.too_slow) and self.layout.key_of(row) in self.too_slow
@@ -92,8 +105,10 @@ class Standing:
     def successor(self, family: Family, node: Node) -> Node | None:
         """Return who writes after the node, None if it is no writer or nobody waits to be one.
 
-        Nobody follows while the monitor is off.
+        Nobody follows while the monitor is off. How long pings take is nothing to the monitor.
         """
+        if self.too_slow:
+            return self.whatever_pings_take().successor(family, node)
         if not (self.is_monitored and family.is_galera and node in self.usable(family.writer)):
             return None
         columns = self.columns
@@ -169,13 +184,15 @@ def left_without(
         if standing.usable(hostgroup) <= {node} and _counts(standing, hostgroup, used)
     }
     leaves: set[Value] = set()
+    places = standing.whatever_pings_take().served_by(node)
     for family in standing.families:
         heir = standing.successor(family, node)
         if heir is None:
             continue
-        empty.discard(family.writer)
+        if not standing.is_too_slow(heir, family.writer):
+            empty.discard(family.writer)
         # The heir takes the places of the node, and gives up those that a writer has not.
-        for hostgroup in (standing.served_by(heir) & family.hostgroups) - served:
+        for hostgroup in (standing.served_by(heir) & family.hostgroups) - places:
             if standing.usable(hostgroup) <= {heir} and _counts(standing, hostgroup, used):
                 leaves.add(hostgroup)
     return in_order(empty), in_order(leaves)

@@ -139,3 +139,26 @@ def test_an_apply_that_ends_a_half_drain_leaves_no_record_of_it(
     assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
     assert "drained" not in proxyctl("doctor", "--no-ask").out
     assert proxyctl("drift").code == 0
+
+
+def test_a_restore_that_was_killed_at_its_very_end_holds_nobody_up(servers: Instance) -> None:
+    before = layer(servers, "mysql_servers")
+    drained("db2")
+    killed_at(servers, "DELETE FROM proxyctl_drains", "nodes", "restore", "db2")
+    for node in ("db2", "db1"):
+        for command in ("drain", "restore"):
+            done = proxyctl("nodes", command, node, "--force")
+            assert done.code == 0, done.text
+    assert layer(servers, "mysql_servers") == before
+
+
+def test_an_apply_ends_what_a_drain_staged_that_was_killed(servers: Instance) -> None:
+    """The files say no status: the one that is in MEMORY then is nobody's decision."""
+    before = layer(servers, "mysql_servers")
+    killed_at(servers, "OFFLINE_SOFT", "nodes", "drain", "db2")
+    assert layer(servers, "mysql_servers") != before
+    assert "OFFLINE_SOFT -> ONLINE" in proxyctl("plan").out
+    assert proxyctl("apply", "--auto-approve").code == 0
+    assert layer(servers, "mysql_servers") == before
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert proxyctl("plan", "--detailed-exitcode").code == 0

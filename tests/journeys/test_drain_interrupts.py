@@ -95,7 +95,7 @@ def test_a_drain_that_is_cut_off_is_taken_back_or_said(
 ) -> None:
     before = layers(instance)
     drain = ("nodes", "drain", "db2", "--no-wait")
-    places = statements(proxy, "INSERT INTO proxyctl_drains", "FROM proxyctl_drains", *drain)
+    places = statements(proxy, "INTO proxyctl_drains", "FROM proxyctl_drains", *drain)
     for place in places:
         assert proxyctl("nodes", "restore", "db2").code == 0
         assert layers(instance) == before
@@ -120,7 +120,7 @@ def test_a_wait_that_is_cut_off_says_that_the_node_was_drained(
     drain, counts = ("nodes", "drain", "db2"), "stats_mysql_connection_pool"
     for command in ("drain", "restore"):  # the record is there from now on: as many statements
         assert proxyctl("nodes", command, "db2").code == 0
-    place = statements(proxy, "INSERT INTO proxyctl_drains", counts, *drain)[-1]
+    place = statements(proxy, "INTO proxyctl_drains", counts, *drain)[-1]
     assert proxyctl("nodes", "restore", "db2").code == 0
     outcome = with_fault(proxy, place, lost, *drain)
     assert outcome.code == 4, outcome.text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from proxyctl.admin.client import AdminClient
@@ -11,17 +9,21 @@ from proxyctl.admin.pings import read_pings_ms
 from proxyctl.catalog import REFERENCE
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import RefusedError
-from proxyctl.state import Desired
+from proxyctl.state import Desired, DesiredTable
 from tests.build import desired
+from tests.galera_nodes import GaleraCluster
 from tests.mariadb_server import MISSING, MariaDB
+from tests.placement_samples import online, placement
+from tests.real.galera_rig import proxysql as galera_proxysql
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import load, mariadb, proxysql, query
-from tests.real.test_galera_placement import login, plan
+from tests.real.test_draining_real import until
+from tests.real.test_galera_placement import cluster, files, login, plan
 from tests.real.test_too_many_online_real import force
 from tests.servers import ProxySQL
 from tests.slow_way import SlowWay
 
-__all__ = ["mariadb", "proxysql"]
+__all__ = ["cluster", "galera_proxysql", "mariadb", "proxysql"]
 
 pytestmark = [
     pytest.mark.real,
@@ -38,10 +40,7 @@ def test_a_server_is_not_drained_beside_one_that_is_too_slow(
             "INSERT INTO mysql_servers (hostgroup_id,hostname,port,max_latency_ms)"
             f" VALUES (10,'127.0.0.1',{way.port},1)",
         )
-        deadline = time.monotonic() + 30
-        while not read_pings_ms(client).get((10, "127.0.0.1", way.port)):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: bool(read_pings_ms(client).get((10, "127.0.0.1", way.port))))
         node = f"127.0.0.1:{mariadb.port}"
         with pytest.raises(RefusedError) as refused:
             drain(client, DrainRequest(node))
@@ -76,3 +75,56 @@ def test_the_time_of_all_pings_is_not_taken_away_unasked(proxysql: ProxySQL) -> 
     assert_not_reached(proxysql)
     load(proxysql.instance, "UPDATE mysql_servers SET max_latency_ms=5000")
     assert query(proxysql, "SELECT 7") == ((7,),)
+
+
+def galera_servers(port: int, weights: dict[str, int], slow: int) -> DesiredTable:
+    """Return nodes with these weights, by host. `slow`: the port of one that is, weight 900."""
+    nodes = [
+        {"hostgroup_id": 10, "hostname": host, "port": port, "weight": weight}
+        for host, weight in weights.items()
+    ]
+    far = {"hostgroup_id": 10, "hostname": "127.0.0.1", "port": slow, "weight": 900}
+    return desired("mysql_servers", *nodes, {**far, "max_latency_ms": 5})
+
+
+@pytest.mark.parametrize(
+    ("weights", "writer", "refusal"),
+    [
+        (
+            {"127.0.1.1": 1000, "127.0.1.3": 1, "127.0.1.4": 1},
+            "127.0.1.1",
+            "{} is the last usable node of hostgroup 10, as pings of others there take longer than"
+            " max_latency_ms   allow with --force",
+        ),
+        (
+            {"127.0.1.3": 1},
+            "127.0.0.1",
+            "hostgroup 30 would have no usable node: its last one becomes the writer   allow with"
+            " --force",
+        ),
+    ],
+    ids=["the one that follows is slow", "the writer is slow"],
+)
+def test_the_monitor_makes_a_writer_of_a_node_however_slow_it_is(
+    galera_proxysql: ProxySQL,
+    cluster: GaleraCluster,
+    weights: dict[str, int],
+    writer: str,
+    refusal: str,
+) -> None:
+    instance = galera_proxysql.instance
+    with (
+        SlowWay(cluster.port, delay_s=0.05, host="127.0.1.2") as way,
+        AdminClient(login(galera_proxysql)) as client,
+    ):
+        wanted = files(cluster, [])
+        servers = galera_servers(cluster.port, weights, way.port)
+        force(galera_proxysql, Desired({**wanted.tables, "mysql_servers": servers}, REFERENCE))
+        until(lambda: online(placement(instance)[10]) == {writer})
+        until(lambda: len(online(placement(instance)[30])) == len(weights))
+        until(lambda: bool(read_pings_ms(client).get((10, "127.0.0.1", way.port))))
+        ports = {"127.0.0.1": way.port}
+        node = f"{writer}:{ports.get(writer, cluster.port)}"
+        with pytest.raises(RefusedError) as refused:
+            drain(client, DrainRequest(node))
+        assert refused.value.reasons == [refusal.format(node)]

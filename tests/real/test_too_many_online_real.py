@@ -5,6 +5,7 @@ ProxySQL would use none of them: what is refused comes true where it is forced.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -21,8 +22,9 @@ from tests.placement_samples import online, placement, settle
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import load, mariadb, query, until_found
 from tests.real.test_doctor_real import proxysql as one_server
+from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import HOSTS, apply, cluster, files, login, plan, proxysql
-from tests.servers import ProxySQL
+from tests.servers import ProxySQL, free_port
 
 __all__ = ["cluster", "mariadb", "one_server", "proxysql"]
 
@@ -99,6 +101,51 @@ def test_a_drained_server_is_not_put_back_where_others_took_its_place(
         ]
         assert query(one_server, "SELECT 7") == ((7,),)
         restore(client, DrainRequest("127.0.0.1", force=True))
+    assert_not_reached(one_server)
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+def test_a_load_that_sets_a_dead_server_online(one_server: ProxySQL, mariadb: MariaDB) -> None:
+    """One may write, and the old one is SHUNNED: whatever is loaded sets both ONLINE."""
+    instance, dead = one_server.instance, free_port()
+    load(
+        instance,
+        "SET mysql-connect_timeout_server_max=500",
+        "SET mysql-monitor_ping_max_failures=1",
+        module="MYSQL VARIABLES",
+    )
+
+    def configuration(weight: int) -> Desired:
+        nodes = ((10, "127.0.0.1", 1), (20, "127.0.0.1", weight), (20, "127.1", 1))
+        servers = [
+            {"hostgroup_id": one, "hostname": host, "port": mariadb.port, "weight": weight}
+            for one, host, weight in nodes
+        ]
+        gone = {"hostgroup_id": 10, "hostname": "127.0.0.1", "port": dead}
+        tables = {
+            ATTRIBUTES: desired(ATTRIBUTES, {"hostgroup_id": 10, "max_num_online_servers": 1}),
+            "mysql_servers": desired("mysql_servers", *servers, gone),
+        }
+        return Desired(tables, REFERENCE)
+
+    force(one_server, configuration(1))
+    shunned = f"SELECT 1 FROM runtime_mysql_servers WHERE port={dead} AND status='SHUNNED'"
+    until(lambda: bool(instance.query(shunned)))
+    # So that it is not SHUNNED again at once. One more ping may be on its way.
+    load(instance, "SET mysql-monitor_ping_interval=60000", module="MYSQL VARIABLES")
+    time.sleep(2)
+    until(lambda: query(one_server, "SELECT 7") == ((7,),))
+    (refusal,) = plan(one_server, configuration(2)).refusals
+    assert "hostgroup 10 is " in refusal.message
+    assert "would have 2 servers ONLINE" in refusal.message
+    with AdminClient(login(one_server)) as client, pytest.raises(RefusedError) as refused:
+        drain(client, DrainRequest("127.1"))
+    assert refused.value.reasons == [
+        "hostgroup 10 would have 2 servers ONLINE, more than max_num_online_servers (1): ProxySQL"
+        " would use none of them; the LOAD sets 1 SHUNNED one ONLINE   allow with --force"
+    ]
+    assert query(one_server, "SELECT 7") == ((7,),)
+    force(one_server, configuration(2))
     assert_not_reached(one_server)
 
 

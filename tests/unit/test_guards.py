@@ -206,8 +206,9 @@ class TestCrowds:
         two = self.servers("ONLINE", "SHUNNED")
         assert self.said(two, self.servers("ONLINE", "ONLINE", "ONLINE"), (2, 2)) == {10: (3, 2)}
         assert self.said(two, self.servers("ONLINE", "ONLINE", "OFFLINE_SOFT"), (2, 2)) == {}
-        # It stops on the day on which that one is back, whatever this apply does.
+        # It stops on the day on which that one is back: a LOAD may bring that day.
         assert self.said(two, self.servers("ONLINE", "SHUNNED"), (1, 1)) == {}
+        assert self.said(two, self.servers("ONLINE", "ONLINE"), (1, 1)) == {10: (2, 1)}
 
     def test_one_that_is_stopped_already_is_no_transition(self):
         three = self.servers(*["ONLINE"] * 3)

@@ -76,7 +76,11 @@ def drain(
         str, typer.Option("--reason", metavar="TEXT", help="What for; others are shown it.")
     ] = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Also if a hostgroup has no usable node then.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Also if a hostgroup has no usable node then, or more servers ONLINE than it may.",
+        ),
     ] = False,
     include_pending: IncludePending = False,
     lock_timeout: LockTimeout = 30.0,
