@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import Members
-from proxyctl.admin.runtime_facts import read_facts
+from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts
 from proxyctl.catalog import AdminModule
 from proxyctl.cluster.lost_edits import Waiting, lost_at_peer
 from proxyctl.cluster.membership import Membership
@@ -50,7 +50,8 @@ class EditsAtPeers:
             leftovers = next(beside, frozenset())
 
             def found() -> list[Refusal]:
-                surveyed = _waiting(contact, [one.module for one in wanted[node]], leftovers)
+                modules = [one.module for one in wanted[node]]
+                surveyed = _waiting(contact, facts[node], modules, leftovers)
                 return [
                     refusal
                     for one in wanted[node]
@@ -67,10 +68,11 @@ class EditsAtPeers:
             # A peer that takes something over just now holds it in MEMORY first.
             return found() and found()
 
-        # That took its time here, too, and it may with the tables of each peer.
+        # All tables were read here meanwhile, which may have taken long, as it may at a peer.
         self.lock.renew(at_once=True)
+        facts = self.members.answers([*wanted], lambda _node, contact: read_facts(contact))
         with self.members.as_patient_as(self.lock.client.login.read_timeout_s):
-            answers = self.members.answers([*wanted], look)
+            answers = self.members.answers([*facts], look)
         for node in wanted.keys() - answers.keys():
             problem = self.members.problems.get(node, "")
             self.members.say(
@@ -96,10 +98,13 @@ class EditsAtPeers:
 
 
 def _waiting(
-    client: AdminClient, modules: Collection[AdminModule], leftovers: Collection[str]
+    client: AdminClient,
+    facts: RuntimeFacts,
+    modules: Collection[AdminModule],
+    leftovers: Collection[str],
 ) -> dict[str, Waiting]:
     """Return what a peer holds of these admin modules. Raises: InstanceError."""
-    survey = survey_as_nobodys(client, read_facts(client))
+    survey = survey_as_nobodys(client, facts)
     names = {one.partition(": ")[0] for one in leftovers}
     return {
         module.name: Waiting(survey.module(module, managed_only=False), module.name in names)

@@ -34,6 +34,18 @@ def files(hostgroup: int) -> str:
     return SCOPE + SERVERS + USER.format(hostgroup)
 
 
+def leads_by(way: SlowWay, three: list[ProxySQL]) -> None:
+    """Let the first member know the third one by this way."""
+    for one in three:
+        set_admin(one, cluster_proxysql_servers_diffs_before_sync=0)
+    first, second, _ = three
+    run = first.instance.execute
+    run("DELETE FROM proxysql_servers")
+    for port in (first.port, second.port, way.port):
+        run(f"INSERT INTO proxysql_servers (hostname, port) VALUES ('127.0.0.1', {port})")
+    run("LOAD PROXYSQL SERVERS TO RUNTIME")
+
+
 @pytest.fixture
 def peer(three: list[ProxySQL], project: Project) -> ProxySQL:
     """A peer of the member that is changed; everything is as the files say."""
@@ -138,20 +150,28 @@ def test_they_are_found_also_where_a_peer_needs_long_to_show_its_tables(
     three: list[ProxySQL], project: Project, peer: ProxySQL
 ) -> None:
     """RUNTIME of hundred thousands of users takes seconds. Whoever asks has found it alive."""
-    first, second, _ = three
-    for one in three:
-        set_admin(one, cluster_proxysql_servers_diffs_before_sync=0)
     peer.instance.execute(USERS.format("", ""))
     write(project, files(20))
     with SlowWay(peer.port, delay_s=6, only=b"runtime_mysql_users") as way:
-        run = first.instance.execute
-        run("DELETE FROM proxysql_servers")
-        for port in (first.port, second.port, way.port):
-            run(f"INSERT INTO proxysql_servers (hostname, port) VALUES ('127.0.0.1', {port})")
-        run("LOAD PROXYSQL SERVERS TO RUNTIME")
+        leads_by(way, three)
         done = apply()
     assert done.code == 3, done.text
     assert f"in MEMORY of 127.0.0.1:{way.port} would be lost (mysql_users theirs:1)" in done.err
+
+
+def test_a_peer_that_hangs_meanwhile_is_named(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """It is not waited for as long as for tables."""
+    write(project, files(20))
+    with SlowWay(peer.port, delay_s=90, only=b"mysql-query_processor_regex") as way:
+        leads_by(way, three)
+        done = apply("--peer-timeout", "20")
+    at_way = f"127.0.0.1:{way.port}"
+    assert (
+        f"{at_way}: what waits in its MEMORY is not known ({at_way}: no answer within 5 s:"
+    ) in done.err
+    assert hostgroups(three[1]) == {"20"}
 
 
 def test_what_the_files_say_as_well_is_not_lost(
