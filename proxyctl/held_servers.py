@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
@@ -279,10 +280,12 @@ class HeldServers:
     def forget(self, node: Node) -> None:
         """Take the node off the record. What our LOADs had staged is not in MEMORY any more.
 
-        Raises: InstanceError; RefusedError where the lock is not ours any more.
+        Raises: InstanceError.
         """
         # Said before: a lock that names a record which is gone would hold up every later command.
-        self.lock.mark("taking the node off the record", ())
+        # One that is not ours any more says nothing of us.
+        with suppress(RefusedError):
+            self.lock.mark("taking the node off the record", ())
         forget_drain(self.client, node)
 
     def _before_load(self, module: AdminModule) -> None:
