@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from proxyctl.admin.login import Login
+from proxyctl.admin.pings import read_most_latency_ms
 from proxyctl.catalog import Layout
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.cluster import refusing
@@ -28,7 +29,12 @@ from proxyctl.guards.hostgroups import (
     running_servers,
     without_shunned,
 )
-from proxyctl.guards.latency import leaves_no_time, servers_without_time
+from proxyctl.guards.latency import (
+    MOST_LATENCY,
+    leaves_no_time,
+    servers_without_time,
+    without_their_limit,
+)
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials, is_switched_on
 from proxyctl.guards.serving import serving_now, with_families
 from proxyctl.guards.stray import redirected, strays
@@ -169,13 +175,21 @@ def _monitor(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
 
 
 def _latency(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
-    if SERVERS not in survey.layouts or not leaves_no_time(_at_runtime(plan, _VARIABLES)):
+    if SERVERS not in survey.layouts:
         return ()
     layout = survey.layouts[SERVERS]
     module = next((module for module in plan.modules if SERVERS in module.surveys), None)
-    if module is not None:
-        return servers_without_time(layout, loaded_servers(module))
-    return servers_without_time(layout, survey.reader.read(layout, Layer.RUNTIME))
+    changes = _at_runtime(plan, _VARIABLES)
+    if leaves_no_time(changes):
+        if module is not None:
+            return servers_without_time(layout, loaded_servers(module))
+        return servers_without_time(layout, survey.reader.read(layout, Layer.RUNTIME))
+    if module is None or MOST_LATENCY in {change.key[0] for change in changes}:
+        return ()
+    bare = without_their_limit(layout, running_servers(module), loaded_servers(module))
+    if not bare or read_most_latency_ms(survey.client) > 0:
+        return ()
+    return servers_without_time(layout, bare)
 
 
 def _catch_all(plan: Plan, survey: InstanceSurvey) -> Iterator[Danger]:

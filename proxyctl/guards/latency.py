@@ -28,6 +28,14 @@ def leaves_no_time(changes: Iterable[Difference]) -> bool:
     )
 
 
+def without_their_limit(layout: Layout, now: Rows, then: Rows) -> Rows:
+    """Return the servers that have a max_latency_ms now and none then, as they will be."""
+    most = layout.index["max_latency_ms"]
+    return {
+        key: row for key, row in then.items() if not row[most] and key in now and now[key][most]
+    }
+
+
 def servers_without_time(layout: Layout, servers: Rows) -> Iterator[Danger]:
     """Yield that hostgroups stop whose servers have no max_latency_ms; `servers`: those to be."""
     hostgroup, most = layout.index["hostgroup_id"], layout.index["max_latency_ms"]

@@ -125,7 +125,7 @@ def _particulars(change: Change, names: Mapping[int, str], *, is_staged: bool) -
             current = value_text(change, field, field.current, names)
             wanted = value_text(change, field, field.desired, names)
             if is_staged and field.column == "status":
-                yield f"status is {current}, as the apply staged it; the files do not say it"
+                yield f"status is {current}, as it was staged; the files do not say it"
             else:
                 yield f"{column}is {current}, the files say {wanted}"
 

@@ -158,6 +158,9 @@ def test_an_apply_ends_what_a_drain_staged_that_was_killed(servers: Instance) ->
     killed_at(servers, "OFFLINE_SOFT", "nodes", "drain", "db2")
     assert layer(servers, "mysql_servers") != before
     assert "OFFLINE_SOFT -> ONLINE" in proxyctl("plan").out
+    drift = proxyctl("drift")
+    assert "nodes drain db2 by pid" in drift.out
+    assert "OFFLINE_SOFT, as it was staged; the files do not say it" in drift.out
     assert proxyctl("apply", "--auto-approve").code == 0
     assert layer(servers, "mysql_servers") == before
     assert proxyctl("nodes", "restore", "db2").code == 0

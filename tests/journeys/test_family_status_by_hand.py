@@ -103,7 +103,7 @@ def test_a_status_that_a_killed_apply_staged_is_in_no_file(
     instance.run("UPDATE mysql_servers SET status='SHUNNED' WHERE hostname='n2'")
     hold_dead_lock(instance, "MYSQL SERVERS")
     found = proxyctl("drift").out
-    assert "status is SHUNNED, as the apply staged it; the files do not say it" in found
+    assert "status is SHUNNED, as it was staged; the files do not say it" in found
     assert "the files say ONLINE" not in found
     applied()
     assert instance.query(STATUSES.format("")) == [("ONLINE",)]

@@ -53,7 +53,9 @@ def test_a_server_is_not_drained_beside_one_that_is_too_slow(
         assert query(proxysql, "SELECT 7") == ((7,),)
 
 
-def test_the_time_of_all_pings_is_not_taken_away_unasked(proxysql: ProxySQL) -> None:
+def test_the_time_of_all_pings_is_not_taken_away_unasked(
+    proxysql: ProxySQL, mariadb: MariaDB
+) -> None:
     """0 is no way to say that they may take as long as they like."""
     wanted = Desired(
         {
@@ -75,6 +77,14 @@ def test_the_time_of_all_pings_is_not_taken_away_unasked(proxysql: ProxySQL) -> 
     assert_not_reached(proxysql)
     load(proxysql.instance, "UPDATE mysql_servers SET max_latency_ms=5000")
     assert query(proxysql, "SELECT 7") == ((7,),)
+    # Nor is the time taken away that a server has of its own then.
+    servers = desired(
+        "mysql_servers", {"hostgroup_id": 10, "hostname": "127.0.0.1", "port": mariadb.port}
+    )
+    (refusal,) = plan(proxysql, Desired({"mysql_servers": servers}, REFERENCE)).refusals
+    assert refusal.message.endswith("such as those of hostgroup 10 (guards.empty_hostgroup)")
+    force(proxysql, Desired({"mysql_servers": servers}, REFERENCE))
+    assert_not_reached(proxysql)
 
 
 def galera_servers(port: int, weights: dict[str, int], slow: int) -> DesiredTable:
