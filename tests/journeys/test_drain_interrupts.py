@@ -82,6 +82,12 @@ def statements(proxy: FaultyProxy, first: str, last: str, *arguments: str) -> li
     return [*dict.fromkeys([*places[::EVERY], *places[-LAST:]])]
 
 
+def drained_once() -> None:
+    """Drain and restore it: there are as many statements each time once the record is there."""
+    for command in ("drain", "restore"):
+        assert proxyctl("nodes", command, "db2").code == 0
+
+
 def with_fault(proxy: FaultyProxy, place: Place, fault: Fault, *arguments: str) -> Outcome:
     proxy.arm({place: fault})
     outcome = proxyctl(*arguments)
@@ -95,6 +101,7 @@ def test_a_drain_that_is_cut_off_is_taken_back_or_said(
 ) -> None:
     before = layers(instance)
     drain = ("nodes", "drain", "db2", "--no-wait")
+    drained_once()
     places = statements(proxy, "INTO proxyctl_drains", "FROM proxyctl_drains", *drain)
     for place in places:
         assert proxyctl("nodes", "restore", "db2").code == 0
@@ -118,8 +125,7 @@ def test_a_wait_that_is_cut_off_says_that_the_node_was_drained(
 ) -> None:
     """With 1 it would say that nothing was changed."""
     drain, counts = ("nodes", "drain", "db2"), "stats_mysql_connection_pool"
-    for command in ("drain", "restore"):  # the record is there from now on: as many statements
-        assert proxyctl("nodes", command, "db2").code == 0
+    drained_once()
     place = statements(proxy, "INTO proxyctl_drains", counts, *drain)[-1]
     assert proxyctl("nodes", "restore", "db2").code == 0
     outcome = with_fault(proxy, place, lost, *drain)
