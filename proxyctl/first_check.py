@@ -25,7 +25,7 @@ def until_first_check(
     used_after: Collection[Value],
     check_ms: int,
 ) -> Iterator[str]:
-    """Yield where several nodes are written to, or nobody is read from, until it has looked.
+    """Yield where several nodes are written to, or nobody is read from, before the first check.
 
     `module`: MYSQL SERVERS with its images. `families` are those of the files, `before` those that
     the monitor places now. `used`: hostgroups that rules and users send traffic to now, and

@@ -6,7 +6,6 @@ What a guard needs to know of the instance beyond that is read here, and only th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from proxyctl.admin.login import Login
 from proxyctl.admin.pings import read_most_latency_ms
@@ -83,8 +82,8 @@ def _hostgroups(
     families = survey.surroundings.families
     writers = frozenset(family.writer for family in _families_afterwards(survey))
     needs = HostgroupNeeds(writers, used.after, plan.hostgroup_names)
-    servers = next((module for module in plan.modules if SERVERS in module.surveys), None)
-    if servers is not None:
+    servers = _servers_module(plan)
+    if servers is not None and servers.load:
         now, then = _servers_now(survey, servers), _servers_then(survey, servers)
         crowds = new_crowds(now, then, families)
         yield from emptied_hostgroups(servers, families, needs, limits, crowds)
@@ -98,6 +97,8 @@ def _hostgroups(
     if servers is None:
         families = tuple(_families_at_runtime(survey)) if survey.facts.monitor_enabled else ()
         now = then = _unmanaged_servers(survey, families)
+    elif not servers.load:
+        now = then = _servers_now(survey, servers)
     served = serving_now(now.layout, now.servers, families)
     served |= with_families(now.layout, now.servers, families)
     will_serve = with_families(then.layout, then.servers, families)
@@ -107,6 +108,11 @@ def _hostgroups(
         yield from strays(found, changes, served, will_serve, needs)
 
 
+def _servers_module(plan: Plan) -> ModulePlan | None:
+    """Return MYSQL SERVERS, None where no file has anything of it."""
+    return next((module for module in plan.modules if SERVERS in module.surveys), None)
+
+
 def _servers_now(survey: InstanceSurvey, module: ModulePlan) -> ServersAt:
     found = module.surveys.get(ATTRIBUTES)
     limits = online_limits(found.layout, held_at_runtime(found)) if found is not None else {}
@@ -114,11 +120,10 @@ def _servers_now(survey: InstanceSurvey, module: ModulePlan) -> ServersAt:
 
 
 def _servers_then(survey: InstanceSurvey, module: ModulePlan) -> ServersAt:
-    """Return what the last LOAD of MYSQL SERVERS brings, if there is one."""
-    found = module.surveys.get(ATTRIBUTES)
-    if found is None or not module.images:
-        return replace(_servers_now(survey, module), servers=loaded_servers(module))
-    limits = online_limits(found.layout, module.images[-1].get(ATTRIBUTES, found.target))
+    """Return what the last LOAD of MYSQL SERVERS brings."""
+    found, limits = module.surveys.get(ATTRIBUTES), {}
+    if found is not None:
+        limits = online_limits(found.layout, module.images[-1].get(ATTRIBUTES, found.target))
     return ServersAt(survey.layouts[SERVERS], loaded_servers(module), limits)
 
 
@@ -178,13 +183,12 @@ def _latency(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
     if SERVERS not in survey.layouts:
         return ()
     layout = survey.layouts[SERVERS]
-    module = next((module for module in plan.modules if SERVERS in module.surveys), None)
-    changes = _at_runtime(plan, _VARIABLES)
+    module, changes = _servers_module(plan), _at_runtime(plan, _VARIABLES)
     if leaves_no_time(changes):
         if module is not None:
             return servers_without_time(layout, loaded_servers(module))
         return servers_without_time(layout, survey.reader.read(layout, Layer.RUNTIME))
-    if module is None or MOST_LATENCY in {change.key[0] for change in changes}:
+    if module is None or not module.load or MOST_LATENCY in {change.key[0] for change in changes}:
         return ()
     bare = without_their_limit(layout, running_servers(module), loaded_servers(module))
     if not bare or read_most_latency_ms(survey.client) > 0:

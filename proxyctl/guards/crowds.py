@@ -36,9 +36,11 @@ def new_crowds(now: ServersAt, then: ServersAt, families: Iterable[Family]) -> d
     on the day on which they are back. Where neither this count nor the limit changes, that day is
     nothing to the apply, unless its LOAD brings it: what is loaded ONLINE is SHUNNED no more.
     """
+    if not then.most:
+        return {}
     families = list(families)
-    count_now = once_all_are_well(now.layout, now.servers, families) if then.most else {}
-    count = once_all_are_well(then.layout, then.servers, families) if then.most else {}
+    count_now = once_all_are_well(now.layout, now.servers, families)
+    count = once_all_are_well(then.layout, then.servers, families)
     are_crowded = crowded(now.layout, now.servers, now.most)
     at_once = crowded(then.layout, then.servers, then.most)
     found: dict[Value, Crowd] = {}
