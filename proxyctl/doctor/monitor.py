@@ -7,6 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.doctor.facts import Facts, MonitorLog
 from proxyctl.doctor.finding import Finding, Severity, check
+from proxyctl.doctor.monitor_errors import (
+    is_denied,
+    is_refusal,
+    is_timeout,
+    way_in,
+    way_to_connect,
+)
 from proxyctl.doctor.wording import lasting, listed
 from proxyctl.drains import (
     End,
@@ -20,13 +27,6 @@ from proxyctl.families import Family, Node, ServerColumns, node_text
 from proxyctl.state import Row
 
 _CONNECTING = ("connect", "ping")
-_DENIED = (
-    "access denied",
-    "using password:",
-    "authentication",
-    "is not allowed to connect",
-    "insecure transport",
-)
 _CHECKED_EVERY = {
     "read_only": "mysql-monitor_read_only_interval",
     "replication_lag": "mysql-monitor_replication_lag_interval",
@@ -37,17 +37,6 @@ _CHECKED_EVERY = {
 _PATIENCE_S = 30
 _UNKNOWN = re.compile(r"Unknown system variable '([^']+)'")
 _RIGHTS = re.compile(r"need \(at least one of\) the ([A-Z_, ]+) privilege")
-_TIMED_OUT = ("timeout", "timed out", "system error: 110", "(110)")
-
-
-def is_denied(error: str) -> bool:
-    """Return whether a server has answered, and did not let the monitor in."""
-    return any(words in error.lower() for words in _DENIED)
-
-
-def is_timeout(error: str) -> bool:
-    """Return whether no answer came in time."""
-    return not is_denied(error) and any(words in error.lower() for words in _TIMED_OUT)
 
 
 def _user(facts: Facts) -> str:
@@ -75,30 +64,14 @@ def denied(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             _where(found),
             f"the monitor's account {user!r} is refused for {_how_long(facts, found)}: {error}",
-            _way_in(facts, user, error, found),
+            way_in(user, error, may_lack_tls=_is_without_tls(facts, found)),
         )
 
 
-def _way_in(facts: Facts, user: str, error: str, logs: Iterable[MonitorLog]) -> str:
-    """Return what lets the account in.
-
-    Source: MariaDB 10.11, run: whoever has to use TLS and does not, is told that his account or
-    password is wrong.
-    """
-    tls = "`use_ssl: true` of the server in mysql_servers"
-    if "insecure transport" in error.lower():
-        return tls
-    if "account is locked" in error.lower():
-        return f"ALTER USER '{user}'@'%' ACCOUNT UNLOCK"
-    way_out = (
-        f"set mysql-monitor_password (`{{env: NAME}}`) to that of the account, or create it"
-        f" there: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
-        f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'"
-    )
+def _is_without_tls(facts: Facts, logs: Iterable[MonitorLog]) -> bool:
+    """Return whether ProxySQL connects to one of the servers without TLS."""
     nodes = {log.node for log in logs}
-    if any(server.node in nodes and not server.use_ssl for server in facts.servers):
-        way_out += f"; if both are right, it may have to use TLS: {tls}"
-    return way_out
+    return any(server.node in nodes and not server.use_ssl for server in facts.servers)
 
 
 @check("backend-unreachable", Severity.ERROR)
@@ -106,20 +79,11 @@ def unreachable(facts: Facts) -> Iterator[Finding]:
     """The monitor cannot connect to a server: it answers too late, or not at all."""
     logs = [log for log in _failing(facts, _CONNECTING) if not is_denied(log.error or "")]
     for error, found in _by_error(logs).items():
-        late = is_timeout(error)
-        way_out = "start it, or take it out of mysql_servers; see `proxyctl nodes list`"
-        if late:
-            way_out = "look at the network and at firewalls between ProxySQL and it"
-        elif "unknown server host" in error.lower():
-            way_out = (
-                "put the name right in mysql_servers, or look at the name service (DNS) of the"
-                " machine that ProxySQL runs on"
-            )
+        what = "no answer in time" if is_timeout(error) else "no connection"
         yield Finding(
             _where(found),
-            f"{'no answer in time' if late else 'no connection'} for"
-            f" {_how_long(facts, found)}: {error}",
-            way_out,
+            f"{what} for {_how_long(facts, found)}: {error}",
+            way_to_connect(error),
         )
 
 
@@ -236,8 +200,8 @@ def failing_nodes(facts: Facts) -> set[Node]:
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     """Return the logs whose newest line is an error, one a server, of those that are in service.
 
-    A line of a connection that failed is old news once a later ping went well, unless the account
-    was refused: a ping uses connections that were opened before. So is one of a check that is made
+    A line of a connection that failed is old news once a later ping went well, unless the server
+    refused it: a ping uses connections that were opened before. So is one of a check that is made
     no more, since its server left the family, say: its line stays for two hours.
     """
     if not facts.is_on("mysql-monitor_enabled"):
@@ -254,11 +218,11 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
             continue
         if _is_over(facts, log):
             continue
-        if succeeded.get(log.node, 0) > log.at and not is_denied(log.error):
+        if succeeded.get(log.node, 0) > log.at and not is_refusal(log.error):
             continue
         known = found.get(log.node)
-        if known is None or (is_denied(log.error), log.at) > (
-            is_denied(known.error or ""),
+        if known is None or (is_refusal(log.error), log.at) > (
+            is_refusal(known.error or ""),
             known.at,
         ):
             found[log.node] = log

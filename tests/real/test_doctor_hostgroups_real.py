@@ -32,9 +32,9 @@ pytestmark = [
 ]
 
 
-def assert_not_reached(server: ProxySQL) -> None:
+def assert_not_reached(server: ProxySQL, account: str = USER) -> None:
     with pytest.raises(pymysql.err.MySQLError) as failed:
-        query(server, "SELECT 7")
+        query(server, "SELECT 7", account)
     assert failed.value.args[0] == NOT_REACHED
 
 

@@ -245,9 +245,10 @@ def test_encryption_that_is_not_there(proxysql: ProxySQL) -> None:
         query(proxysql, "SELECT 1")
 
 
-def query(server: ProxySQL, sql: str) -> tuple[tuple[object, ...], ...]:
+def query(server: ProxySQL, sql: str, account: str = USER) -> tuple[tuple[object, ...], ...]:
+    """Return what a client gets; the accounts of these tests are their own passwords."""
     connection = pymysql.connect(
-        host="127.0.0.1", port=server.traffic_port, user=USER, password=PASSWORD
+        host="127.0.0.1", port=server.traffic_port, user=account, password=account
     )
     with connection, connection.cursor() as cursor:
         cursor.execute(sql)

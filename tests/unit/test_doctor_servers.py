@@ -120,8 +120,10 @@ def test_no_answer_is_told_from_a_refusal(error: str, words: str) -> None:
 def test_a_connection_that_failed_before_a_later_ping_is_old_news() -> None:
     lost = "Can't connect to server on 'db1' (115)"
     assert found(with_logs(failing("connect", lost, ago=50))) == []
-    # A ping may use a connection from the time when the account was still let in.
+    # A ping may use a connection from the time when the server still took new ones.
     assert only(with_logs(failing("connect", DENIED, ago=50)))[0] == "monitor-denied"
+    full = failing("connect", "Too many connections", ago=50)
+    assert only(with_logs(full))[0] == "backend-unreachable"
 
 
 def test_a_check_that_fails_on_a_connection_that_works() -> None:
@@ -158,6 +160,48 @@ def test_the_way_out_is_the_right_that_the_server_names() -> None:
             "`use_ssl: true` of the server in mysql_servers",
         ),
         (
+            "connect",
+            "User is blocked because of too many credential errors; unblock with 'ALTER USER /"
+            " FLUSH PRIVILEGES'",
+            "set mysql-monitor_password (`{env: NAME}`) to that of the account, then"
+            " FLUSH PRIVILEGES there",
+        ),
+        (
+            "connect",
+            "Access denied for user 'mon'@'10.0.0.1'. Account is blocked for 3 day(s) (3 day(s)"
+            " remaining) due to 3 consecutive failed logins.",
+            "set mysql-monitor_password (`{env: NAME}`) to that of the account, then"
+            " ALTER USER 'mon'@'%' ACCOUNT UNLOCK",
+        ),
+        (
+            "connect",
+            "Your password has expired. To log in you must change it using a client that supports"
+            " expired passwords",
+            "ALTER USER 'mon'@'%' IDENTIFIED BY '...' there, and set mysql-monitor_password"
+            " (`{env: NAME}`) to that of the account",
+        ),
+        (
+            "connect",
+            "User 'mon' has exceeded the 'max_connections_per_hour' resource (current value: 9)",
+            "ALTER USER 'mon'@'%' WITH MAX_CONNECTIONS_PER_HOUR 0 there, which is no limit",
+        ),
+        (
+            "connect",
+            "Host '10.0.0.1' is blocked because of many connection errors; unblock with"
+            " 'mariadb-admin flush-hosts'",
+            "FLUSH HOSTS there, or TRUNCATE performance_schema.host_cache since MySQL 8.4",
+        ),
+        (
+            "connect",
+            "Can't connect to server on 'db1' (115)",
+            "start it, or take it out of mysql_servers; see `proxyctl nodes list`",
+        ),
+        (
+            "connect",
+            "The server is currently in offline mode",
+            "look there at what the error says; see `proxyctl nodes list`",
+        ),
+        (
             "read_only",
             "Unknown system variable 'super_read_only'",
             "it has no variable super_read_only: choose another check_type in"
@@ -166,7 +210,8 @@ def test_the_way_out_is_the_right_that_the_server_names() -> None:
     ],
 )
 def test_the_way_out_is_what_the_error_asks_for(log: str, error: str, way_out: str) -> None:
-    (finding,) = examine(with_logs(failing(log, error))).findings
+    newest = failing(log, error, ago=1)
+    (finding,) = examine(with_logs(newest)).findings
     assert finding.way_out == way_out
 
 
