@@ -16,6 +16,7 @@ from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read
 from proxyctl.admin.destinations import (
     read_fast_routing,
     read_fast_routing_to,
+    read_lagging,
     read_pooled_versions,
     read_servers,
     read_side,
@@ -36,6 +37,7 @@ from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held, variables_of
 from proxyctl.doctor.facts import Facts, Rule, Side, User
+from proxyctl.doctor.recovering import with_recovering
 from proxyctl.doctor.runtime_rules import flags_set_by, runtime_rules
 from proxyctl.errors import ProxyctlError
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
@@ -80,9 +82,7 @@ def read_facts_for_doctor(
     most_online = _most_online(survey)
     users = read_users(client)
     asking = _asking(users, has_ldap=any(name.startswith("ldap-") for name in variables))
-    mysql = Side("mysql", servers, users=users, most_online=most_online)
-    rules, users = _judged(survey, mysql, asking)
-    return Facts(
+    facts = Facts(
         name=client.login.name or client.address,
         address=client.address,
         version_text=client.version_text,
@@ -93,9 +93,7 @@ def read_facts_for_doctor(
         hostgroup_names=hostgroup_names or {},
         servers=servers,
         families=survey.surroundings.memory_families,
-        rules=rules,
         users=users,
-        fast_routing=_fast_routing(survey, mysql, asking),
         most_online=most_online,
         pgsql=_pgsql(survey),
         monitor_logs=read_monitor_logs(client),
@@ -114,6 +112,12 @@ def read_facts_for_doctor(
         resident_bytes=_resident(client),
         digest_bytes=read_digest_size(client).memory if memory else None,
     )
+    if any(server.status == "SHUNNED" for server in servers):
+        facts = replace(facts, servers=with_recovering(facts, read_lagging(client)))
+    mysql, _ = facts.sides
+    rules, users = _judged(survey, mysql, asking)
+    fast_routing = _fast_routing(survey, mysql, asking)
+    return replace(facts, rules=rules, users=users, fast_routing=fast_routing)
 
 
 def _asking(users: Collection[User], *, has_ldap: bool) -> frozenset[str] | None:

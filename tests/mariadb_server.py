@@ -86,6 +86,11 @@ class MariaDB:
                 raise RuntimeError(f"MariaDB does not answer:\n{log[-2000:]}")
             time.sleep(0.1)
 
+    def send_signal(self, number: int) -> None:
+        """Send its process a signal: SIGSTOP and SIGCONT let it be away for a while."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def _stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:

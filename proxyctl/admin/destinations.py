@@ -14,6 +14,7 @@ from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.pings import read_pings_ms
 from proxyctl.doctor.facts import Rule, Server, Side, User
 from proxyctl.families import Node
+from proxyctl.state import Key
 
 
 def read_servers(client: AdminClient, protocol: str = "mysql") -> tuple[Server, ...]:
@@ -57,6 +58,20 @@ def with_latencies(
         return one._replace(too_slow_ms=found) if most <= found else one
 
     return tuple(map(judged, servers))
+
+
+def read_lagging(client: AdminClient) -> frozenset[Key]:
+    """Return the servers that are SHUNNED since they lag, by hostgroup, host and port.
+
+    Raises: InstanceError.
+    """
+    rows = client.query(
+        "SELECT hostgroup, srv_host, srv_port FROM stats_mysql_connection_pool"
+        " WHERE status='SHUNNED_REPLICATION_LAG'",
+        width=3,
+    )
+    number = client.number
+    return frozenset((number(hostgroup), str(host), number(port)) for hostgroup, host, port in rows)
 
 
 def read_users(client: AdminClient, protocol: str = "mysql") -> tuple[User, ...]:

@@ -24,7 +24,7 @@ class Server(NamedTuple):
 
     `max_latency_ms`: 0 where none is set. `too_slow_ms`: how long the monitor's last ping took if
     that is more than it may be, else 0. `may_take_no_time`: no ping is fast enough, as no time is
-    left to any.
+    left to any. `is_tried_again`: it is SHUNNED, and the next query has ProxySQL try it again.
     """
 
     hostgroup: int
@@ -37,6 +37,7 @@ class Server(NamedTuple):
     max_latency_ms: int = 0
     too_slow_ms: float = 0
     may_take_no_time: bool = False
+    is_tried_again: bool = False
 
     @property
     def node(self) -> Node:
@@ -113,9 +114,10 @@ class Side(NamedTuple):
     most_online: Mapping[int, int] = MappingProxyType({})
 
     def is_served(self, hostgroup: int) -> bool:
-        """Return whether a server takes the queries that are sent there."""
+        """Return whether a server takes the queries that are sent there, or does when one comes."""
         there = self.servers_in(hostgroup)
-        return any(one.is_usable for one in there) and not self.too_many_online(hostgroup)
+        serves = any(one.is_usable or one.is_tried_again for one in there)
+        return serves and not self.too_many_online(hostgroup)
 
     def fast_routing_asked(self, version: Version) -> Mapping[int, int]:
         """Return the rows of fast routing by destination, if ProxySQL asks for any at all.

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from proxyctl.doctor.facts import Facts, Server
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.monitor import failing_nodes
+from proxyctl.doctor.recovering import was_loaded_so
 from proxyctl.families import node_text
 from proxyctl.nodes.group_member import transactions_behind
-from proxyctl.shunned import shunned_by_hand
 
 
 @check("server-shunned", Severity.WARNING)
@@ -27,11 +27,17 @@ def shunned(facts: Facts) -> Iterator[Finding]:
             "its lag, stats_mysql_errors and the log of ProxySQL tell why; ProxySQL tries it again"
             " by itself"
         )
-        if _was_loaded_so(facts, out):
+        if was_loaded_so(facts, out):
             message += ", as it was loaded, and ProxySQL does not try it again"
             way_out = (
                 "say `status: ONLINE` in the files, and `proxyctl apply`; or set it in"
                 " mysql_servers, LOAD MYSQL SERVERS TO RUNTIME and SAVE MYSQL SERVERS TO DISK"
+            )
+        elif all(row.is_tried_again for row in out):
+            message += ", though the monitor gets through to it"
+            way_out = (
+                "the next query that is sent there has ProxySQL try it again; stats_mysql_errors"
+                " and the log of ProxySQL tell why it was left out"
             )
         elif behind := _transactions_behind(facts, out):
             message += f"; it was {behind} transactions behind at its last check"
@@ -44,12 +50,3 @@ def _transactions_behind(facts: Facts, rows: Sequence[Server]) -> str:
     if not any(row.hostgroup in hostgroups for row in rows for hostgroups in groups):
         return ""
     return transactions_behind(facts.group_checks.get(rows[0].node, {}))
-
-
-def _was_loaded_so(facts: Facts, rows: Sequence[Server]) -> bool:
-    """Return whether MEMORY has a server SHUNNED that nobody brings back."""
-    survey = facts.surveys.get("mysql_servers")
-    if survey is None:
-        return False
-    keys = [(row.hostgroup, row.hostname, row.port) for row in rows]
-    return bool(shunned_by_hand(survey.layout, keys, survey.memory, facts.families))
