@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
 
@@ -33,6 +33,7 @@ _ADDRESS = "192.0.2.1"
 """One that is kept for documentation: no rule is meant for it."""
 _MOST_USERS = 100
 _MOST_PATTERNS = 20
+_MOST_FLAGS = 10
 
 
 class Left(Enum):
@@ -85,11 +86,20 @@ def _of_patterns(configuration: Configuration) -> Iterator[str]:
         yield from (text for text in found if text.isascii() and re.search("[A-Za-z]", text))
 
 
-def _is_left_any(router: Router, username: str, queries: Iterable[str]) -> bool:
-    """Return whether a query of the user gets to no rule that says where it goes."""
-    for query in queries:
-        route = router.evaluate(Request(query.encode(), username, client_addr=_ADDRESS))
-        is_left = route.source in (Source.DEFAULT_HOSTGROUP, Source.NOTHING)
-        if is_left and route.special is None and not route.is_answered:
-            return True
+def _is_left_any(router: Router, username: str, queries: Sequence[str]) -> bool:
+    """Return whether a query of the user gets to no rule that says where it goes.
+
+    Also a later one of a session, where one before it sets a next_query_flagIN.
+    """
+    flags = [0]
+    for flag in flags:
+        for query in queries:
+            asked = Request(query.encode(), username, client_addr=_ADDRESS, flagIN=flag)
+            route = router.evaluate(asked)
+            is_left = route.source in (Source.DEFAULT_HOSTGROUP, Source.NOTHING)
+            if is_left and route.special is None and not route.is_answered:
+                return True
+            after = route.next_flag
+            if after is not None and after not in flags and len(flags) < _MOST_FLAGS:
+                flags.append(after)  # and the loop goes on with it
     return False
