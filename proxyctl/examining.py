@@ -141,7 +141,7 @@ def _fast_routing(
     lost = [hostgroup for hostgroup in found if not mysql.is_served(hostgroup)]
     if not lost:
         return found
-    flags = flags_set_by(_at_runtime(survey, RULES))
+    flags = flags_set_by(_at_runtime(survey, RULES), asking)
     counting = dict.fromkeys(lost, 0)
     for row in read_fast_routing_to(survey.client, lost):
         is_asked = asking is None or (row.username in asking if row.username else bool(asking))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from proxyctl.catalog import Value
 from proxyctl.cells import number
 from proxyctl.configuration import Held
 from proxyctl.doctor.facts import Rule
@@ -35,10 +36,7 @@ def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple
     found = []
     for row in held.rows.values():
         cells = {name: row[position] for name, position in at.items()}
-        whose = cells["username"]
-        is_for_somebody = usernames is None or (
-            str(whose) in usernames if whose else bool(usernames)
-        )
+        is_for_somebody = _is_for_somebody(cells["username"], usernames)
         found.append(
             Rule(
                 number(cells["rule_id"]) or 0,
@@ -56,10 +54,24 @@ def runtime_rules(held: Held, usernames: Collection[str] | None = None) -> tuple
     return tuple(found)
 
 
-def flags_set_by(held: Held) -> frozenset[int] | None:
-    """Return the flags that a query may end with; None where attributes may set any."""
+def flags_set_by(held: Held, usernames: Collection[str] | None = None) -> frozenset[int] | None:
+    """Return the flags that a query may end with; None where attributes may set any.
+
+    `usernames`: as for `runtime_rules`. The flagOUT of a rule with apply is none of them: such a
+    query ends there, and fast routing is not asked.
+    """
     if "attributes" in held.layout.index and any(held.column("attributes")):
         return None
-    columns = ("flagOUT", "next_query_flagIN", "mirror_flagOUT")
-    found = {number(cell) for name in columns for cell in held.column(name)}
-    return frozenset({0} | {flag for flag in found if flag is not None})
+    names = ("username", "apply", "flagOUT", "next_query_flagIN", "mirror_flagOUT")
+    found = {0}
+    for whose, ends, *flags in zip(*map(held.column, names), strict=True):
+        if _is_for_somebody(whose, usernames):
+            numbers = map(number, flags[1:] if number(ends) == 1 else flags)
+            found.update(flag for flag in numbers if flag is not None)
+    return frozenset(found)
+
+
+def _is_for_somebody(username: Value, usernames: Collection[str] | None) -> bool:
+    if usernames is None:
+        return True
+    return str(username) in usernames if username else bool(usernames)

@@ -87,8 +87,18 @@ def test_fast_routing_that_no_query_finds(proxysql: ProxySQL) -> None:  # noqa: 
     )
     with until_found(proxysql):
         assert query(proxysql, "SELECT 7") == ((7,),)
-    leading = "INSERT INTO mysql_query_rules (rule_id,active,match_digest,flagOUT) VALUES "
-    load(proxysql.instance, leading + "(9,1,'^SELECT',7)", module=module)
+    columns = "rule_id,active,username,match_digest,flagOUT,apply"
+    leading = f"INSERT INTO mysql_query_rules ({columns}) VALUES "
+    load(
+        proxysql.instance,
+        # One ends the rules, so that fast routing is not asked; the other is for nobody.
+        leading + "(1,1,NULL,'^SELECT',7,1)",
+        leading + "(9,1,'gone','^SELECT',7,0)",
+        module=module,
+    )
+    with until_found(proxysql):
+        assert query(proxysql, "SELECT 7") == ((7,),)
+    load(proxysql.instance, "UPDATE mysql_query_rules SET apply=0", module=module)
     with until_found(proxysql, "hostgroup-without-servers") as found:
         assert "queries of 1 row of fast routing fail" in message(
             found, "hostgroup-without-servers"
