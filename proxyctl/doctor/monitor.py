@@ -9,6 +9,7 @@ from proxyctl.doctor.facts import Facts, MonitorLog
 from proxyctl.doctor.finding import Finding, Severity, check
 from proxyctl.doctor.monitor_errors import (
     is_denied,
+    is_expired,
     is_refusal,
     is_timeout,
     way_in,
@@ -112,6 +113,8 @@ def _way_to_check(name: str, user: str, error: str) -> str:
             f"it has no variable {unknown[1]}: {other if name == 'read_only' else ''}"
             "take the server out of the family"
         )
+    if is_expired(error):
+        return way_in(user, error, may_lack_tls=False)
     named = _RIGHTS.search(error)
     if named is not None:
         right = named[1].split(",")[-1].strip()

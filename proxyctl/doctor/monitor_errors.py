@@ -23,9 +23,11 @@ _CLOSED = ("too many connections", "max_user_connections", "blocked because of")
 """The server answers, and lets nobody in, or nobody more."""
 _TIMED_OUT = ("timeout", "timed out", "system error: 110", "(110)")
 _GONE = ("can't connect", "lost connection", "gone away", "connection refused")
+_EXPIRED = ("password has expired", "you must set password", "you must reset your password")
+"""The last two: the account gets in, and every query of it fails."""
 _LIMIT = re.compile(r"exceeded the '(\w+)' resource")
 
-TLS = "`use_ssl: true` of the server in mysql_servers"
+_TLS = "`use_ssl: true` of the server in mysql_servers"
 
 
 def is_denied(error: str) -> bool:
@@ -46,8 +48,13 @@ def is_timeout(error: str) -> bool:
     return not is_refusal(error) and any(words in error.lower() for words in _TIMED_OUT)
 
 
+def is_expired(error: str) -> bool:
+    """Return whether the account has to get a new password."""
+    return any(words in error.lower() for words in _EXPIRED)
+
+
 def way_in(user: str, error: str, *, may_lack_tls: bool) -> str:
-    """Return what lets the account in that is denied.
+    """Return what lets the account in that is denied, or whose password has expired.
 
     `may_lack_tls`: ProxySQL connects without. Whoever has to use TLS and does not, is told that his
     account or password is wrong.
@@ -56,14 +63,14 @@ def way_in(user: str, error: str, *, may_lack_tls: bool) -> str:
     account = f"'{user}'@'%'"
     right = "set mysql-monitor_password (`{env: NAME}`) to that of the account"
     if "insecure transport" in text:
-        return TLS
+        return _TLS
     if "account is locked" in text:
         return f"ALTER USER {account} ACCOUNT UNLOCK"
     if "account is blocked" in text:
         return f"{right}, then ALTER USER {account} ACCOUNT UNLOCK"
     if "too many credential errors" in text:
         return f"{right}, then FLUSH PRIVILEGES there"
-    if "password has expired" in text:
+    if is_expired(error):
         return f"ALTER USER {account} IDENTIFIED BY '...' there, and {right}"
     if limit := _LIMIT.search(text):
         return f"ALTER USER {account} WITH {limit[1].upper()} 0 there, which is no limit"
@@ -72,7 +79,7 @@ def way_in(user: str, error: str, *, may_lack_tls: bool) -> str:
         f" GRANT REPLICATION CLIENT ON *.* TO {account}"
     )
     return (
-        f"{way_out}; if both are right, it may have to use TLS: {TLS}" if may_lack_tls else way_out
+        f"{way_out}; if both are right, it may have to use TLS: {_TLS}" if may_lack_tls else way_out
     )
 
 

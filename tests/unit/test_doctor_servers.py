@@ -203,6 +203,12 @@ def test_the_way_out_is_the_right_that_the_server_names() -> None:
         ),
         (
             "read_only",
+            "You must SET PASSWORD before executing this statement",
+            "ALTER USER 'mon'@'%' IDENTIFIED BY '...' there, and set mysql-monitor_password"
+            " (`{env: NAME}`) to that of the account",
+        ),
+        (
+            "read_only",
             "Unknown system variable 'super_read_only'",
             "it has no variable super_read_only: choose another check_type in"
             " mysql_replication_hostgroups, or take the server out of the family",
