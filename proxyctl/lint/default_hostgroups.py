@@ -83,7 +83,8 @@ def _of_patterns(configuration: Configuration) -> Iterator[str]:
     for pattern in islice(patterns, _MOST_PATTERNS):
         found = samples(pattern, limit=2, fill=" c ")
         # No query is without a letter.
-        yield from (text for text in found if text.isascii() and re.search("[A-Za-z]", text))
+        whole = (t if re.search("[A-Za-z]", t) else f"SELECT {t}c" for t in found if t.isascii())
+        yield from whole
 
 
 def _is_left_any(router: Router, username: str, queries: Sequence[str]) -> bool:

@@ -49,6 +49,7 @@ def test_no_sample_is_left(rules):
         pytest.param([ALL | {"client_addr": "10.%"}], id="some clients"),
         pytest.param([ALL | {"schemaname": "shop"}], id="a schema"),
         pytest.param([{"flagOUT": 5}, digest("^SELECT", flagIN=5)], id="a lane of some"),
+        pytest.param([digest("@@", negate_match_pattern=1)], id="all but variables"),
         pytest.param([ALL | {"next_query_flagIN": 7}], id="the second of a session"),
         pytest.param(
             [ALL | {"next_query_flagIN": 7}, ALL | {"flagIN": 7, "next_query_flagIN": 8}],
