@@ -88,13 +88,19 @@ class AwaitingRestart:
             _set(lock, "disk", name, was.disk, was)
             if now.get(name) != was:
                 dropped.append(name)
-        del self._held[node]
-        if dropped:
-            yield f"{MODULE}: put back there, for its next restart: {', '.join(dropped)}"
+        then = _read(lock.client)
+        # A lock that is lost meanwhile lets nothing be written.
+        lost = {name for name in dropped if name in then and then[name].disk != held[name].disk}
+        self._held[node] = {name: held[name] for name in lost}
+        back = [name for name in dropped if name not in lost]
+        if back:
+            yield f"{MODULE}: put back there, for its next restart: {', '.join(back)}"
 
     def left(self) -> Iterator[str]:
         """Yield what peers may drop, or have dropped, that nobody put back."""
         for (host, port), held in self._held.items():
+            if not held:
+                continue
             yield (
                 f"{host}:{port}: {', '.join(held)} there waits for a restart, and is gone when the"
                 f" peer takes {MODULE} over: set it there again"
