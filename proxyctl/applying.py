@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
+from proxyctl.admin.awaiting_restart import AwaitingRestart
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import forget_drain
 from proxyctl.admin.interrupts import uninterrupted
@@ -120,6 +121,8 @@ def apply_planned(
         occasion = occasion_of(
             found, request.purpose, sources=request.sources, leftovers=lock.leftovers
         )
+        awaiting = AwaitingRestart(members)
+        awaiting.note(found.modules, options.membership or Membership())
         kept = snapshot.keep(occasion)
         how = ApplyOptions(
             options.saves,
@@ -137,11 +140,12 @@ def apply_planned(
             lock.finished({module.name for module in found.modules})
             if request.peers.timeout_s:
                 try:
-                    result.peers = _peers(members, lock, planner, found, request)
+                    result.peers = _peers(members, lock, awaiting, planner, found, request)
                 except RefusedError:
                     for module in result.modules if lock.is_lost else ():
                         module.disown()
                     raise
+            result.notes.extend(awaiting.left())
         return found, result
     finally:
         with uninterrupted():
@@ -190,7 +194,12 @@ def _forget_ended_drains(client: AdminClient, plan: Plan) -> Iterable[str]:
 
 
 def _peers(
-    members: Members, lock: Lock, planner: Planner, plan: Plan, request: ApplyRequest
+    members: Members,
+    lock: Lock,
+    awaiting: AwaitingRestart,
+    planner: Planner,
+    plan: Plan,
+    request: ApplyRequest,
 ) -> list[PeerResult]:
     """Wait until the other members of the cluster hold what was loaded."""
     loaded = [module.name for module in plan.modules if module.images]
@@ -202,7 +211,7 @@ def _peers(
         found = planner(peer, options, None)
         return [module for module in found.modules if module.name in loaded]
 
-    waiting = PeersWaiting(members, lock, modules_at, request.progress)
+    waiting = PeersWaiting(members, lock, modules_at, request.progress, awaiting)
     return waiting.wait(loaded, request.peers.timeout_s)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
@@ -10,7 +10,7 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import Members
 from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts
 from proxyctl.catalog import AdminModule
-from proxyctl.cluster.lost_edits import Waiting, lost_at_peer
+from proxyctl.cluster.lost_edits import Waiting, dropped_at_peer, lost_at_peer
 from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import loads_nothing_that_travels
 from proxyctl.families import Node
@@ -37,21 +37,24 @@ class EditsAtPeers:
     ) -> list[Refusal]:
         """Return what stands against it that peers take over what these plans load.
 
-        It is `lost_at_peer` for each, with these arguments. A peer that does not answer is named.
+        It is `lost_at_peer` for each, with these arguments. A peer that does not answer is named,
+        and what one drops without a way to keep it.
         Raises: InstanceError.
         """
         wanted = self._taken(modules)
         if not wanted:
             return []
 
-        def look(node: Node, contact: AdminClient) -> list[Refusal]:
+        def look(node: Node, contact: AdminClient) -> tuple[list[Refusal], list[str]]:
             name = f"{node[0]}:{node[1]}"
             beside = (one.leftovers for one in self.lock.beside if one.client is contact)
             leftovers = next(beside, frozenset())
 
-            def found() -> list[Refusal]:
+            def waiting() -> dict[str, Waiting]:
                 modules = [one.module for one in wanted[node]]
-                surveyed = _waiting(contact, facts[node], modules, leftovers)
+                return _waiting(contact, facts[node], modules, leftovers)
+
+            def stands_against(surveyed: Mapping[str, Waiting]) -> list[Refusal]:
                 return [
                     refusal
                     for one in wanted[node]
@@ -65,8 +68,11 @@ class EditsAtPeers:
                     )
                 ]
 
+            surveyed = waiting()
+            refusals = stands_against(surveyed)
             # A peer that takes something over just now holds it in MEMORY first.
-            return found() and found()
+            refusals = refusals and stands_against(waiting())
+            return refusals, [*_dropped(wanted[node], surveyed, name)]
 
         # All tables were read here meanwhile, which may have taken long, as it may at a peer.
         self.lock.renew(at_once=True)
@@ -78,7 +84,11 @@ class EditsAtPeers:
             self.members.say(
                 f"{node[0]}:{node[1]}: what waits in its MEMORY is not known ({problem})"
             )
-        return [refusal for node in wanted for refusal in answers.get(node, ())]
+        found = [answers[node] for node in wanted if node in answers]
+        for _, dropped in found:
+            for text in dropped:
+                self.members.say(text)
+        return [refusal for refusals, _ in found for refusal in refusals]
 
     def _taken(self, modules: Iterable[ModulePlan]) -> Mapping[Node, list[ModulePlan]]:
         """Return what each peer takes over from here."""
@@ -95,6 +105,16 @@ class EditsAtPeers:
                 if self.membership.is_followed_by(one, name):
                     taken.setdefault(one.node, []).append(module)
         return taken
+
+
+def _dropped(
+    modules: Iterable[ModulePlan], held: Mapping[str, Waiting], peer: str
+) -> Iterator[str]:
+    """Yield what of others a peer drops although it is saved there."""
+    for module in modules:
+        named = dropped_at_peer(module, held[module.name])
+        if named:
+            yield f"{peer}: {module.name}: drops what is not active there when it follows: {named}"
 
 
 def _waiting(

@@ -2,16 +2,19 @@
 
 A peer follows when its checksums agree with those of this instance, and, where it lets us in, its
 rows do and its monitor has chosen the writers of every Galera cluster. Nothing is sent but SELECTs,
-what keeps the locks alive, and DELETEs of servers that have left and that the peer keeps in MEMORY
-and on DISK.
+what keeps the locks alive, DELETEs of servers that have left and that the peer keeps in MEMORY
+and on DISK, and UPDATEs of variables there that wait for its restart, which it has dropped.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from proxyctl.admin.awaiting_restart import MODULE as VARIABLES
+from proxyctl.admin.awaiting_restart import AwaitingRestart
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.kept_offline import take_out
 from proxyctl.admin.lock import Lock
@@ -22,7 +25,7 @@ from proxyctl.cluster.kept_offline import keeps, kept_offline, taken_out
 from proxyctl.cluster.membership import Member, Membership
 from proxyctl.cluster.travelling import rows_left
 from proxyctl.cluster.writers import not_placed
-from proxyctl.errors import ProxyctlError, counted
+from proxyctl.errors import InstanceError, ProxyctlError, counted
 from proxyctl.families import Node
 from proxyctl.plan import ModulePlan
 from proxyctl.result import NotFollowing, PeerResult
@@ -34,12 +37,13 @@ _LEAST_READ_S = 1.0
 
 @dataclass
 class PeersWaiting:
-    """One wait. `modules_at` compares what was loaded with a peer."""
+    """One wait. `modules_at` compares what was loaded with a peer; `awaiting`: what waits there."""
 
     members: Members
     lock: Lock
     modules_at: Callable[[AdminClient], Sequence[ModulePlan]]
     say: Callable[[str], None]
+    awaiting: AwaitingRestart
     loaded: dict[str, Checksum] = field(default_factory=dict)
     results: dict[Node, PeerResult] = field(default_factory=dict)
 
@@ -119,14 +123,14 @@ class PeersWaiting:
         travelling = {MODULES[name] for name in self.loaded}
         return [one for one in self.modules_at(contact) if one.name in travelling]
 
-    def _has_pulled_servers(self, member: Member) -> bool:
-        """Return whether the servers of a peer, as it was asked, are those that it took from here.
+    def _has_pulled(self, member: Member, module: str) -> bool:
+        """Return whether a peer, as it was asked, took what it has of an admin module from here.
 
         Then MEMORY there is what the peer wrote, and holds nobody's edit of before. One that held
         the same content already pulls nothing.
         """
         ours = {MODULES[name]: (name, one.epoch) for name, one in self.loaded.items()}
-        name, epoch = ours.get("MYSQL SERVERS", ("", 0))
+        name, epoch = ours.get(module, ("", 0))
         return name in member.checksums and member.checksums[name].epoch == epoch
 
     def _finish_at(
@@ -134,11 +138,12 @@ class PeersWaiting:
     ) -> tuple[tuple[NotFollowing, ...], tuple[str, ...]]:
         """Take out what a peer whose RUNTIME agrees keeps in the other layers all the same.
 
+        What it has dropped there and should keep is put back.
         What an apply of ours had left half done there came from here, and that is noted there.
         Returns why the peer does not follow, and what is to be known of it.
         """
         lock = next((one for one in self.lock.beside if one.client is contact), None)
-        kept = kept_offline(found) if self._has_pulled_servers(member) else {}
+        kept = kept_offline(found) if self._has_pulled(member, "MYSQL SERVERS") else {}
         if kept:
             try:
                 if lock is None:
@@ -150,6 +155,16 @@ class PeersWaiting:
             left = kept_offline(found)
             if left:
                 return (keeps(left, member),), ()
+        notes = [*taken_out(kept), *self._put_back_at(member, lock)]
         if lock is not None:
             lock.finished(module.name for module in found if module.is_in_sync)
-        return (), tuple(taken_out(kept))
+        return (), tuple(notes)
+
+    def _put_back_at(self, member: Member, lock: Lock | None) -> Iterator[str]:
+        """Put back what waits for a restart of a peer and was dropped; yield what that was."""
+        if not self._has_pulled(member, VARIABLES):
+            self.awaiting.stays(member.node)
+            return
+        # Where that fails, the apply says what is gone there.
+        with suppress(InstanceError):
+            yield from self.awaiting.put_back(member.node, lock)

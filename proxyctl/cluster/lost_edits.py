@@ -127,6 +127,31 @@ def lost_at_peer(
         )
 
 
+def dropped_at_peer(module: ModulePlan, held: Waiting) -> str:
+    """Return what of others is not active at a peer and saved there, and goes all the same.
+
+    A peer that takes rules or users over has the active ones then, also on DISK. What the files
+    manage is theirs, and what is not saved is refused by `lost_at_peer`.
+    """
+    named: list[str] = []
+    for table, found in held.surveys.items():
+        if table not in ACTIVE_ONLY:
+            continue
+        here = module.surveys.get(table)
+        desired = here.desired if here is not None else None
+        layout = found.layout
+        active = layout.index["active"]
+        rows = {key: row for key, row in found.memory.items() if row[active] == 0}
+        idle = fold_users(layout, rows) if layout.table.role is Role.USERS else rows
+        unsaved = {one.key for one in found.unsaved}
+        named += [
+            f"{table} {':'.join(map(str, key))}"
+            for key in sorted_keys(idle)
+            if key not in unsaved and not (desired is not None and desired.owns(key))
+        ]
+    return _named(named) if named else ""
+
+
 def _is_of_files(here: TableSurvey, one: Difference) -> bool:
     """Return whether all of an edit is in what the files say, not in columns that they leave."""
     desired, place = here.desired, here.place

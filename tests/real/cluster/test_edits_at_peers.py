@@ -218,6 +218,24 @@ def test_nor_is_one_lost_where_nothing_travels(
     assert peer.instance.query(held) == [("30",), ("6099",)]
 
 
+def test_what_a_peer_has_saved_and_drops_all_the_same_is_named(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """Peers take active users only. Nothing there waits to be loaded or saved, so none is kept."""
+    peer.instance.execute(USERS.format(",active", ",0"))
+    peer.instance.execute("SAVE MYSQL USERS TO DISK")
+    write(project, files(20))
+    done = apply()
+    assert done.code == 0, done.text
+    assert (
+        f"{name(peer)}: MYSQL USERS: drops what is not active there when it follows:"
+        " mysql_users theirs:1\n"
+    ) in done.err
+    assert hostgroups(peer, layer="disk.") == {"20"}
+    write(project, files(30))
+    assert "drops what" not in apply().text
+
+
 def test_a_drain_at_a_peer_is_no_edit(
     three: list[ProxySQL], project: Project, peer: ProxySQL
 ) -> None:
