@@ -10,7 +10,7 @@ from proxyctl.online_limits import ATTRIBUTES, crowded, online_limits
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
 from proxyctl.staged import in_loads, value_of
-from proxyctl.state import Key, Rows
+from proxyctl.state import Key, Row, Rows
 from proxyctl.survey import Surroundings, TableSurvey
 
 
@@ -119,6 +119,25 @@ def leaves_softly(module: ModulePlan, families: Iterable[Family]) -> frozenset[K
         if key not in last
         and row[hostgroup] not in placed
         and str(row[status]).upper() != "OFFLINE_HARD"
+    )
+
+
+def kept_drained(module: ModulePlan) -> frozenset[Key]:
+    """Return the servers that a LOAD alone gets OFFLINE_SOFT, as they are drained: MEMORY is not.
+
+    `module`: MYSQL SERVERS, with its images.
+    """
+    survey = module.surveys["mysql_servers"]
+    status = survey.layout.index["status"]
+
+    def is_soft(row: Row) -> bool:
+        return str(row[status]).upper() == "OFFLINE_SOFT"
+
+    return frozenset(
+        key
+        for image in module.images
+        for key, row in image["mysql_servers"].items()
+        if is_soft(row) and key in survey.target and not is_soft(survey.target[key])
     )
 
 

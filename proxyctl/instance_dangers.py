@@ -31,8 +31,8 @@ from proxyctl.guards.hostgroups import (
 from proxyctl.guards.latency import (
     MOST_LATENCY,
     leaves_no_time,
+    left_without_limit,
     servers_without_time,
-    without_their_limit,
 )
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials, is_switched_on
 from proxyctl.guards.serving import serving_now, with_families
@@ -190,7 +190,7 @@ def _latency(plan: Plan, survey: InstanceSurvey) -> Iterable[Danger]:
         return servers_without_time(layout, survey.reader.read(layout, Layer.RUNTIME))
     if module is None or not module.load or MOST_LATENCY in {change.key[0] for change in changes}:
         return ()
-    bare = without_their_limit(layout, running_servers(module), loaded_servers(module))
+    bare = left_without_limit(layout, running_servers(module), loaded_servers(module))
     if not bare or read_most_latency_ms(survey.client) > 0:
         return ()
     return servers_without_time(layout, bare)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import Layout, Value
 from proxyctl.drains import Drain
 from proxyctl.families import Node
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Rows
+from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Rows, Scope
 
 
 def soft_leaver(key: Key) -> str:
@@ -46,6 +46,11 @@ def meant_rows(leftovers: Collection[str], drains: Iterable[Drain]) -> Rows | No
     return next(filter(None, found), None)
 
 
+def unmanaged(layout: Layout) -> DesiredTable:
+    """Return the servers of files that say nothing of any; `layout`: of mysql_servers."""
+    return DesiredTable(layout, {}, scope=Scope(lambda _key: False, "what was staged"))
+
+
 def with_status_again(
     servers: DesiredTable,
     memory: Rows,
@@ -56,15 +61,16 @@ def with_status_again(
     """Return the desired servers with a status where MEMORY only has the one of an apply.
 
     A status that the files do not set is MEMORY's own. But a LOAD that keeps the placement stages
-    SHUNNED where the monitor of a Galera cluster has put it, one that lets connections end
-    OFFLINE_SOFT for servers that leave, and what was staged is not a decision of anybody.
+    SHUNNED where the monitor of a Galera cluster has put it, and OFFLINE_SOFT for nodes that stay
+    drained and for servers that leave while connections end. What was staged is not a decision of
+    anybody: outside of Galera clusters it ends also where the files say nothing of the server.
     `leftovers`: what the lock of the dead apply says; `galera`: the hostgroups of such clusters;
     `meant`: as `meant_rows`, where a command for a node died, which stages OFFLINE_SOFT.
     """
     position = servers.layout.index["status"]
     rows: dict[Key, DesiredRow] = {}
     unstaged: set[Key] = set()
-    for key, row in servers.rows.items():
+    for key, row in {**_as_they_are(servers, memory, galera), **servers.rows}.items():
         found = memory.get(key)
         status = str(found[position]).upper() if found else ""
         is_staged = (status == "SHUNNED" and key[0] in galera) or (
@@ -77,5 +83,22 @@ def with_status_again(
         if row[position] is KEEP and is_staged:
             row = (*row[:position], before, *row[position + 1 :])
             unstaged.add(key)
-        rows[key] = row
+        if key in servers.rows or key in unstaged:
+            rows[key] = row
     return replace(servers, rows=rows, unstaged=frozenset(unstaged))
+
+
+def _as_they_are(
+    servers: DesiredTable, memory: Rows, galera: Collection[Value]
+) -> dict[Key, DesiredRow]:
+    """Return rows for the servers of MEMORY that are none of the files' business.
+
+    Without nodes of Galera clusters: they stand in MEMORY where the monitor had placed them.
+    """
+    layout = servers.layout
+    named = {layout.index[name] for name in layout.table.key}
+    return {
+        key: tuple(cell if at in named else KEEP for at, cell in enumerate(row))
+        for key, row in memory.items()
+        if not (servers.owns(key) or key[0] in galera)
+    }

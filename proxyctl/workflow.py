@@ -47,7 +47,7 @@ from proxyctl.instance_survey import (
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import meant_rows, with_status_again
+from proxyctl.leftovers import meant_rows, unmanaged, with_status_again
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
@@ -119,14 +119,17 @@ def _surveyed(
     fitted = {name: fitting.fit(table, layouts[name]) for name, table in tables.items()}
     options = replace(options, leftovers=options.leftovers | instance.leftovers)
     reader = reader or TableReader(client)
-    servers = fitted.get("mysql_servers")
-    if servers is not None and "MYSQL SERVERS" in options.leftovers:
-        memory = reader.read(servers.layout, Layer.MEMORY)
+    if "MYSQL SERVERS" in options.leftovers and any(
+        one.name in fitted for one in ADMIN_MODULES["MYSQL SERVERS"].tables
+    ):
+        layout = layouts["mysql_servers"]
+        servers = fitted.get("mysql_servers", unmanaged(layout))
+        memory = reader.read(layout, Layer.MEMORY)
         galera = galera_hostgroups(reader, layouts)
-        meant = meant_rows(options.leftovers, read_drains(client, servers.layout).values())
-        fitted["mysql_servers"] = with_status_again(
-            servers, memory, options.leftovers, galera, meant
-        )
+        meant = meant_rows(options.leftovers, read_drains(client, layout).values())
+        servers = with_status_again(servers, memory, options.leftovers, galera, meant)
+        if servers.rows or "mysql_servers" in fitted:
+            fitted["mysql_servers"] = servers
     survey = InstanceSurvey(client, reader, layouts, facts, fitted)
     plan = Plan(
         name=client.login.name or client.address,

@@ -20,7 +20,7 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
-from proxyctl.images import leaves_softly, with_soft_leavers
+from proxyctl.images import kept_drained, leaves_softly, with_soft_leavers
 from proxyctl.leftovers import on_no_record, soft_leaver
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
@@ -71,6 +71,10 @@ class _Run:
                     hide_old_secrets(survey)
         self.leaving: frozenset[Key] = frozenset()
         self.marks = options.marks
+        if not options.marks:
+            # Where there are some, a record says what MEMORY is meant to hold.
+            kept = (kept_drained(one) for one in plan.modules if one.name == "MYSQL SERVERS")
+            self.marks = tuple(sorted(soft_leaver(key) for keys in kept for key in keys))
         if options.drain_timeout_s:
             plan = replace(plan, modules=[self._drained(plan, one) for one in plan.modules])
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)

@@ -91,7 +91,7 @@ def reasons_against_crowds(
     # The LOAD brings the limits that MEMORY holds.
     limits = online_limits(limited.layout, limited.memory)
     runtime = servers.standing.runtime
-    now = crowded(servers.layout, runtime, limits)
+    now = crowded(servers.layout, runtime, online_limits(limited.layout, limited.runtime or {}))
     for hostgroup, online in crowded(servers.layout, image, limits).items():
         if hostgroup not in now:
             back = [key for key in _unshunned(servers, image) if key[0] == hostgroup]

@@ -33,8 +33,8 @@ def new_crowds(now: ServersAt, then: ServersAt, families: Iterable[Family]) -> d
     """Return the hostgroups that are not crowded now and would be, at once or later.
 
     Those that are SHUNNED or kept out now are counted as if they were well: ProxySQL would use none
-    on the day on which they are back. Where neither this count nor the limit changes, that day is
-    nothing to the apply, unless its LOAD brings it: what is loaded ONLINE is SHUNNED no more.
+    on the day on which they are back. Where this count does not grow, nor the limit fall, that day
+    is nothing to the apply, unless its LOAD brings it: what is loaded ONLINE is SHUNNED no more.
     """
     if not then.most:
         return {}
@@ -45,8 +45,9 @@ def new_crowds(now: ServersAt, then: ServersAt, families: Iterable[Family]) -> d
     at_once = crowded(then.layout, then.servers, then.most)
     found: dict[Value, Crowd] = {}
     for hostgroup, most in then.most.items():
-        there, before = count[hostgroup], (count_now[hostgroup], now.most.get(hostgroup))
-        later = there > most and (there, most) != before
+        there, before = count[hostgroup], now.most.get(hostgroup)
+        is_worse = there > count_now[hostgroup] or before is None or most < before
+        later = there > most and is_worse
         if (later or hostgroup in at_once) and hostgroup not in are_crowded:
             found[hostgroup] = Crowd(max(there, at_once.get(hostgroup, 0)), most)
     return found

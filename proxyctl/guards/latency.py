@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.compare import Difference
 from proxyctl.guards.danger import Danger
 from proxyctl.guards.hostgroups import EMPTY_HOSTGROUP
+from proxyctl.guards.serving import serving
 from proxyctl.state import Rows
 
 MOST_LATENCY = "mysql-default_max_latency_ms"
@@ -28,11 +29,21 @@ def leaves_no_time(changes: Iterable[Difference]) -> bool:
     )
 
 
-def without_their_limit(layout: Layout, now: Rows, then: Rows) -> Rows:
-    """Return the servers that have a max_latency_ms now and none then, as they will be."""
-    most = layout.index["max_latency_ms"]
+def left_without_limit(layout: Layout, now: Rows, then: Rows) -> Rows:
+    """Return the servers without a max_latency_ms that had one, or take over from one that has.
+
+    `now` and `then`: RUNTIME before and after. The latter are all that a hostgroup is left with.
+    """
+    hostgroup, most = layout.index["hostgroup_id"], layout.index["max_latency_ms"]
+
+    def limited(servers: Rows) -> frozenset[Value]:
+        return serving(layout, {key: row for key, row in servers.items() if row[most]})
+
+    losing = limited(now) - limited(then)
     return {
-        key: row for key, row in then.items() if not row[most] and key in now and now[key][most]
+        key: row
+        for key, row in then.items()
+        if not row[most] and (row[hostgroup] in losing or (key in now and now[key][most]))
     }
 
 

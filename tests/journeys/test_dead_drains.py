@@ -19,6 +19,7 @@ from proxyctl.state import Layer
 from tests.cli import Project, proxyctl
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.drained_servers import FILES, drained, layer, servers, statuses
+from tests.journeys.layers import in_layers
 from tests.servers import Instance
 
 __all__ = ["servers"]
@@ -164,4 +165,33 @@ def test_an_apply_ends_what_a_drain_staged_that_was_killed(servers: Instance) ->
     assert proxyctl("apply", "--auto-approve").code == 0
     assert layer(servers, "mysql_servers") == before
     assert proxyctl("nodes", "restore", "db2").code == 0
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+@pytest.mark.parametrize("when", ["SET status='OFFLINE_SOFT'", "LOAD MYSQL SERVERS TO RUNTIME"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        FILES.replace("weight: 5", "weight: 77"),
+        "manage: {mysql_servers: {hostname: db1}}\n"
+        "mysql_servers: [{hostgroup_id: 10, hostname: db1, weight: 77}]\n",
+        "mysql_hostgroup_attributes: [{hostgroup_id: 10, max_num_online_servers: 9}]\n",
+    ],
+    ids=["of all servers", "of other servers", "of no server"],
+)
+def test_an_apply_that_was_killed_beside_a_drained_node_is_finished_by_the_next(
+    servers: Instance, project: Project, change: str, when: str
+) -> None:
+    """It had staged that the node stays drained, which is nobody's decision for good."""
+    drained("db2")
+    project.write(change if change.startswith("version") else f"version: 1\n{change}")
+    killed_at(servers, when, "apply", "--auto-approve")
+    assert proxyctl("nodes", "restore", "db2").code == 3
+    done = proxyctl("apply", "--auto-approve")
+    assert done.code == 0, done.text
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    held = in_layers(servers, "SELECT DISTINCT status FROM {}mysql_servers")
+    assert held["MEMORY"] == held["DISK"] == [("ONLINE",)]
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert statuses(servers, "db2") == {"ONLINE"}
     assert proxyctl("plan", "--detailed-exitcode").code == 0

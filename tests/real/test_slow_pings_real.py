@@ -85,6 +85,17 @@ def test_the_time_of_all_pings_is_not_taken_away_unasked(
     assert refusal.message.endswith("such as those of hostgroup 10 (guards.empty_hostgroup)")
     force(proxysql, Desired({"mysql_servers": servers}, REFERENCE))
     assert_not_reached(proxysql)
+    # Nor does one take over that has none.
+    load(proxysql.instance, "UPDATE mysql_servers SET max_latency_ms=5000")
+    assert query(proxysql, "SELECT 7") == ((7,),)
+    other = {"hostgroup_id": 10, "hostname": "127.1", "port": mariadb.port}
+    replaced = Desired({"mysql_servers": desired("mysql_servers", other)}, REFERENCE)
+    (refusal,) = plan(proxysql, replaced).refusals
+    assert refusal.message.endswith("such as those of hostgroup 10 (guards.empty_hostgroup)")
+    limited = desired("mysql_servers", {**other, "max_latency_ms": 5000})
+    assert plan(proxysql, Desired({"mysql_servers": limited}, REFERENCE)).refusals == []
+    force(proxysql, replaced)
+    assert_not_reached(proxysql)
 
 
 def galera_servers(port: int, weights: dict[str, int], slow: int) -> DesiredTable:

@@ -105,6 +105,34 @@ def test_a_drained_server_is_not_put_back_where_others_took_its_place(
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+def test_a_lower_limit_that_waits_in_memory_does_not_go_along(
+    one_server: ProxySQL, mariadb: MariaDB
+) -> None:
+    """The LOAD of a drain in another hostgroup brings it."""
+    places = ((10, "127.1"), (20, "127.1"), (20, "127.2"))
+    servers = ",".join(f"({number},'{host}',{mariadb.port})" for number, host in places)
+    load(
+        one_server.instance,
+        f"INSERT INTO {ATTRIBUTES} (hostgroup_id,max_num_online_servers) VALUES (10,2)",
+        f"INSERT INTO mysql_servers (hostgroup_id,hostname,port) VALUES {servers}",
+        "SET mysql-connect_timeout_server_max=500",
+        "LOAD MYSQL VARIABLES TO RUNTIME",
+    )
+    one_server.instance.execute(f"UPDATE {ATTRIBUTES} SET max_num_online_servers=1")
+    assert query(one_server, "SELECT 7") == ((7,),)
+    with AdminClient(login(one_server)) as client:
+        with pytest.raises(RefusedError) as refused:
+            drain(client, DrainRequest("127.2", include_pending=True))
+        assert refused.value.reasons == [
+            "hostgroup 10 would have 2 servers ONLINE, more than max_num_online_servers (1):"
+            " ProxySQL would use none of them   allow with --force"
+        ]
+        assert query(one_server, "SELECT 7") == ((7,),)
+        drain(client, DrainRequest("127.2", include_pending=True, force=True))
+    assert_not_reached(one_server)
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 def test_a_load_that_sets_a_dead_server_online(one_server: ProxySQL, mariadb: MariaDB) -> None:
     """One may write, and the old one is SHUNNED: whatever is loaded sets both ONLINE."""
     instance, dead = one_server.instance, free_port()

@@ -197,6 +197,18 @@ class TestCrowds:
         assert self.said(two, two, (2, 1)) == {10: (2, 1)}
         assert self.said(two, two, (1_000_000, 1)) == {10: (2, 1)}
 
+    def test_what_brings_that_day_no_nearer_is_let(self):
+        """The monitor of a Galera cluster leaves those away that are dead, whatever is loaded."""
+        nodes = [
+            {"hostgroup_id": 1, "hostname": "w", "weight": 9},
+            *({"hostgroup_id": 3, "hostname": f"r{n}"} for n in range(2)),
+            *({"hostgroup_id": 4, "hostname": f"d{n}"} for n in range(3)),
+        ]
+        # Of six one is to write, one reads no more; 3 waits for those that are well again.
+        assert self.said(nodes, nodes[:-1], (2, 2), [self.GALERA]) == {}
+        assert self.said(nodes, nodes, (2, 3), [self.GALERA]) == {}
+        assert self.said(nodes, nodes, (3, 2), [self.GALERA]) == {3: (5, 2)}
+
     def test_weight_and_max_connections_are_nothing_to_it(self):
         idle = {**self.servers("ONLINE", "ONLINE")[1], "weight": 0, "max_connections": 0}
         one = self.servers("ONLINE")
