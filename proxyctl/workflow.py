@@ -183,7 +183,7 @@ def _tell_decisions(client: AdminClient, plan: Plan) -> None:
     if not client.is_traced:
         return
     for module in plan.modules:
-        steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
+        steps = [f"{module.loads} LOAD"] * bool(module.images) + ["SAVE"] * module.save
         does = ", ".join(steps) or "no LOAD, no SAVE"
         client.tell(f"decided: {module.name}: {counted(len(module.changes), 'change')}; {does}")
     for refusal in plan.refusals:
@@ -377,7 +377,9 @@ def _add_remarks(
             )
             leaving = remarks.leaving_servers(module)
             timeout_s = options.drain_timeout_s
-            softly = leaves_softly(module, plan.families_before) if timeout_s else frozenset()
+            if timeout_s:
+                module.leaving_softly = leaves_softly(module, plan.families_before)
+            softly = module.leaving_softly
             used = used_connections(survey.client) if leaving else {}
             for servers, seconds in ((leaving - softly, 0.0), (softly, timeout_s)):
                 plan.warnings.extend(
