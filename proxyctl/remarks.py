@@ -224,6 +224,16 @@ def fought_over(families: Iterable[Family]) -> Iterator[str]:
             )
 
 
+def left_by_drains(nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield that commands for these nodes died, and who puts MEMORY right."""
+    for node in nodes:
+        name = node_text(node)
+        yield (
+            f"a command for {name} did not finish, and its rows stand in MEMORY: proxyctl nodes"
+            f" restore {name} undoes that"
+        )
+
+
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:
     """Return the servers that RUNTIME has and no more after the last LOAD of MYSQL SERVERS."""
     survey = module.surveys["mysql_servers"]

@@ -47,7 +47,7 @@ from proxyctl.instance_survey import (
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import meant_rows, with_status_again
+from proxyctl.leftovers import meant_rows, nodes_of, with_status_again
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
@@ -314,7 +314,12 @@ def _add_pending(
     for module in plan.modules:
         edits = pending.pending_edits(module, saves=options.saves)
         if module.name in options.leftovers:
-            edits = pending.not_left_by_us(edits, survey.surroundings.families)
+            # What an apply had placed is placed again. A drain staged what must not come to DISK.
+            nodes = nodes_of(options.leftovers) if module.name == "MYSQL SERVERS" else []
+            families = () if nodes else survey.surroundings.families
+            edits = pending.not_left_by_us(edits, families)
+            if edits:
+                plan.warnings.extend(remarks.left_by_drains(nodes))
         plan.refusals.extend(
             pending.refusals(
                 edits,
