@@ -55,7 +55,9 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
             continue
         drain = found.drains.get(node)
         how = (
-            drain.text() if drain else f"drained (max_connections 0 {_drained_where(found, node)})"
+            drain.with_way_out()
+            if drain
+            else f"drained (max_connections 0 {_drained_where(found, node)})"
         )
         if node in found.without_writer:
             how += f" ({no_writer_text(found.without_writer[node])})"
