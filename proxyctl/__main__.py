@@ -12,8 +12,13 @@ def main() -> None:
 
         sys.stdout.write(f"proxyctl {__version__}\n")
         sys.exit(0)
-    from proxyctl.cli.main import run
-
+    try:
+        from proxyctl.cli.main import run
+    except KeyboardInterrupt:
+        # Imports take long enough for somebody to think better of it.
+        if sys.stderr is not None:
+            sys.stderr.write("interrupted; nothing was changed\n")
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))
 
 

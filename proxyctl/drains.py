@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.control_characters import printable
-from proxyctl.families import Family, Node, ServerColumns, drained_columns
+from proxyctl.families import Family, Node, ServerColumns, drained_columns, node_text
 from proxyctl.state import Key, Row, Rows
 
 NODES = "nodes "
@@ -50,6 +50,12 @@ class Drain:
         how = "" if self.method is DrainMethod.PROXYSQL else f" with {self.method}"
         said = f"{state}{how} by {self.by} since {when:%Y-%m-%d %H:%M:%S} UTC{what}"
         return printable(said)  # a row that anybody may write
+
+    def with_way_out(self) -> str:
+        """Return the same, and how one comes out of it that is `half`: nobody may be at work."""
+        if self.is_done:
+            return self.text()
+        return f"{self.text()}; proxyctl nodes restore {node_text(self.node)} puts it back"
 
 
 def shows_drain(

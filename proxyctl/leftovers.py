@@ -36,6 +36,14 @@ def on_no_record(leftovers: Collection[str]) -> frozenset[str]:
     return frozenset(one for one in leftovers if not one.startswith(_NODE))
 
 
+def nodes_of(leftovers: Collection[str]) -> list[Node]:
+    """Return the nodes whose command died, and whose records have what MEMORY is meant to hold."""
+    found = (
+        json.loads(one.removeprefix(_NODE)) for one in sorted(leftovers) if one.startswith(_NODE)
+    )
+    return [(host, port) for host, port in found]
+
+
 def meant_rows(leftovers: Collection[str], drains: Iterable[Drain]) -> Rows | None:
     """Return what MEMORY is meant to hold, as the record has it of the one whose command died.
 

@@ -55,7 +55,9 @@ def taken_out(found: TableSurvey, without: Container[Key] = ()) -> Iterator[str]
             continue
         drain = found.drains.get(node)
         how = (
-            drain.text() if drain else f"drained (max_connections 0 {_drained_where(found, node)})"
+            drain.with_way_out()
+            if drain
+            else f"drained (max_connections 0 {_drained_where(found, node)})"
         )
         if node in found.without_writer:
             how += f" ({no_writer_text(found.without_writer[node])})"
@@ -222,6 +224,16 @@ def fought_over(families: Iterable[Family]) -> Iterator[str]:
                 f"hostgroups {hostgroups} belong to rows of several monitors ({kinds}), which move"
                 " each other's nodes"
             )
+
+
+def left_by_drains(nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield that commands for these nodes died, and who puts MEMORY right."""
+    for node in nodes:
+        name = node_text(node)
+        yield (
+            f"a command for {name} did not finish, and its rows stand in MEMORY: proxyctl nodes"
+            f" restore {name} undoes that"
+        )
 
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:

@@ -47,7 +47,7 @@ from proxyctl.instance_survey import (
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import meant_rows, unmanaged, with_status_again
+from proxyctl.leftovers import meant_rows, nodes_of, unmanaged, with_status_again
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
@@ -186,7 +186,7 @@ def _tell_decisions(client: AdminClient, plan: Plan) -> None:
     if not client.is_traced:
         return
     for module in plan.modules:
-        steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
+        steps = [f"{module.loads} LOAD"] * bool(module.images) + ["SAVE"] * module.save
         does = ", ".join(steps) or "no LOAD, no SAVE"
         client.tell(f"decided: {module.name}: {counted(len(module.changes), 'change')}; {does}")
     for refusal in plan.refusals:
@@ -317,7 +317,12 @@ def _add_pending(
     for module in plan.modules:
         edits = pending.pending_edits(module, saves=options.saves)
         if module.name in options.leftovers:
-            edits = pending.not_left_by_us(edits, survey.surroundings.families)
+            # What an apply had placed is placed again. A drain staged what must not come to DISK.
+            nodes = nodes_of(options.leftovers) if module.name == "MYSQL SERVERS" else []
+            families = () if nodes else survey.surroundings.families
+            edits = pending.not_left_by_us(edits, families)
+            if edits:
+                plan.warnings.extend(remarks.left_by_drains(nodes))
         plan.refusals.extend(
             pending.refusals(
                 edits,
@@ -380,7 +385,9 @@ def _add_remarks(
             )
             leaving = remarks.leaving_servers(module)
             timeout_s = options.drain_timeout_s
-            softly = leaves_softly(module, plan.families_before) if timeout_s else frozenset()
+            if timeout_s:
+                module.leaving_softly = leaves_softly(module, plan.families_before)
+            softly = module.leaving_softly
             used = used_connections(survey.client) if leaving else {}
             for servers, seconds in ((leaving - softly, 0.0), (softly, timeout_s)):
                 plan.warnings.extend(

@@ -35,14 +35,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what the real ProxySQL at hand is too old for."""
-    marker = item.get_closest_marker("since")
+    """Skip what the real ProxySQL at hand is too old for, or too new."""
+    since, before = (item.get_closest_marker(name) for name in ("since", "before"))
     binary = proxysql_binary()
-    if marker is None or binary is None or item.get_closest_marker("real") is None:
+    if not (since or before) or binary is None or item.get_closest_marker("real") is None:
         return
-    version, lacks = marker.args
-    if binary_version(binary) < parse_version(version):
-        pytest.skip(f"this ProxySQL is older than {version}: {lacks}")
+    found = binary_version(binary)
+    if since is not None and found < parse_version(since.args[0]):
+        pytest.skip(f"this ProxySQL is older than {since.args[0]}: {since.args[1]}")
+    if before is not None and found >= parse_version(before.args[0]):
+        pytest.skip(f"this ProxySQL is not older than {before.args[0]}: {before.args[1]}")
 
 
 @pytest.hookimpl(wrapper=True)

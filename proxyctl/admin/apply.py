@@ -20,7 +20,7 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
-from proxyctl.images import kept_drained, leaves_softly, with_soft_leavers
+from proxyctl.images import kept_drained, with_soft_leavers
 from proxyctl.leftovers import on_no_record, soft_leaver
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
@@ -75,25 +75,23 @@ class _Run:
             # Where there are some, a record says what MEMORY is meant to hold.
             kept = (kept_drained(one) for one in plan.modules if one.name == "MYSQL SERVERS")
             self.marks = tuple(sorted(soft_leaver(key) for keys in kept for key in keys))
-        if options.drain_timeout_s:
-            plan = replace(plan, modules=[self._drained(plan, one) for one in plan.modules])
+        plan = replace(plan, modules=[self._drained(one) for one in plan.modules])
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
 
-    def _drained(self, plan: Plan, module: ModulePlan) -> ModulePlan:
+    def _drained(self, module: ModulePlan) -> ModulePlan:
         """Return MYSQL SERVERS with a LOAD more, if servers leave.
 
         Changes: self.leaving, self.marks.
         """
-        if module.name != "MYSQL SERVERS":
+        if not module.leaving_softly:
             return module
-        self.leaving = leaves_softly(module, plan.families_before)
+        self.leaving = module.leaving_softly
         survey = module.surveys["mysql_servers"]
         status, runtime = survey.layout.index["status"], survey.runtime or {}
         soft = (key for key in self.leaving if runtime[key][status] != "OFFLINE_SOFT")
         self.marks = (*self.marks, *map(soft_leaver, soft))
-        if not self.leaving:
-            return module
-        return replace(module, images=with_soft_leavers(module, self.leaving))
+        images = with_soft_leavers(module, self.leaving)
+        return replace(module, images=images, leaving_softly=frozenset())
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""

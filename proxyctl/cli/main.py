@@ -18,14 +18,14 @@ _HELP = frozenset({"-h", "--help"})
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return the exit code. Everything is written when it returns."""
-    from proxyctl.cli.app import build
-
     # A command builds large tables that form no cycles, and then ends: collecting costs time only.
     gc.disable()
     as_json = _asks_for_json(arguments)
     if list(arguments[:1]) == ["help"]:
         arguments = [*arguments[1:], "--help"]
     try:
+        from proxyctl.cli.app import build
+
         code = build(arguments)(list(arguments), standalone_mode=False, prog_name="proxyctl")
     except ProxyctlError as error:
         report_error(error, as_json=as_json)

@@ -27,7 +27,7 @@ from proxyctl.draining.refusals import (
     check_not_configured_out,
     reasons_against,
 )
-from proxyctl.draining.request import Drained, DrainRequest, Restored
+from proxyctl.draining.request import Drained, DrainRequest, Restored, StillUsed
 from proxyctl.draining.unused import wait_until_unused
 from proxyctl.drains import NODES, Drain, DrainMethod
 from proxyctl.edits_at_peers import EditsAtPeers
@@ -47,6 +47,7 @@ __all__ = [
     "DrainRequest",
     "Drained",
     "Restored",
+    "StillUsed",
     "drain",
     "restore",
     "wait_until_back",

@@ -11,7 +11,7 @@ from proxyctl.admin.members import same_account
 from proxyctl.catalog import Value
 from proxyctl.drains import Drain, DrainMethod
 from proxyctl.families import Family, Node
-from proxyctl.state import DesiredTable
+from proxyctl.state import DesiredTable, Key
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,18 @@ class Drained:
     drain: Drain
     was_before: bool = False
     families: Sequence[Family] = ()
+
+
+@dataclass(frozen=True)
+class StillUsed:
+    """Who used a drained node when the time of a wait was over.
+
+    Shape: `in_use` are connections by the address of the instance, and there by the key of
+    mysql_servers. `unused_at`: the addresses of members that use it no more.
+    """
+
+    in_use: Mapping[str, Mapping[Key, int]]
+    unused_at: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

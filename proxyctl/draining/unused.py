@@ -14,6 +14,7 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.members import Members, same_account
 from proxyctl.admin.placing_writers import is_placing
 from proxyctl.admin.runtime_facts import used_connections
+from proxyctl.draining.request import StillUsed
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, counted
 from proxyctl.families import Family, Node, node_text
@@ -29,12 +30,14 @@ def wait_until_unused(
     method: DrainMethod = DrainMethod.PROXYSQL,
     login_at: Callable[[Login, Node], Login] = same_account,
     families: Sequence[Family] = (),
+    told: Callable[[StillUsed], None] = lambda _left: None,
 ) -> list[str]:
     """Wait until no connection to the node is in use here and at the members of the cluster.
 
     And until the monitors of the members have chosen the writers of these `families`. What is
     waited for is said whenever it changes. `method` is that of the drain, and `login_at` tells who
-    we are at a member. Returns the addresses of the members that use it no more.
+    we are at a member. Returns the addresses of the members that use it no more. `told` is given
+    who uses it where the time is over, right before the error.
 
     Raises: ApplyError as soon as servers were loaded here that let the node take connections, or it
     was put back; when a connection is in use after `timeout_s`, or it cannot be read, or a member
@@ -45,7 +48,7 @@ def wait_until_unused(
     try:
         with interruptible():
             members.connect()
-            return _Wait(client, node, method, members, progress, families).go(timeout_s)
+            return _Wait(client, node, method, members, progress, families, told).go(timeout_s)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
             f"interrupted: {node_text(node)} is drained, and may still be in use", hint=_hint(node)
@@ -71,6 +74,7 @@ class _Wait:
     members: Members
     progress: Callable[[str], None]
     families: Sequence[Family]
+    told: Callable[[StillUsed], None]
 
     def go(self, timeout_s: float) -> list[str]:
         """Wait. Returns the peers that use the node no more. Raises: ApplyError, InstanceError."""
@@ -101,6 +105,9 @@ class _Wait:
             for (host, port), reason in self.members.problems.items()
         ]
         if found:
+            waited_for = {*left.used, *left.to_follow, *left.placing, *left.lost}
+            unused = [one.address for one in followers if one.address not in waited_for]
+            self.told(StillUsed(left.used, unused))
             raise ApplyError(
                 f"{node_text(self.node)} is drained, but {found[0]}",
                 then=found[1:],

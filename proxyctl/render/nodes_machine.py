@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -12,6 +12,7 @@ from proxyctl.drains import Drain, End
 from proxyctl.families import Node
 from proxyctl.nodes.discovery import Membership
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
+from proxyctl.state import Key
 
 FORMAT = 1
 
@@ -37,14 +38,47 @@ def drained_json(
 
     `unused_at`: the peers, as host:port, that were waited for, too.
     """
-    return _document(
+    return _json(
+        drained_object(
+            instance,
+            drain,
+            was_before=was_before,
+            is_unused=is_unused,
+            unused_at=unused_at,
+            in_use={} if is_unused else None,
+        )
+    )
+
+
+def drained_object(
+    instance: Instance,
+    drain: Drain,
+    *,
+    was_before: bool,
+    is_unused: bool = False,
+    unused_at: Sequence[str] = (),
+    in_use: Mapping[str, Mapping[Key, int]] | None = None,
+) -> dict[str, object]:
+    """Return what became of a node that was drained as plain data.
+
+    `in_use`: connections to it by instance, as host:port, and there by the key of mysql_servers;
+    None where nobody knows.
+    """
+    return _object(
         instance,
         **_node_name(drain.node),
         was_before=was_before,
         unused=is_unused,
         unused_at=list(unused_at),
+        in_use=None if in_use is None else list(_connections(in_use)),
         drain=_drain(drain),
     )
+
+
+def _connections(in_use: Mapping[str, Mapping[Key, int]]) -> Iterator[dict[str, object]]:
+    for address, used in in_use.items():
+        for key, count in used.items():
+            yield {"at": address, "hostgroup_id": key[0], "connections": count}
 
 
 def restored_json(restored: Mapping[str, object], back_at: Sequence[str] = ()) -> str:

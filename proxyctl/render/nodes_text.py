@@ -109,7 +109,7 @@ def _says(view: NodeView) -> Iterator[str]:
     if view.drain and view.end:
         yield printable(ended_text(view.drain, view.end))
     elif view.drain:
-        yield printable(view.drain.text())
+        yield printable(view.drain.with_way_out())
     elif view.is_drained:
         yield "drained"
     if view.lacks_writer is not None:

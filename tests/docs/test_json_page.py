@@ -44,6 +44,7 @@ from proxyctl.render.lint_machine import lint_json
 from proxyctl.render.nodes_machine import (
     Instance,
     drained_json,
+    drained_object,
     membership_json,
     nodes_json,
     restored_json,
@@ -119,6 +120,8 @@ def node_documents() -> Iterator[object]:
     )
     instance = Instance("px1", "h:6032", "2.7.1")
     yield json.loads(drained_json(instance, drain, was_before=False, is_unused=True))
+    used = {"h:6032": {(10, "db1", 3306): 1}}
+    yield drained_object(instance, drain, was_before=False, in_use=used)
     yield json.loads(
         restored_json(
             restored_object(instance, drain.node, drain, was_drained=True, is_changed=False)

@@ -142,6 +142,24 @@ def test_an_apply_that_ends_a_half_drain_leaves_no_record_of_it(
     assert proxyctl("drift").code == 0
 
 
+def test_whoever_is_told_of_a_half_drain_is_told_the_way_out(
+    servers: Instance, project: Project
+) -> None:
+    """Also where an apply has put MEMORY right since, and RUNTIME has it drained."""
+    die_half_way(servers)
+    project.write(FILES.replace("weight: 5", "weight: 6"))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
+    for command in (("drift",), ("plan",), ("nodes", "list", "--no-ask"), ("doctor", "--no-ask")):
+        said = " ".join(proxyctl(*command).out.split())
+        assert "half drained by anna on ops1" in said, command
+        assert "proxyctl nodes restore db2:3306" in said, command
+    assert proxyctl("nodes", "restore", "db2:3306").code == 0
+    assert "half drained" not in proxyctl("drift").out
+    drained("db2")
+    assert "nodes restore" not in proxyctl("drift").out
+
+
 def test_a_restore_that_was_killed_at_its_very_end_holds_nobody_up(servers: Instance) -> None:
     before = layer(servers, "mysql_servers")
     drained("db2")

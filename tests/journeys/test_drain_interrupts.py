@@ -124,7 +124,7 @@ def test_a_wait_that_is_cut_off_says_that_the_node_was_drained(
     proxy: FaultyProxy, instance: Instance
 ) -> None:
     """With 1 it would say that nothing was changed."""
-    drain, counts = ("nodes", "drain", "db2"), "stats_mysql_connection_pool"
+    drain, counts = ("nodes", "drain", "db2", "--format", "json"), "stats_mysql_connection_pool"
     drained_once()
     place = statements(proxy, "INTO proxyctl_drains", counts, *drain)[-1]
     assert proxyctl("nodes", "restore", "db2").code == 0
@@ -132,6 +132,8 @@ def test_a_wait_that_is_cut_off_says_that_the_node_was_drained(
     assert outcome.code == 4, outcome.text
     assert "db2:3306 was drained; whether it is in use is not known" in outcome.err
     assert "run the command again to go on waiting" in outcome.err
+    assert (outcome.json["unused"], outcome.json["in_use"]) == (False, None)
+    assert outcome.json["drain"]["is_done"] is True
     assert status(instance) == "OFFLINE_SOFT"
 
 

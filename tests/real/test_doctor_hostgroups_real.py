@@ -38,6 +38,7 @@ def assert_not_reached(server: ProxySQL, account: str = USER) -> None:
     assert failed.value.args[0] == NOT_REACHED
 
 
+@pytest.mark.since("2.6.3", "it uses them all the same")
 def test_more_servers_than_a_hostgroup_may_have(proxysql: ProxySQL) -> None:  # noqa: F811
     """ProxySQL uses none of them then."""
     run = proxysql.instance.execute
@@ -228,6 +229,7 @@ def test_rules_that_answer_everything_need_no_server(proxysql: ProxySQL) -> None
                 query(proxysql, asked)
 
 
+@pytest.mark.before("3.0.0", "RUNTIME shows mirror_flagOUT as mirror_hostgroup, in the alpha")
 def test_a_lane_of_copies(proxysql: ProxySQL) -> None:  # noqa: F811
     """Where only copies get to a rule, no client waits for what it sends nowhere."""
     module = "MYSQL QUERY RULES"

@@ -46,6 +46,25 @@ def test_servers_that_somebody_loads_meanwhile_end_the_wait(rig: Rig) -> None:
     assert f"{node}: no connection is in use\n" in out
 
 
+def test_a_wait_that_is_over_leaves_a_whole_document(rig: Rig) -> None:
+    """What was done stands beside the error, and what is still used."""
+    drain = ("nodes", "drain", f"127.0.0.1:{rig.port}", "--reason", "disks", "--format", "json")
+    late = proxyctl(*drain, "--timeout", "0.5")
+    assert late.code == 4, late.text
+    assert "1 connection to it still in use after 0.5 s" in late.json["error"]["message"]
+    assert (late.json["hostname"], late.json["port"]) == ("127.0.0.1", rig.port)
+    assert (late.json["was_before"], late.json["unused"]) == (False, False)
+    assert (late.json["drain"]["reason"], late.json["drain"]["is_done"]) == ("disks", True)
+    (used,) = late.json["in_use"]
+    assert (used["hostgroup_id"], used["connections"]) == (10, 1)
+    assert used["at"] == late.json["address"]
+    rig.client.commit()
+    done = proxyctl(*drain)
+    assert done.code == 0, done.text
+    assert done.json["in_use"] == []
+    assert {*late.json} == {*done.json, "error"}
+
+
 def test_so_does_a_restore(rig: Rig) -> None:
     node = f"127.0.0.1:{rig.port}"
     with draining(rig, node) as (process, _):

@@ -6,8 +6,6 @@ A real ProxySQL, with simulated nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from tests.faults.proxy import Exchange, FaultyProxy
 from tests.faults.wire import error_packet
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement
+from tests.real.edited_meanwhile import edited_meanwhile
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import until, writer
 from tests.real.test_galera_placement import login
@@ -71,22 +70,6 @@ def shop(proxysql: ProxySQL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         )
     )
     return proxysql.instance
-
-
-@contextmanager
-def edited_meanwhile(instance: Instance, *statements: str) -> Iterator[None]:
-    """Edit MEMORY once the weights that move the writer are loaded, and MEMORY is as it was."""
-
-    def edit() -> None:
-        until(lambda: instance.query(WEIGHTS.format("runtime_")) != [("1",)])
-        until(lambda: instance.query(WEIGHTS.format("")) == [("1",)])
-        for sql in statements:
-            instance.execute(sql)
-
-    with ThreadPoolExecutor() as pool:
-        done = pool.submit(edit)
-        yield
-        done.result()
 
 
 def layers(instance: Instance) -> list[list[tuple[str | None, ...]]]:

@@ -88,10 +88,10 @@ def drain(
 ) -> int:
     """Let a node take no new connection, and wait until nothing uses it. A restart ends it."""
     from proxyctl.cli.connection import connected_beside, instances_beside, login_at_members
-    from proxyctl.draining import DrainRequest, wait_until_unused
+    from proxyctl.draining import DrainRequest, StillUsed, wait_until_unused
     from proxyctl.draining import drain as drain_node
     from proxyctl.render.nodes_drain_text import drained_text, not_noted_text, unused_text
-    from proxyctl.render.nodes_machine import drained_json
+    from proxyctl.render.nodes_machine import drained_json, drained_object
 
     account = _account(backends, method)
     with connected_beside(files, connection) as (client, parsed):
@@ -113,20 +113,31 @@ def drain(
             write(drained_text(drained.drain, was_before=drained.was_before))
         if drained.was_before and reason not in ("", drained.drain.purpose):
             say(not_noted_text(drained.node, reason))
+        instance = instance_of(client)
+        said = partial(drained_object, instance, drained.drain, was_before=drained.was_before)
+        beside = said()
+
+        def still_used(left: StillUsed) -> None:
+            beside.update(said(in_use=left.in_use, unused_at=left.unused_at))
+
         peers: list[str] = []
         if wait:
-            peers = wait_until_unused(
-                client,
-                drained.node,
-                timeout_s=timeout,
-                progress=say,
-                method=drained.drain.method,
-                login_at=request.login_at,
-                families=drained.families,
-            )
+            try:
+                peers = wait_until_unused(
+                    client,
+                    drained.node,
+                    timeout_s=timeout,
+                    progress=say,
+                    method=drained.drain.method,
+                    login_at=request.login_at,
+                    families=drained.families,
+                    told=still_used,
+                )
+            except ApplyError as error:
+                error.beside = beside
+                raise
             if is_text:
                 write(unused_text(drained.node, len(peers)))
-        instance = instance_of(client)
     if not is_text:
         write(
             drained_json(

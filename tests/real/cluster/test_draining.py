@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,12 +51,16 @@ def test_what_a_peer_still_uses_after_the_time_is_said(rig: Rig, three: list[Pro
     assert (
         f"{node} is drained, but 1 connection to it still in use after 1 s at {name(three[1])}\n"
     ) in done.err
+    late = drain(rig, "--timeout", "1", "--format", "json")
+    assert late.code == 4, late.text
+    assert late.json["in_use"] == [{"at": name(three[1]), "hostgroup_id": 10, "connections": 1}]
+    assert (late.json["unused"], late.json["unused_at"]) == (False, [name(three[2])])
     rig.client.commit()
     again = drain(rig, "--format", "json")
     assert again.code == 0, again.text
-    found = json.loads(again.out)
-    assert found["unused"] is True
-    assert set(found["unused_at"]) == {name(one) for one in three[1:]}
+    assert (again.json["unused"], again.json["in_use"]) == (True, [])
+    assert set(again.json["unused_at"]) == {name(one) for one in three[1:]}
+    assert {*late.json} == {*again.json, "error"}
 
 
 def test_a_peer_that_takes_no_servers_over_is_named(rig: Rig, three: list[ProxySQL]) -> None:

@@ -6,10 +6,7 @@ written into MEMORY and DISK.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -19,8 +16,9 @@ from proxyctl.errors import InterruptedApplyError
 from tests.cli import proxyctl
 from tests.real.cluster.rig import wait_until
 from tests.real.cluster.test_writers_at_peers import WRITER, nodes, settled
+from tests.real.edited_meanwhile import edited_meanwhile
 from tests.real.test_galera_placement import login
-from tests.servers import Instance, ProxySQL
+from tests.servers import ProxySQL
 
 __all__ = ["nodes", "settled"]
 
@@ -34,23 +32,20 @@ PLAIN = (
 )
 
 
-@contextmanager
-def meanwhile(here: Instance, *statements: str) -> Iterator[None]:
-    """Run these once the weights are loaded, and MEMORY is as it was."""
+def let_peers_place_nothing(settled: list[ProxySQL]) -> None:
+    """Only the first member moves nodes from now on: no peer sends anything back but by a LOAD."""
+    for one in settled[1:]:
+        before = last_check_us(one)
+        one.instance.execute("SET mysql-monitor_galera_healthcheck_interval=600000")
+        # With other variables a monitor looks at once, and then when its interval is over.
+        one.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+        wait_until(lambda one=one, before=before: last_check_us(one) > before)
 
-    def act() -> None:
-        wait_until(lambda: here.query(WEIGHTS.format("runtime_")) != [("1",)])
-        # The image leaves MEMORY at once, unless a peer has sent it back already.
-        end = time.monotonic() + 0.4
-        while here.query(WEIGHTS.format("")) != [("1",)] and time.monotonic() < end:
-            time.sleep(0.02)
-        for sql in statements:
-            here.execute(sql)
 
-    with ThreadPoolExecutor() as pool:
-        done = pool.submit(act)
-        yield
-        done.result()
+def last_check_us(one: ProxySQL) -> int:
+    """Return when the monitor of a member looked last at the nodes."""
+    sql = "SELECT max(time_start_us) FROM monitor.mysql_server_galera_log"
+    return int(one.instance.query(sql)[0][0] or 0)
 
 
 def plain(one: ProxySQL, layer: str) -> list[tuple[str | None, ...]]:
@@ -68,7 +63,7 @@ def test_what_is_edited_at_a_peer_and_loaded_there_stays(settled: list[ProxySQL]
     """It comes together with the weights, by the LOAD of the peer."""
     load = ("LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK")
     limit = f"UPDATE mysql_servers SET max_connections=44 WHERE hostname='{WRITER}'"
-    with meanwhile(settled[0].instance, SENT_BACK[0], PLAIN, limit, *load):
+    with edited_meanwhile(settled[0].instance, SENT_BACK[0], PLAIN, limit, *load):
         done = proxyctl("nodes", "drain", WRITER)
     assert done.code == 4, done.text
     assert "edited while the writer moved: mysql_servers 1:plain:3306, mysql_servers 10" in done.err
@@ -82,7 +77,8 @@ def test_what_is_edited_at_a_peer_and_loaded_there_stays(settled: list[ProxySQL]
 
 def test_what_is_edited_in_memory_is_neither_lost_nor_published(settled: list[ProxySQL]) -> None:
     here = settled[0]
-    with meanwhile(here.instance, *SENT_BACK, PLAIN):
+    let_peers_place_nothing(settled)
+    with edited_meanwhile(here.instance, *SENT_BACK, PLAIN):
         done = proxyctl("nodes", "drain", WRITER)
     assert done.code == 4, done.text
     assert "so may this member, from a peer that moves the writer first\n" in done.err
@@ -102,8 +98,8 @@ def test_a_drain_that_is_cut_off_leaves_no_weights_that_were_sent_back(
             raise KeyboardInterrupt
 
     with (
-        meanwhile(settled[0].instance, *SENT_BACK),
-        AdminClient(login(settled[0])) as client,
+        edited_meanwhile(settled[0].instance, *SENT_BACK) as port,
+        AdminClient(replace(login(settled[0]), port=port)) as client,
         pytest.raises(InterruptedApplyError, match="is not drained"),
     ):
         drain(client, DrainRequest(WRITER, progress=interrupt))
@@ -139,6 +135,11 @@ def load(three: list[ProxySQL], *statements: str) -> None:
 def test_an_edit_in_another_family_is_no_placement(settled: list[ProxySQL]) -> None:
     """The monitor of Galera moves the nodes of its families only."""
     here = settled[0].instance
+    for one in settled:
+        # Nobody answers there: checks that take too long would make r2 a reader.
+        one.instance.execute("SET mysql-monitor_read_only_max_timeout_count=999")
+        one.instance.execute("SET mysql-monitor_read_only_interval=600000")
+        one.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
     load(
         settled,
         "INSERT INTO mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup)"
@@ -151,7 +152,8 @@ def test_an_edit_in_another_family_is_no_placement(settled: list[ProxySQL]) -> N
         "UPDATE mysql_servers SET status='ONLINE' WHERE hostname='r1'",
         "DELETE FROM mysql_servers WHERE hostgroup_id=60 AND hostname='r2'",
     )
-    with meanwhile(here, *edits):
+    let_peers_place_nothing(settled)
+    with edited_meanwhile(here, *edits):
         done = proxyctl("nodes", "drain", WRITER)
     assert done.code == 4, done.text
     assert "edited while the writer moved: mysql_servers 60:r1:3306" in done.err
@@ -162,7 +164,8 @@ def test_an_edit_in_another_family_is_no_placement(settled: list[ProxySQL]) -> N
 def test_edits_that_go_along_may_not_take_out_who_writes_now(settled: list[ProxySQL]) -> None:
     here = settled[0].instance
     others = f"hostgroup_id=10 AND hostname<>'{WRITER}'"
-    with meanwhile(here, f"DELETE FROM mysql_servers WHERE {others}"):
+    let_peers_place_nothing(settled)
+    with edited_meanwhile(here, f"DELETE FROM mysql_servers WHERE {others}"):
         done = proxyctl("nodes", "drain", WRITER, "--include-pending")
     assert done.code == 4, done.text
     assert "hostgroup 10 would have no usable node" in done.err
@@ -176,7 +179,7 @@ def test_weights_that_were_sent_to_a_disk_that_lacked_edits_go_back(
     """What a peer sent has put on DISK what somebody had loaded and not saved."""
     here = settled[0].instance
     load(settled, PLAIN)
-    with meanwhile(here, *SENT_BACK):
+    with edited_meanwhile(here, *SENT_BACK):
         done = proxyctl("nodes", "drain", WRITER)
     assert done.code == 0, done.text
     found = here.query(f"SELECT DISTINCT weight FROM disk.mysql_servers WHERE hostname<>'{WRITER}'")
@@ -186,8 +189,9 @@ def test_weights_that_were_sent_to_a_disk_that_lacked_edits_go_back(
 def test_weights_that_stay_on_a_disk_that_lacks_edits_are_told(settled: list[ProxySQL]) -> None:
     """A SAVE would carry the edit to DISK, which nobody asked for."""
     here = settled[0]
-    with meanwhile(here.instance, *SENT_BACK, PLAIN):
-        done = proxyctl("nodes", "drain", WRITER, "--include-pending")
+    let_peers_place_nothing(settled)
+    with edited_meanwhile(here.instance, *SENT_BACK, PLAIN):
+        done = proxyctl("nodes", "drain", WRITER, "--include-pending", "--no-wait")
     assert done.code == 0, done.text
     assert here.instance.query(WEIGHTS.format("disk.")) != [("1",)]
     assert "warning: DISK holds the weights that moved the writer" in done.err
