@@ -125,8 +125,11 @@ def leaves_softly(module: ModulePlan, families: Iterable[Family]) -> frozenset[K
 def kept_drained(module: ModulePlan) -> frozenset[Key]:
     """Return the servers that a LOAD alone gets OFFLINE_SOFT, as they are drained: MEMORY is not.
 
-    `module`: MYSQL SERVERS, with its images.
+    `module`: MYSQL SERVERS, with its images. A server of a family may stand in another hostgroup
+    there than in MEMORY.
     """
+    if not module.images:
+        return frozenset()
     survey = module.surveys["mysql_servers"]
     status = survey.layout.index["status"]
 
@@ -137,7 +140,7 @@ def kept_drained(module: ModulePlan) -> frozenset[Key]:
         key
         for image in module.images
         for key, row in image["mysql_servers"].items()
-        if is_soft(row) and key in survey.target and not is_soft(survey.target[key])
+        if is_soft(row) and not (key in survey.target and is_soft(survey.target[key]))
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from proxyctl.catalog import Layout, Value
@@ -38,10 +39,13 @@ def on_no_record(leftovers: Collection[str]) -> frozenset[str]:
 
 def nodes_of(leftovers: Collection[str]) -> list[Node]:
     """Return the nodes whose command died, and whose records have what MEMORY is meant to hold."""
-    found = (
-        json.loads(one.removeprefix(_NODE)) for one in sorted(leftovers) if one.startswith(_NODE)
-    )
-    return [(host, port) for host, port in found]
+    nodes: list[Node] = []
+    for one in sorted(leftovers):
+        if one.startswith(_NODE):
+            with suppress(ValueError, TypeError, RecursionError):  # anybody may write rows
+                host, port = json.loads(one.removeprefix(_NODE))
+                nodes.append((host, port))
+    return nodes
 
 
 def meant_rows(leftovers: Collection[str], drains: Iterable[Drain]) -> Rows | None:

@@ -213,3 +213,36 @@ def test_an_apply_that_was_killed_beside_a_drained_node_is_finished_by_the_next(
     assert proxyctl("nodes", "restore", "db2").code == 0
     assert statuses(servers, "db2") == {"ONLINE"}
     assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_so_is_one_beside_a_drained_node_that_a_failover_had_moved(
+    project: Project, instance: Instance
+) -> None:
+    """RUNTIME has it in another hostgroup than MEMORY, and the files say nothing of it."""
+    project.connect(instance)
+    insert = "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES"
+    for sql in (
+        "SET mysql-monitor_enabled='true'",
+        "LOAD MYSQL VARIABLES TO RUNTIME",
+        "INSERT INTO mysql_replication_hostgroups VALUES (10, 20, 'read_only', '')",
+        f"{insert} (10, 'db2'), (20, 'db1'), (20, 'db3')",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "DELETE FROM mysql_servers",
+        f"{insert} (10, 'db1'), (20, 'db2'), (20, 'db3')",
+        "SAVE MYSQL SERVERS TO DISK",
+    ):
+        instance.execute(sql)
+    files = "version: 1\nmanage: {{mysql_servers: {{hostgroup_id: [1]}}}}\n" + (
+        "mysql_servers: [{{hostgroup_id: 1, hostname: plain, weight: {0}}}]\n"
+    )
+    project.write(files.format(1))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    drained("db1")
+    project.write(files.format(7))
+    killed_at(instance, "LOAD MYSQL SERVERS TO RUNTIME", "apply", "--auto-approve")
+    done = proxyctl("apply", "--auto-approve")
+    assert done.code == 0, done.text
+    held = in_layers(instance, "SELECT DISTINCT status FROM {}mysql_servers")
+    assert held["MEMORY"] == held["DISK"] == [("ONLINE",)]
+    assert proxyctl("nodes", "restore", "db1").code == 0
+    assert statuses(instance, "db1") == {"ONLINE"}

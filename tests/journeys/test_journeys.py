@@ -220,6 +220,24 @@ def test_no_save_leaves_disk_alone(project: Project, instance: Instance) -> None
     assert plan().code == 0
 
 
+@pytest.mark.parametrize("more", ["variables: {mysql-max_connections: 777}\n", ""])
+def test_files_may_have_tables_of_an_admin_module_and_not_its_main_one(
+    project: Project, instance: Instance, more: str
+) -> None:
+    """Nobody reads mysql_servers then, also where that admin module is in sync."""
+    files = (
+        "version: 1\n"
+        "mysql_replication_hostgroups: [{{writer_hostgroup: 10, reader_hostgroup: {0}}}]\n"
+    )
+    project.connect(instance)
+    project.write(files.format(20))
+    assert proxyctl("apply", "--auto-approve").code == 0
+    project.write(files.format(20 if more else 30) + more)
+    done = proxyctl("apply", "--auto-approve")
+    assert done.code == 0, done.text
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
 def test_only_leaves_the_other_modules_alone(project: Project, instance: Instance) -> None:
     project.write(FILES)
     applied("--only", "MYSQL SERVERS", "--only", "mysql_query_rules")
