@@ -14,9 +14,9 @@ from proxyctl.admin.backends import ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
 from proxyctl.admin.destinations import (
+    read_failing,
     read_fast_routing,
     read_fast_routing_to,
-    read_lagging,
     read_pooled_versions,
     read_servers,
     read_side,
@@ -113,7 +113,7 @@ def read_facts_for_doctor(
         digest_bytes=read_digest_size(client).memory if memory else None,
     )
     if any(server.status == "SHUNNED" for server in servers):
-        facts = replace(facts, servers=with_recovering(facts, read_lagging(client)))
+        facts = replace(facts, servers=with_recovering(facts, read_failing(client)))
     mysql, _ = facts.sides
     rules, users = _judged(survey, mysql, asking)
     fast_routing = _fast_routing(survey, mysql, asking)

@@ -60,14 +60,14 @@ def with_latencies(
     return tuple(map(judged, servers))
 
 
-def read_lagging(client: AdminClient) -> frozenset[Key]:
-    """Return the servers that are SHUNNED since they lag, by hostgroup, host and port.
+def read_failing(client: AdminClient) -> frozenset[Key]:
+    """Return the servers that lag, or that no connection for clients could be opened to.
 
-    Raises: InstanceError.
+    By hostgroup, host and port. The latter since ProxySQL began to count. Raises: InstanceError.
     """
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port FROM stats_mysql_connection_pool"
-        " WHERE status='SHUNNED_REPLICATION_LAG'",
+        " WHERE status='SHUNNED_REPLICATION_LAG' OR ConnERR>0",
         width=3,
     )
     number = client.number

@@ -15,18 +15,18 @@ from proxyctl.shunned import shunned_by_hand
 from proxyctl.state import Key
 
 
-def with_recovering(facts: Facts, lagging: Collection[Key]) -> tuple[Server, ...]:
+def with_recovering(facts: Facts, failing: Collection[Key]) -> tuple[Server, ...]:
     """Return the servers, those with `is_tried_again` that the next query brings back.
 
-    The monitor gets through to them. `lagging`: those by hostgroup, host and port whose lag is the
-    reason, which the monitor itself brings back; so it is of nodes that it places.
+    The monitor gets through to them. `failing`: those by hostgroup, host and port that lag, which
+    the monitor itself brings back, as it does nodes that it places; or that connections for clients
+    failed to, of which nobody knows what becomes: the monitor has another account.
     """
     if not facts.is_on("mysql-monitor_enabled"):
         return facts.servers
     if facts.number("mysql-shun_recovery_time_sec") <= 0:
         return facts.servers
-    failing = failing_nodes(facts)
-    well = {log.node for log in facts.monitor_logs if log.error is None} - failing
+    well = {log.node for log in facts.monitor_logs if log.error is None} - failing_nodes(facts)
     placed = {
         hostgroup
         for family in facts.families
@@ -39,7 +39,7 @@ def with_recovering(facts: Facts, lagging: Collection[Key]) -> tuple[Server, ...
             one.status == "SHUNNED"
             and one.node in well
             and one.hostgroup not in placed
-            and (one.hostgroup, *one.node) not in lagging
+            and (one.hostgroup, *one.node) not in failing
             and one._replace(status="ONLINE").is_usable
             and not was_loaded_so(facts, [one])
         )

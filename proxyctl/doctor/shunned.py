@@ -36,8 +36,8 @@ def shunned(facts: Facts) -> Iterator[Finding]:
         elif all(row.is_tried_again for row in out):
             message += ", though the monitor gets through to it"
             way_out = (
-                "the next query that is sent there has ProxySQL try it again; stats_mysql_errors"
-                " and the log of ProxySQL tell why it was left out"
+                "the next query that is sent there has ProxySQL try it again; the log of ProxySQL"
+                " tells why it was left out"
             )
         elif behind := _transactions_behind(facts, out):
             message += f"; it was {behind} transactions behind at its last check"

@@ -6,10 +6,12 @@ import signal
 from contextlib import closing
 
 import pymysql
+import pytest
 
 from tests.mariadb_server import PASSWORD, USER, MariaDB
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
+    POOR,
     load,
     mariadb,
     message,
@@ -74,3 +76,34 @@ def test_a_server_that_lags(proxysql: ProxySQL, mariadb: MariaDB) -> None:  # no
     load(proxysql.instance, "UPDATE mysql_servers SET max_replication_lag=0")
     with until_found(proxysql):
         pass
+
+
+def test_a_server_that_lets_the_monitor_in_and_not_the_user(
+    proxysql: ProxySQL,  # noqa: F811
+    mariadb: MariaDB,  # noqa: F811
+) -> None:
+    """Its queries fail for as long as that is so, and the monitor knows nothing of it."""
+    load(
+        proxysql.instance,
+        "SET mysql-connect_timeout_server_max=2000",
+        module="MYSQL VARIABLES",
+    )
+    load(
+        proxysql.instance,
+        f"UPDATE mysql_users SET username='{POOR}', password='{POOR}'",
+        module="MYSQL USERS",
+    )
+    with closing(
+        pymysql.connect(host="127.0.0.1", port=mariadb.port, user=USER, password=PASSWORD)
+    ) as admin:
+        admin.cursor().execute(f"ALTER USER {POOR}@'127.0.0.1' ACCOUNT LOCK")
+        try:
+            with pytest.raises(pymysql.err.MySQLError):
+                query(proxysql, "SELECT 7", POOR)
+            with (
+                until_found(proxysql, "server-shunned", *ALONE),
+                pytest.raises(pymysql.err.MySQLError),
+            ):
+                query(proxysql, "SELECT 7", POOR)
+        finally:
+            admin.cursor().execute(f"ALTER USER {POOR}@'127.0.0.1' ACCOUNT UNLOCK")
