@@ -19,6 +19,7 @@ from proxyctl.admin.peers_waiting import PeersWaiting
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.snapshot import DEFAULT_RULES, SnapshotRules, SnapshotWriter
 from proxyctl.admin.snapshot_folder import outcome_kept
+from proxyctl.catalog import AdminModule
 from proxyctl.cluster.membership import Membership
 from proxyctl.config.load import ParsedFiles
 from proxyctl.drains import DrainMethod, ended_by
@@ -123,17 +124,22 @@ def apply_planned(
         )
         awaiting = AwaitingRestart(members)
         awaiting.note(found.modules, options.membership or Membership())
+
+        def before_load(module: AdminModule) -> None:
+            members.wait_for_a_later_second(module)
+            awaiting.before_load(module)
+
         kept = snapshot.keep(occasion)
         how = ApplyOptions(
             options.saves,
             request.progress,
-            members.wait_for_a_later_second,
+            before_load,
             options.drain_timeout_s,
             members.followers_that_answer,
         )
-        with outcome_kept(kept):
+        with awaiting.named_in_errors(), outcome_kept(kept):
             result = apply_plan(client, found, lock, how)
-        with applied(result):
+        with awaiting.named_in_errors(), applied(result):
             result.snapshot = str(kept)
             result.omits_secrets = request.snapshots.omits_secrets
             result.notes.extend(_forget_ended_drains(client, found))

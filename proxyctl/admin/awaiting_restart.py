@@ -7,15 +7,17 @@ Source: ProxySQL 2.7.1, run.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.members import Members
 from proxyctl.admin.whole_answer import query_whole
-from proxyctl.catalog import Value
+from proxyctl.catalog import AdminModule, Value
 from proxyctl.catalog.variables import MEMBERS_OWN, RESTART_ONLY
 from proxyctl.cluster.membership import Membership
+from proxyctl.errors import ApplyError
 from proxyctl.families import Node
 from proxyctl.plan import ModulePlan
 from proxyctl.sql import Statement, literal
@@ -52,6 +54,7 @@ class AwaitingRestart:
 
     members: Members
     _held: dict[Node, dict[str, _Held]] = field(default_factory=dict)
+    _is_loaded: bool = False
 
     def note(self, modules: Collection[ModulePlan], here: Membership) -> None:
         """Note what waits at the peers that take variables over, if any are loaded.
@@ -64,6 +67,20 @@ class AwaitingRestart:
         nodes = [one.node for one in here.others if here.is_followed_by(one, name)]
         found = self.members.answers(nodes, lambda _node, contact: _waiting(contact))
         self._held = {node: held for node, held in found.items() if held}
+
+    def before_load(self, module: AdminModule) -> None:
+        """Note that a module is loaded: peers take it over. Changes: itself."""
+        self._is_loaded = self._is_loaded or module.name == MODULE
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Also where an apply stops half-way: say what peers may have dropped by then."""
+        try:
+            yield
+        except ApplyError as error:
+            if self._is_loaded:
+                error.then.extend(self.left())
+            raise
 
     def stays(self, node: Node) -> None:
         """Note that a peer takes nothing over. Changes: itself."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from tests.cli import Project
+from tests.faults.proxy import FaultyProxy
 from tests.real.cluster.files import apply, name, write
 from tests.real.cluster.rig import wait_until
 from tests.servers import ProxySQL
@@ -14,6 +20,7 @@ pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 LIMIT = "variables: {{mysql-max_connections: {0}}}\n"
 RUNNING, WAITING = "4", "7"
 ADDRESS = "127.0.0.1:6099"
+APPLY = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve"]
 
 
 @pytest.fixture
@@ -86,6 +93,48 @@ def test_where_it_is_not_waited_for_they_are_named(
         " takes MYSQL VARIABLES over: set it there again\n"
     ) in done.out
     wait_until(lambda: held(peer) == (RUNNING, RUNNING))
+
+
+GONE = (
+    "mysql-threads there waits for a restart, and is gone when the peer takes MYSQL VARIABLES over"
+)
+
+
+def test_they_are_named_where_the_wait_is_interrupted(project: Project, peer: ProxySQL) -> None:
+    write(project, LIMIT.format(2000))
+    said = ""
+    with subprocess.Popen(
+        APPLY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stderr or ():
+            said += line
+            if "waiting for" in line:
+                process.send_signal(signal.SIGINT)
+    assert process.returncode == 130
+    assert f"{name(peer)}: {GONE}: set it there again\n" in said, said
+
+
+def test_they_are_named_where_all_is_restored(
+    three: list[ProxySQL], project: Project, peer: ProxySQL
+) -> None:
+    """The peer may have taken over by then what was loaded first."""
+    write(project, LIMIT.format(2000) + "mysql_users: [{username: app, password: x}]\n")
+    here = three[0].instance
+    with FaultyProxy(here.host, here.port) as proxy:
+        environment = {**os.environ, "PROXYCTL_PORT": str(proxy.port)}
+        process = subprocess.Popen(
+            APPLY, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+
+        def interrupt(_connection: int, sql: str, _answer: bytes) -> None:
+            if sql == "LOAD MYSQL VARIABLES TO RUNTIME":
+                process.send_signal(signal.SIGINT)
+
+        proxy.watch = interrupt
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert "restored" in said
+    assert f"{name(peer)}: {GONE}: set it there again\n" in said, said
 
 
 def test_where_nothing_is_taken_over_nothing_is_said_of_them(
