@@ -100,6 +100,29 @@ def with_status_again(
     return replace(servers, rows=rows, unstaged=frozenset(unstaged))
 
 
+def with_nodes_as_saved(
+    servers: DesiredTable, memory: Rows, disk: Rows, galera: Collection[Value]
+) -> DesiredTable:
+    """Return the desired servers, with nodes that the files leave alone as DISK has them.
+
+    An apply that died had placed the nodes of Galera clusters (`galera`: their hostgroups) in
+    MEMORY for its LOAD. The next one must not save that.
+    """
+    placed = {
+        key
+        for key in memory.keys() | disk.keys()
+        if key[0] in galera and not servers.owns(key) and memory.get(key) != disk.get(key)
+    }
+    if not placed or servers.scope is None:
+        return servers
+    owns = servers.scope.owns
+    return replace(
+        servers,
+        rows={**servers.rows, **{key: disk[key] for key in placed if key in disk}},
+        scope=Scope(lambda key: key in placed or owns(key), servers.scope.text),
+    )
+
+
 def _as_they_are(
     servers: DesiredTable, memory: Rows, galera: Collection[Value]
 ) -> dict[Key, DesiredRow]:

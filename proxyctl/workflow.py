@@ -47,7 +47,13 @@ from proxyctl.instance_survey import (
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import meant_rows, nodes_of, unmanaged, with_status_again
+from proxyctl.leftovers import (
+    meant_rows,
+    nodes_of,
+    unmanaged,
+    with_nodes_as_saved,
+    with_status_again,
+)
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
@@ -128,7 +134,10 @@ def _surveyed(
         galera = galera_hostgroups(reader, layouts)
         meant = meant_rows(options.leftovers, read_drains(client, layout).values())
         servers = with_status_again(servers, memory, options.leftovers, galera, meant)
-        if servers.rows or "mysql_servers" in fitted:
+        if options.saves and not nodes_of(options.leftovers):
+            disk = reader.read(layout, Layer.DISK)
+            servers = with_nodes_as_saved(servers, memory, disk, galera)
+        if "mysql_servers" in fitted or servers.rows or any(map(servers.owns, memory)):
             fitted["mysql_servers"] = servers
     survey = InstanceSurvey(client, reader, layouts, facts, fitted)
     plan = Plan(
