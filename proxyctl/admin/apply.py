@@ -33,10 +33,10 @@ class ApplyOptions:
     """`save` False leaves DISK as it is: a restart takes the change back.
 
     `before_load` is called with an admin module before each of its LOADs.
-    `drain_timeout_s`: how long servers that leave are OFFLINE_SOFT at most, for their connections
-    to end. Units: seconds; 0 takes them out at once. `followers` returns connections to the members
-    of its cluster that take an admin module over. `marks` stand in the lock beside the modules, for
-    whoever finds rows of ours in MEMORY; `goes_on` tells a person how it goes on then.
+    `drain_timeout_s`: how long the servers that the plan lets leave softly are OFFLINE_SOFT at
+    most, for their connections to end. Units: seconds. `followers` returns connections to the
+    members of its cluster that take an admin module over. `marks` stand in the lock beside the
+    modules, for whoever finds rows of ours in MEMORY; `goes_on` tells a person how it goes on then.
     """
 
     save: bool = True

@@ -19,7 +19,7 @@ from proxyctl.admin.login import Login
 from proxyctl.catalog import REFERENCE
 from proxyctl.plan import Plan
 from proxyctl.state import Desired
-from proxyctl.workflow import make_plan
+from proxyctl.workflow import PlanOptions, make_plan
 from tests.build import desired
 from tests.galera_nodes import GaleraCluster
 from tests.placement_samples import Sampler, online, placement, settle
@@ -94,8 +94,9 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        plan = make_plan(client, wanted)
-        apply_plan(client, plan, lock, options or ApplyOptions())
+        options = options or ApplyOptions()
+        plan = make_plan(client, wanted, PlanOptions(drain_timeout_s=options.drain_timeout_s))
+        apply_plan(client, plan, lock, options)
         lock.release()
     return plan
 

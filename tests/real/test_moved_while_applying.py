@@ -78,7 +78,9 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        found = make_plan(client, wanted, PlanOptions(force=True))
+        found = make_plan(
+            client, wanted, PlanOptions(force=True, drain_timeout_s=options.drain_timeout_s)
+        )
         try:
             apply_plan(client, found, lock, replace(options, progress=say))
         finally:
