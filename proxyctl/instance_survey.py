@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import AdminClient
@@ -13,6 +13,13 @@ from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts, used_hostgrou
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import DECIDE_WHO_SERVES, FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.leftovers import (
+    meant_rows,
+    nodes_of,
+    unmanaged,
+    with_nodes_as_saved,
+    with_status_again,
+)
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row, Scope
 from proxyctl.survey import Surroundings, TableSurvey
@@ -141,7 +148,7 @@ def survey_as_nobodys(client: AdminClient, facts: RuntimeFacts) -> InstanceSurve
     return survey
 
 
-def galera_hostgroups(reader: TableReader, layouts: Mapping[str, Layout]) -> frozenset[Value]:
+def _galera_hostgroups(reader: TableReader, layouts: Mapping[str, Layout]) -> frozenset[Value]:
     """Return the hostgroups of the Galera clusters in MEMORY and at RUNTIME."""
     layout = layouts.get("mysql_galera_hostgroups")
     if layout is None:
@@ -153,6 +160,35 @@ def galera_hostgroups(reader: TableReader, layouts: Mapping[str, Layout]) -> fro
     ]
     found = families_in(layouts, {layout.name: rows}, rds_discovery=False)
     return frozenset().union(*(family.hostgroups for family in found))
+
+
+def servers_put_right(
+    client: AdminClient,
+    reader: TableReader,
+    layouts: Mapping[str, Layout],
+    desired: Mapping[str, DesiredTable],
+    leftovers: Collection[str],
+    *,
+    saves: bool,
+) -> dict[str, DesiredTable]:
+    """Return mysql_servers as desired where a command that died had staged it; else nothing.
+
+    `desired`: what the files say; `leftovers`: what the lock of the dead command says. Whoever
+    `saves` must not save what was staged. Raises: InstanceError.
+    """
+    tables = ADMIN_MODULES["MYSQL SERVERS"].tables
+    if "MYSQL SERVERS" not in leftovers or not any(one.name in desired for one in tables):
+        return {}
+    layout = layouts["mysql_servers"]
+    servers = desired.get("mysql_servers", unmanaged(layout))
+    memory = reader.read(layout, Layer.MEMORY)
+    galera = _galera_hostgroups(reader, layouts)
+    meant = meant_rows(leftovers, read_drains(client, layout).values())
+    servers = with_status_again(servers, memory, leftovers, galera, meant)
+    if saves and not nodes_of(leftovers):
+        servers = with_nodes_as_saved(servers, memory, reader.read(layout, Layer.DISK), galera)
+    is_desired = "mysql_servers" in desired or servers.rows or any(map(servers.owns, memory))
+    return {"mysql_servers": servers} if is_desired else {}
 
 
 def survey_managed(survey: InstanceSurvey) -> None:

@@ -14,7 +14,6 @@ from difflib import get_close_matches
 from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
-from proxyctl.admin.drains import read_drains
 from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
@@ -41,23 +40,17 @@ from proxyctl.instance_survey import (
     InstanceLook,
     InstanceSurvey,
     all_layers,
-    galera_hostgroups,
     hostgroups_in_use,
     look_at,
+    servers_put_right,
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import (
-    meant_rows,
-    nodes_of,
-    unmanaged,
-    with_nodes_as_saved,
-    with_status_again,
-)
+from proxyctl.leftovers import nodes_of
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay.sides import Sides
-from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Layer, Source
+from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Source
 
 
 @dataclass(frozen=True)
@@ -125,20 +118,9 @@ def _surveyed(
     fitted = {name: fitting.fit(table, layouts[name]) for name, table in tables.items()}
     options = replace(options, leftovers=options.leftovers | instance.leftovers)
     reader = reader or TableReader(client)
-    if "MYSQL SERVERS" in options.leftovers and any(
-        one.name in fitted for one in ADMIN_MODULES["MYSQL SERVERS"].tables
-    ):
-        layout = layouts["mysql_servers"]
-        servers = fitted.get("mysql_servers", unmanaged(layout))
-        memory = reader.read(layout, Layer.MEMORY)
-        galera = galera_hostgroups(reader, layouts)
-        meant = meant_rows(options.leftovers, read_drains(client, layout).values())
-        servers = with_status_again(servers, memory, options.leftovers, galera, meant)
-        if options.saves and not nodes_of(options.leftovers):
-            disk = reader.read(layout, Layer.DISK)
-            servers = with_nodes_as_saved(servers, memory, disk, galera)
-        if "mysql_servers" in fitted or servers.rows or any(map(servers.owns, memory)):
-            fitted["mysql_servers"] = servers
+    fitted |= servers_put_right(
+        client, reader, layouts, fitted, options.leftovers, saves=options.saves
+    )
     survey = InstanceSurvey(client, reader, layouts, facts, fitted)
     plan = Plan(
         name=client.login.name or client.address,
