@@ -15,9 +15,9 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.cli import signals_restored
-from tests.reset import Baseline
-from tests.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
+from tests.support.cli import signals_restored
+from tests.support.reset import Baseline
+from tests.support.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
 
 _REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_process"})
 
@@ -54,7 +54,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.skipped and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2]
         if reason.endswith(NO_BINARY):
-            report.longrepr = ("tests/servers.py", 0, reason)
+            report.longrepr = ("tests/support/servers.py", 0, reason)
     return report
 
 

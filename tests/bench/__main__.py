@@ -23,7 +23,7 @@ from proxyctl.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
 from tests.bench.line import Line
 from tests.bench.measure import Fastest, Run, best, run
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 ROUNDS = 3
 """How often everything at the instance is measured."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench.measure import Run, run
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 THOUSANDS = 1_022
 """Some of them are the same: this leaves a million entries."""

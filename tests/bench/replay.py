@@ -17,7 +17,7 @@ from proxyctl.replay.report import Report, replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
 from tests.bench.line import Line
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 
 DIGESTS = 50_000
 RULES = 1_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.browser.browsing import launched
 from tests.browser.shop_digests import shop_snapshots
-from tests.cli import proxyctl
+from tests.support.cli import proxyctl
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "report.png"
 _WIDTH = 1100

@@ -14,7 +14,7 @@ import pytest
 
 from tests.browser.browsing import chromium, launched
 from tests.browser.shop_digests import HOSTILE, shop_snapshots
-from tests.cli import Project, proxyctl
+from tests.support.cli import Project, proxyctl
 
 pytest.importorskip(
     "playwright.sync_api", reason="BROWSER TESTS NOT RUN: the package playwright is missing"

@@ -16,7 +16,7 @@ from typing import Any
 import pymysql
 import yaml
 
-from tests.servers import Instance, Reply, run
+from tests.support.servers import Instance, Reply, run
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"

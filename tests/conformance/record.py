@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 
 from tests.conformance.cases import GOLDEN, Case, Outcome, load_cases, run_case
-from tests.reset import Baseline
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.reset import Baseline
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 VERSION_FILE = GOLDEN / "version.txt"
 

@@ -15,7 +15,7 @@ from tests.conformance.cases import (
     run_case,
 )
 from tests.conformance.record import VERSION_FILE
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 CASES = load_cases()
 

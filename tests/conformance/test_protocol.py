@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.raw_client import (
+from tests.support.raw_client import (
     CAPABILITIES,
     CLEAR,
     NATIVE,
@@ -20,7 +20,7 @@ from tests.raw_client import (
     native,
     sha2,
 )
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 OK = b"\0\0\0\x02\x02\0\0"
 EOF = b"\xfe\0\0\x02\x02"

@@ -6,7 +6,7 @@ import pymysql
 import pytest
 
 from tests.conformance.random_statements import LAYOUTS, statements
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 SEEDS = range(40)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from testcontainers.core.network import Network
 
-from tests.cli import Project
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.images import ARE_NAMED, what_is_missing
 from tests.containers.proxysql import ProxySQLContainer
 from tests.containers.traffic import prepare
+from tests.support.cli import Project
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pxc-read-write-split" / "proxyctl.yaml"
 HOSTS = ("pxc1.example.com", "pxc2.example.com", "pxc3.example.com")

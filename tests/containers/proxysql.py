@@ -10,7 +10,7 @@ from testcontainers.core.network import Network
 
 from tests.containers.galera import Published, wait_until
 from tests.containers.images import PROXYSQL
-from tests.servers import REMOTE_ADMIN, Instance
+from tests.support.servers import REMOTE_ADMIN, Instance
 
 _ADMIN, _TRAFFIC = 6032, 6033
 _CONFIG = b"""\

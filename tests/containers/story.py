@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.cli import proxyctl
 from tests.containers.conftest import HOSTS
 from tests.containers.galera import wait_until
 from tests.containers.proxysql import ProxySQLContainer
-from tests.placement_samples import settle
+from tests.support.cli import proxyctl
+from tests.support.placement_samples import settle
 
 WRITER, *READERS = HOSTS
 """The example gives the first node the most weight."""

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from testcontainers.core.network import Network
 
-from tests.cli import Project, proxyctl
 from tests.containers.conftest import EXAMPLE, HOSTS, PASSWORDS
 from tests.containers.galera import GaleraCluster
 from tests.containers.proxysql import ProxySQLContainer
 from tests.containers.story import applied
 from tests.containers.traffic import Traffic, connected
-from tests.placement_samples import Sampler, settle
+from tests.support.cli import Project, proxyctl
+from tests.support.placement_samples import Sampler, settle
 
 SETTLE = "--settle=3"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.containers.conftest import HOSTS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer
 from tests.containers.story import READERS, WRITER, applied, assert_in_sync, bootstrap, short
 from tests.containers.traffic import Traffic, written_on
-from tests.placement_samples import Sampler, online, placement
+from tests.support.cli import Project, proxyctl
+from tests.support.placement_samples import Sampler, online, placement
 
 POOL = 20
 """Queries after which a client connects anew."""

@@ -10,7 +10,6 @@ from proxyctl.applying import ApplyRequest, apply_files
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.sources import Sources
 from proxyctl.workflow import PlanOptions
-from tests.cli import Project
 from tests.containers.conftest import HOSTS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer
@@ -24,7 +23,8 @@ from tests.containers.story import (
     short,
 )
 from tests.containers.traffic import Traffic, ask, written_on
-from tests.placement_samples import Sampler, online, placement, settle
+from tests.support.cli import Project
+from tests.support.placement_samples import Sampler, online, placement, settle
 
 
 def test_a_proxysql_is_bootstrapped_and_splits_reads_from_writes(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from testcontainers.core.network import Network
 
-from tests.cli import Project, proxyctl
 from tests.containers.conftest import PASSWORDS
 from tests.containers.galera import GaleraCluster, Node, wait_until
 from tests.containers.proxysql import ProxySQLContainer
 from tests.containers.traffic import ask, prepare
+from tests.support.cli import Project, proxyctl
 
 SHARDS = 3
 TABLES = 6

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks, page_id
-from tests.servers import Instance, ProxySQL, free_port
+from tests.support.servers import Instance, ProxySQL, free_port
 
 _BASH = shutil.which("bash") or "bash"
 

@@ -14,7 +14,7 @@ from proxyctl.config.load import load_project
 from proxyctl.config.sources import Sources
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, blocks, is_run_in_containers, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 PAGES = pages()
 RUN = [

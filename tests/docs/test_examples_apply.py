@@ -11,7 +11,7 @@ import pytest
 
 from proxyctl.cli.main import run
 from tests.docs.pages import ROOT, page_id
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 FILES = sorted(
     file

@@ -63,8 +63,8 @@ from proxyctl.routing_tests import RoutingTest, run
 from proxyctl.saved_plan import save
 from proxyctl.snapshot import Kept, Occasion, Summary
 from proxyctl.state import Where
-from tests.build import desired, layout, module_plan, rows, survey
 from tests.docs.pages import ROOT
+from tests.support.build import desired, layout, module_plan, rows, survey
 
 PAGES = ("json.md", "json-routing.md", "json-digests.md", "json-nodes.md", "json-doctor.md")
 PAGE = "\n".join((ROOT / "docs" / "reference" / name).read_text("utf-8") for name in PAGES)

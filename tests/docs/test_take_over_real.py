@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.cli.main import run
 from tests.docs.pages import ROOT
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = pytest.mark.real
 

@@ -20,7 +20,7 @@ from tests.faults.promised import proofs
 from tests.faults.promised import table as promised_table
 from tests.faults.tally import Tally, table
 from tests.faults.trying import REAL, SANDBOX, tried
-from tests.servers import NO_BINARY, proxysql_binary
+from tests.support.servers import NO_BINARY, proxysql_binary
 
 
 def say(text: str) -> None:

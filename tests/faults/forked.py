@@ -13,8 +13,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from proxyctl.cli.main import run
-from tests.cli import Outcome
 from tests.faults.settings import without_settings
+from tests.support.cli import Outcome
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.faults.preloaded"])

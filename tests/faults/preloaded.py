@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import SECRETS, proxyctl
 from tests.faults.change import AFTER, BEFORE
 from tests.faults.settings import without_settings
+from tests.support.cli import SECRETS, proxyctl
 
 
 def _warm_up() -> None:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cli import SECRETS, Outcome
 from tests.faults.change import AFTER, BEFORE
 from tests.faults.courses import Course
 from tests.faults.forked import Forked
@@ -17,7 +16,8 @@ from tests.faults.kinds import FREEZES, KINDS
 from tests.faults.promises import Case
 from tests.faults.proxy import Fault, FaultyProxy, Place
 from tests.faults.state import Look, put_back
-from tests.servers import Instance
+from tests.support.cli import SECRETS, Outcome
+from tests.support.servers import Instance
 
 AGAIN = ("--lock-timeout", "0")
 """The second run takes no option that allows anything, and does not wait for a lock."""

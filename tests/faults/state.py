@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import ADMIN_MODULES, Table
 from tests.faults.change import LATE_COUNT, MODULES
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 RUNTIME, MEMORY, DISK = "RUNTIME", "MEMORY", "DISK"
 _SCHEMAS = {RUNTIME: "main.runtime_", MEMORY: "main.", DISK: "disk."}

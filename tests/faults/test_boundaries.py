@@ -13,7 +13,7 @@ from tests.faults.kinds import KINDS, can_happen
 from tests.faults.promises import broken
 from tests.faults.rig import Boundary, Rig
 from tests.faults.trying import REAL, SANDBOX, rig_for
-from tests.servers import NO_BINARY, proxysql_binary
+from tests.support.servers import NO_BINARY, proxysql_binary
 
 SEED = 5
 READS = 1

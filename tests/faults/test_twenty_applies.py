@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.faults.forked import Forked
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.layers import everywhere
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 APPLIES = range(1, 21)
 

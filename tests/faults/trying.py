@@ -13,7 +13,7 @@ from tests.faults.courses import COURSES
 from tests.faults.kinds import KINDS, can_happen
 from tests.faults.rig import Rig, rig_on
 from tests.faults.tally import Tally
-from tests.servers import Instance, ProxySQL, proxysql_binary
+from tests.support.servers import Instance, ProxySQL, proxysql_binary
 
 SANDBOX, REAL = "sandbox", "real"
 

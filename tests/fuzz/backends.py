@@ -33,7 +33,9 @@ from proxyctl.render.doctor_text import doctor_text
 from proxyctl.render.nodes_discover_text import membership_text
 from proxyctl.render.nodes_machine import Instance, membership_json, nodes_json
 from proxyctl.render.nodes_text import nodes_text
-from tests.answering_server import (
+from tests.fuzz.lies import Lie, lies_in, twisted
+from tests.fuzz.target import Run, Target
+from tests.support.answering_server import (
     GREETING,
     OK,
     Answer,
@@ -42,9 +44,7 @@ from tests.answering_server import (
     packets,
     result,
 )
-from tests.fuzz.lies import Lie, lies_in, twisted
-from tests.fuzz.target import Run, Target
-from tests.recorded_answers import RecordedAnswers
+from tests.support.recorded_answers import RecordedAnswers
 
 # -- servers that tell the truth -------------------------------------------------------------------
 

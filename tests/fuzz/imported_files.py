@@ -14,9 +14,9 @@ from proxyctl.config.load import Sources, load_project
 from proxyctl.errors import ConfigError, ExitCode
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
-from tests.cli import proxyctl
 from tests.fuzz.seeds import files_like
 from tests.fuzz.target import Run, Target
+from tests.support.cli import proxyctl
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.answering_server import OK, Answer, Cell, error, packets, result
+from tests.support.answering_server import OK, Answer, Cell, error, packets, result
 
 Lie = tuple[int, int, bytes]
 """What is wrong, where, and a text."""

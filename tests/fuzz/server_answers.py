@@ -41,7 +41,10 @@ from proxyctl.render.nodes_machine import nodes_json
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Layer
 from proxyctl.workflow import drift_of, plan_files
-from tests.answering_server import (
+from tests.fuzz.lies import lies_in, twisted
+from tests.fuzz.target import Run, Target
+from tests.journeys.held_lock import LOCK
+from tests.support.answering_server import (
     GREETING,
     OK,
     Answer,
@@ -50,10 +53,7 @@ from tests.answering_server import (
     packets,
     result,
 )
-from tests.fuzz.lies import lies_in, twisted
-from tests.fuzz.target import Run, Target
-from tests.journeys.held_lock import LOCK
-from tests.recorded_answers import RecordedAnswers
+from tests.support.recorded_answers import RecordedAnswers
 
 _HELLO = (result([b"@@version"], [[b"2.7.1"]]), result([b"DATABASE()"], [[b"admin"]]))
 

@@ -25,11 +25,11 @@ from proxyctl.rolling_back import rollback_plan, target
 from proxyctl.snapshot import OMITTED, Occasion, Owned
 from proxyctl.state import Glob, Layer, Row, Scope, Span
 from proxyctl.workflow import PlanOptions
-from tests.answering_server import AnsweringServer
-from tests.build import layout, row
 from tests.fuzz.saved_files import junk
 from tests.fuzz.target import Run, Target
-from tests.recorded_answers import RecordedAnswers
+from tests.support.answering_server import AnsweringServer
+from tests.support.build import layout, row
+from tests.support.recorded_answers import RecordedAnswers
 
 _Rows = list[tuple[bytes | None, ...]]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from proxyctl.catalog import Column, Layout, Table
 from proxyctl.sql import deletes, inserts, literal, mask_literals, quoted_name, transition
 from proxyctl.state import Key, Row
-from tests.build import layout, rows
 from tests.fuzz.sqlite_bytes import Cell, SqliteBytes
 from tests.fuzz.target import Run, Target
+from tests.support.build import layout, rows
 
 _BETWEEN = "\x1f"
 """Stands between the values of one input."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import SECRETS, Project, proxyctl
+from tests.support.cli import SECRETS, Project, proxyctl
 
 CASES = sorted(path for path in (Path(__file__).parent / "plan").iterdir() if path.is_dir())
 _FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from proxyctl.admin.lock import process_space
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 LOCK = (
     "CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"

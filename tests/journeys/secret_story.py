@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Outcome, Project, proxyctl
-from tests.sentinels import Sentinels, native_hash
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.sentinels import Sentinels, native_hash
 
 _SHOWS_HASHES = ("export", "render", "import")
 _SHOWS_REFERENCES = ("export", "rules", "digest")

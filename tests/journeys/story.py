@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cli import SECRETS, Outcome, proxyctl
+from tests.support.cli import SECRETS, Outcome, proxyctl
 
 FILES = """\
 version: 1

@@ -14,10 +14,10 @@ from mysql_mimic.errors import MysqlError
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.login import Login
 from proxyctl.errors import InstanceError
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster, GaleraNode
 from tests.journeys.story import FILES, plan, said
-from tests.servers import free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster, GaleraNode
+from tests.support.servers import free_port
 
 
 def test_nothing_listens(offline: Project) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, apply, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 RULE = "mysql_query_rules:\n  - {rule_id: 1, match_digest: '^SELECT'}\n"
 

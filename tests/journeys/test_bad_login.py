@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, apply, plan, said
-from tests.servers import Instance, ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance, ProxySQL
 
 
 def test_admin_from_another_host(sandbox_project: Project, sandbox: Sandbox) -> None:

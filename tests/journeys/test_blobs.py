@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 SHA2 = b"$A$005$" + bytes(range(65, 85)) + b"a" * 43
 FILE = f"""\

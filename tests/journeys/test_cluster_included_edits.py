@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.cli import Project
 from tests.journeys.story import plan
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

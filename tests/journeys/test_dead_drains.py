@@ -16,11 +16,11 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.leftovers import as_on_record
 from proxyctl.state import Layer
-from tests.cli import Project, proxyctl
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.drained_servers import FILES, drained, layer, servers, statuses
 from tests.journeys.layers import in_layers
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 __all__ = ["servers"]
 

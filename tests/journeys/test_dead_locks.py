@@ -14,11 +14,11 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
-from tests.cli import Project, proxyctl
 from tests.journeys.held_lock import drop_lock, hold_dead_lock, hold_lock
 from tests.journeys.layers import everywhere, in_layers
 from tests.journeys.story import FILES, MANY, applied, apply, plan
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from proxyctl.formats.digest_file import write_digest_file
 from proxyctl.replay.seen import DigestTable, SeenDigest
-from tests.cli import Outcome, Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pytest
 
 from proxyctl.replay.seen import SeenDigest
-from tests.cli import Outcome, Project, proxyctl
-from tests.servers import Instance
-from tests.snapshot_files import change_header
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
+from tests.support.snapshot_files import change_header
 
 READ = SeenDigest(
     10, "shop", "app", "", "0x00000000000000AA", "SELECT ?", 100, 1000, 1090, 10**6, 1, 50

@@ -11,9 +11,9 @@ import pytest
 from proxyctl.formats.digest_file import write_digest_file
 from proxyctl.replay.seen import DigestTable
 from tests.browser.shop_digests import shop_snapshots
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_replay import SEEN
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 
 def report(*arguments: str) -> Outcome:

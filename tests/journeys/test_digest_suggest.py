@@ -6,9 +6,9 @@ import pytest
 
 from proxyctl.digest import Digester
 from proxyctl.replay.seen import SeenDigest
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import applied
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

@@ -18,9 +18,9 @@ import pytest
 from proxyctl.formats.digest_file import read_digest_file
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.sandbox.recorded_digests import recorded_digests
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import FILES, applied
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 NOW = 1_800_000_000
 TABLE = "stats_mysql_query_digest"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.answering_server import OK, AnsweringServer, packets, result
-from tests.cli import Project, proxyctl
 from tests.journeys.story import said
-from tests.slow_names import names_found_together
+from tests.support.answering_server import OK, AnsweringServer, packets, result
+from tests.support.cli import Project, proxyctl
+from tests.support.slow_names import names_found_together
 
 NOT_ONE_NODE = [
     "",

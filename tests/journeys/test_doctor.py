@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 RULE = (
     "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply)"

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.test_fleet import listed
-from tests.servers import free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import free_port
 
 TO_NOWHERE = (
     "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply)"

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.faults.proxy import Exchange, Fault, FaultyProxy, Place
 from tests.faults.wire import error_packet
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

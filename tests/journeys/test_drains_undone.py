@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.drained_servers import FILES, drained, layer, servers, statuses
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 __all__ = ["servers"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.held_lock import drop_lock, hold_lock
 from tests.journeys.story import FILES, applied, plan, said
 from tests.journeys.test_guards import MONITOR, MONITORED
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 DB3 = "UPDATE mysql_servers SET {} WHERE hostname='db3'"
 LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"

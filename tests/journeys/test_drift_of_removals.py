@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import in_layers
 from tests.journeys.story import FILES, applied, plan
 from tests.journeys.test_unmanaged_status import DB3, LOAD, SAVE, STATUS, in_sync, set_status
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 __all__ = ["in_sync"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.held_lock import hold_dead_lock
 from tests.journeys.layers import MEMORY, in_layers
 from tests.journeys.story import applied, apply, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

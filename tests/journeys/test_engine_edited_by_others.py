@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project
 from tests.journeys.failing import Once, fail
 from tests.journeys.layers import dump, everywhere
 from tests.journeys.story import applied, apply, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 INCLUDE = "--include-pending"
 ENGINE = "mysql-query_processor_regex"

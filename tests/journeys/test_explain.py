@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 RULES = r"""
 version: 1

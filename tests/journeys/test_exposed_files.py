@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import FILES, plan
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 CLEAR = [
     ("mysql_users: [{username: a, password: pw}]\n", "a.yaml"),

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.held_lock import hold_dead_lock
 from tests.journeys.story import applied, apply, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 FAMILY = """\
   - writer_hostgroup: 10

@@ -18,11 +18,11 @@ from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
 from proxyctl.sandbox import Sandbox
 from proxyctl.workflow import PlanOptions, plan_files
-from tests.cli import Project
 from tests.journeys.failing import CHANGED, InTurn, Once, cut, fail
 from tests.journeys.layers import dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
-from tests.servers import Instance, ProxySQL
+from tests.support.cli import Project
+from tests.support.servers import Instance, ProxySQL
 
 STEPS = [
     f"{verb} {module} {to}"

@@ -8,9 +8,9 @@ import pytest
 
 from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.story import said
 from tests.journeys.test_no_secret_is_shown import ARGUMENTS, NOT_RUN
+from tests.support.cli import Project, proxyctl
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.story import applied
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 TRAFFIC = """\
 mysql_users: [{{username: app, password: {{env: APP_PASSWORD}}, default_hostgroup: {writer}}}]

@@ -13,10 +13,10 @@ import pytest
 from proxyctl.cli.printed_instances import printed_instances
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.held_lock import LOCK
 from tests.journeys.story import said
-from tests.servers import Instance, free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance, free_port
 
 SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
 RULE = "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 10}]\n"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from proxyctl import applying, fleet_applying, fleet_planning, fleet_rolling_back, fleet_units
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_fleet import SERVERS, listed, ports
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 __all__ = ["ports"]
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.test_fleet import listed
+from tests.support.cli import Project, proxyctl
 
 
 class Door:

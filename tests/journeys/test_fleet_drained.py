@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.test_fleet import listed, ports
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 __all__ = ["ports"]
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import said
 from tests.journeys.test_fleet import SERVERS, listed
+from tests.support.cli import Project, proxyctl
 
 
 @pytest.mark.parametrize("command", ["plan", "apply", "drift", "doctor"])

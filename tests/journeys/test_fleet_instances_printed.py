@@ -9,8 +9,8 @@ import pytest
 
 from proxyctl.cli.printed_instances import MAX_OUTPUT
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.story import said
+from tests.support.cli import Project, proxyctl
 
 SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.faults.proxy import FaultyProxy
+from tests.support.cli import Project, proxyctl
 
 FILES = """\
 version: 1

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 import pytest
 
 from proxyctl.sandbox import AdminError, Sandbox
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import said
 from tests.journeys.test_fleet import SERVERS, listed, make_members
 from tests.journeys.test_fleet_unreachable import SKIP, loaded
+from tests.support.cli import Outcome, Project, proxyctl
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import said
 from tests.journeys.test_fleet import RULE, SERVERS, listed, lock, ports
-from tests.servers import Instance, free_port
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance, free_port
 
 __all__ = ["ports"]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli import Project
 from tests.journeys.layers import Dump, dump
 from tests.journeys.story import FILES, applied, apply, plan, said
 from tests.journeys.test_replay import SHARDED
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 WRITER = "  - {hostgroup_id: writer, hostname: db1, max_connections: 500}\n"
 ALSO_READER = "  - {hostgroup_id: reader, hostname: db1, weight: 1}\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project
 from tests.journeys.layers import dump
 from tests.journeys.story import applied, apply, plan, said
 from tests.journeys.test_guards import MONITOR
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 INCLUDE = "--include-pending"
 SERVERS = """\

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import in_layers
 from tests.journeys.story import FILES, applied, plan
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 OURS = """\
 manage:

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from tests.cli import SECRETS, Project, proxyctl
 from tests.journeys.layers import dump, everywhere, in_layers, of_layer
 from tests.journeys.story import FILES, applied, apply, plan
-from tests.servers import Instance
+from tests.support.cli import SECRETS, Project, proxyctl
+from tests.support.servers import Instance
 
 BY_HAND = (
     "INSERT INTO mysql_servers (hostgroup_id, hostname, status, weight, comment)"

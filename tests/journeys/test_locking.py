@@ -14,11 +14,11 @@ from proxyctl.admin.login import Login
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError
 from proxyctl.workflow import plan_files
-from tests.cli import Project, proxyctl
 from tests.journeys.held_lock import dead_pid, drop_lock, hold_lock
 from tests.journeys.layers import dump, of_layer
 from tests.journeys.story import FILES, applied, apply, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 
 def test_apply_without_a_terminal_asks_for_a_decision(project: Project, instance: Instance) -> None:

@@ -13,10 +13,10 @@ from proxyctl.admin.login import Login
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.workflow import plan_files
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 NOT_KNOWN = "MEMORY not known any more, RUNTIME not known any more, DISK not known any more"
 

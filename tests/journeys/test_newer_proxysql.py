@@ -9,10 +9,10 @@ import pytest
 
 from proxyctl.catalog import Additions, Column
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 
 def _column(name: str, sql_type: str, default: int | str | None, *, notnull: bool = True) -> Column:

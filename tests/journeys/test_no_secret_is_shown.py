@@ -21,10 +21,10 @@ from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from tests.cli import Project, proxyctl
 from tests.journeys.secret_story import SecretStory
-from tests.sentinels import Sentinels
-from tests.snapshot_files import change_header
+from tests.support.cli import Project, proxyctl
+from tests.support.sentinels import Sentinels
+from tests.support.snapshot_files import change_header
 
 NOT_RUN = {"sandbox", "demo", "top"}
 """Commands that serve or start others, which `test_no_child_gets_the_password` looks at, and one

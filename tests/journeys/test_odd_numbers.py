@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import everywhere
 from tests.journeys.story import applied
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = """\
 version: 1

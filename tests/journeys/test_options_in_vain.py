@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import said
+from tests.support.cli import Project, proxyctl
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import FILES, applied, plan
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 USERS = "version: 1\nmysql_users: [{username: app, password: x, default_hostgroup: 10}]\n"
 ACCOUNT = {"admin-cluster_username": "radmin", "admin-cluster_password": "radmin"}

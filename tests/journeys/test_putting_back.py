@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project
 from tests.journeys.failing import CHANGED, InTurn, Once, cut, fail
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, apply, said
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 
 @pytest.mark.parametrize("act", [cut, fail])

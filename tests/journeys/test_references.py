@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import applied, plan
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 ANY_COLUMN = """\
 version: 1

@@ -9,9 +9,9 @@ import pytest
 
 from proxyctl.digest import Digester
 from proxyctl.replay.seen import SeenDigest
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import FILES, applied, said
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 READS = "SELECT name FROM users WHERE id = 1"
 LOCKS = "SELECT name FROM users WHERE id = 1 FOR UPDATE"

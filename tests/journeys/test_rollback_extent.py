@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import everything, everywhere
 from tests.journeys.story import FILES, applied, apply, plan, rolled_back, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 OURS = """\
 version: 1

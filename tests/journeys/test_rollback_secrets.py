@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from tests.cli import SECRETS, Project, proxyctl
 from tests.journeys.layers import everything, everywhere
 from tests.journeys.story import FILES, applied, rolled_back, said
-from tests.servers import Instance
+from tests.support.cli import SECRETS, Project, proxyctl
+from tests.support.servers import Instance
 
 REFERENCES = """\
 version: 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import FILES, applied
+from tests.support.cli import Project, proxyctl
 
 
 def test_rules_without_a_hit_are_listed(project: Project) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 
 @pytest.fixture

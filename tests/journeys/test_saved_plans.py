@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.cli import SECRETS, Project, proxyctl
 from tests.journeys.layers import dump, everywhere
 from tests.journeys.story import FILES, plan
-from tests.servers import Instance
+from tests.support.cli import SECRETS, Project, proxyctl
+from tests.support.servers import Instance
 
 
 def test_a_saved_plan_is_applied(project: Project, instance: Instance) -> None:

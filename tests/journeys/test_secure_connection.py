@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project
-from tests.hostile_server import HostileServer
 from tests.journeys.story import FILES, plan, said
-from tests.servers import ProxySQL
+from tests.support.cli import Project
+from tests.support.hostile_server import HostileServer
+from tests.support.servers import ProxySQL
 
 PASSWORD = "s3cret-of-app"
 NOT_LOCAL = "127.0.1.7"

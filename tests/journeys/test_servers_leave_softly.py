@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 TWO = """\
 version: 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.failing import CHANGED, Once, fail
 from tests.journeys.held_lock import drop_lock, hold_dead_lock
 from tests.journeys.layers import in_layers
@@ -22,7 +21,8 @@ from tests.journeys.test_unmanaged_status import (
     says,
     set_status,
 )
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 __all__ = ["in_sync"]
 

@@ -16,10 +16,10 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, apply, plan, said
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 CHANGED = FILES.replace("weight: 100", "weight: 70").replace("8.0.36", "8.4.0")
 

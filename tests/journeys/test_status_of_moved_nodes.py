@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied, plan
 from tests.journeys.test_guards import MONITOR
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 
 FILES = (
     MONITOR

@@ -17,10 +17,10 @@ from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 from proxyctl.sandbox.replies import AdminError
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.held_lock import hold_lock
-from tests.servers import Instance, free_port
-from tests.snapshot_files import change_header
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance, free_port
+from tests.support.snapshot_files import change_header
 
 HOSTILE = (
     "\x1b[31;1mred\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil/\x1b\\"  # CSI, OSC, a link

@@ -17,7 +17,7 @@ from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.keys import KEYS
 from proxyctl.sandbox.recorded_digests import recorded_digests
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
 DIGESTS = "stats_mysql_query_digest"

@@ -13,7 +13,7 @@ from proxyctl.admin.live import Looker
 from proxyctl.admin.login import Login
 from proxyctl.errors import ConnectionLostError
 from proxyctl.sandbox.recorded_digests import recorded_digests
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 DIGESTS = "stats_mysql_query_digest"
 

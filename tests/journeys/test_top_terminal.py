@@ -11,9 +11,9 @@ import time
 import pytest
 
 from proxyctl.sandbox.recorded_digests import recorded_digests
-from tests.cli import Project, proxyctl
-from tests.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
-from tests.servers import Instance
+from tests.support.cli import Project, proxyctl
+from tests.support.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
+from tests.support.servers import Instance
 
 TOP = [sys.executable, "-m", "proxyctl", "top", "--interval", "0.5"]
 READY = "q quit"

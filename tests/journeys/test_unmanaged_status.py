@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.layers import in_layers
 from tests.journeys.story import FILES, applied, plan
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"
 DB3 = "db3:3306 in hostgroup 20"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.story import said
 from tests.journeys.test_files_that_hide_the_instance import CONNECTING, Asked, asked
-from tests.privileges import modes_count
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.privileges import modes_count
 
 __all__ = ["asked"]
 

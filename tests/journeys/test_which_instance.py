@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import said
-from tests.servers import Instance, free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance, free_port
 
 COMMANDS = [["plan"], ["drift"], ["apply", "--auto-approve"], ["export"], ["unlock"]]
 

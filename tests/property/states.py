@@ -14,7 +14,7 @@ from proxyctl.catalog import ADMIN_MODULES, TABLES, Value
 from proxyctl.sandbox import Sandbox
 from proxyctl.sql import inserts, literal
 from proxyctl.state import Row, Rows
-from tests.build import layout, row
+from tests.support.build import layout, row
 
 State = dict[str, Rows]
 """Rows by table and key."""

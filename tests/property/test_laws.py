@@ -16,8 +16,6 @@ from proxyctl.export import Exported
 from proxyctl.formats.exported import exported_text
 from proxyctl.passwords import native_hash
 from proxyctl.sandbox import AdminError, Sandbox
-from tests import build
-from tests.cli import Project, proxyctl
 from tests.property.states import (
     SECRET,
     State,
@@ -29,6 +27,8 @@ from tests.property.states import (
     set_variable,
     states,
 )
+from tests.support import build
+from tests.support.cli import Project, proxyctl
 
 few = settings(
     max_examples=10,

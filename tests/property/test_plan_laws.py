@@ -17,13 +17,13 @@ from proxyctl.plan import Plan
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import Rows
 from proxyctl.survey import Surroundings
-from tests import build
 from tests.property.states import (
     State,
     nodes_of_a_family,
     states,
     tables,
 )
+from tests.support import build
 
 many = settings(max_examples=100, deadline=None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.catalog import Layout
 from proxyctl.state import Row
-from tests.build import layout, row
+from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.faults.proxy import FaultyProxy
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 _FIRST_OF_THE_WAIT = "'mysql-monitor_galera_healthcheck_interval'"
 """What a drain asks for behind its first LOAD, with MEMORY as it was: how long to wait at least."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import settle
 from tests.real.test_galera_placement import HOSTS, apply, files, monitored_proxysql
-from tests.servers import ProxySQL, free_port
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import settle
+from tests.support.servers import ProxySQL, free_port
 
 
 @pytest.fixture

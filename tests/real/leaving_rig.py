@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import pymysql
 
-from tests.cli import Outcome, Project, proxyctl
-from tests.mariadb_server import PASSWORD, USER, MariaDB
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.mariadb_server import PASSWORD, USER, MariaDB
+from tests.support.servers import ProxySQL
 
 SETUP = "CREATE TABLE sbtest.seen (n INT)"
 # One server under two names. The first is the one that a client meets.

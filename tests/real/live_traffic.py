@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.mariadb_server import PASSWORD, USER, MariaDB, sysbench
-from tests.servers import ProxySQL
+from tests.support.mariadb_server import PASSWORD, USER, MariaDB, sysbench
+from tests.support.servers import ProxySQL
 
 _RULES = (
     "INSERT INTO mysql_query_rules (rule_id, active, match_digest, destination_hostgroup, apply)"

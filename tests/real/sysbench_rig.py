@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mariadb_server import PASSWORD, USER, MariaDB, sysbench
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.mariadb_server import PASSWORD, USER, MariaDB, sysbench
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 WRITER, READER = 10, 20
 

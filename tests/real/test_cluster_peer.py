@@ -13,7 +13,6 @@ from proxyctl.admin.nodes import read_nodes
 from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.errors import RefusedError
 from proxyctl.render.nodes_text import nodes_text
-from tests.galera_nodes import GaleraCluster
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import (
     HOSTS,
@@ -26,7 +25,8 @@ from tests.real.test_galera_placement import (
     plan,
     settle,
 )
-from tests.servers import ProxySQL, free_port
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import proxyctl
 from tests.faults.proxy import FaultyProxy
-from tests.galera_nodes import GaleraCluster
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_edited_real import shop
 from tests.real.test_draining_real import rows, until, writer
-from tests.servers import Instance, ProxySQL
+from tests.support.cli import proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.servers import Instance, ProxySQL
 
 __all__ = ["cluster", "proxysql", "shop"]
 

@@ -22,8 +22,8 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digests import streamed_digests
 from proxyctl.admin.login import Login
 from proxyctl.errors import ConnectionLostError
-from tests.cli import Outcome, Project, proxyctl
-from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 pytestmark = pytest.mark.real
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.digest import Digester
-from tests.digest_queries import random_options, random_query
-from tests.digest_server import DigestServer
-from tests.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
-from tests.servers import NO_BINARY, proxysql_binary
+from tests.support.digest_queries import random_options, random_query
+from tests.support.digest_server import DigestServer
+from tests.support.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
+from tests.support.servers import NO_BINARY, proxysql_binary
 
 pytestmark = pytest.mark.real
 

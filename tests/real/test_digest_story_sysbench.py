@@ -11,10 +11,10 @@ import pytest
 
 from proxyctl.digests.report import make_report
 from proxyctl.formats.digest_file import read_digest_file
-from tests.cli import Outcome, Project, proxyctl
-from tests.mariadb_server import MISSING, MariaDB, sysbench
 from tests.real.sysbench_rig import sysbench_rig
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.mariadb_server import MISSING, MariaDB, sysbench
+from tests.support.servers import ProxySQL
 
 pytestmark = [
     pytest.mark.real,

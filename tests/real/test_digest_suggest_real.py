@@ -9,9 +9,9 @@ import pytest
 from proxyctl.digest import digest
 from proxyctl.formats.digest_file import write_digest_file
 from proxyctl.replay.seen import DigestTable, SeenDigest
-from tests.cli import Project, proxyctl
-from tests.routing_rig import Rig, rig
-from tests.routing_shapes import Case, Client
+from tests.support.cli import Project, proxyctl
+from tests.support.routing_rig import Rig, rig
+from tests.support.routing_shapes import Case, Client
 
 __all__ = ["rig"]
 

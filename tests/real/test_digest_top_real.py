@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from proxyctl.formats.digest_file import read_digest_file
-from tests.cli import Project, proxyctl
-from tests.routing_rig import Rig, rig
-from tests.routing_shapes import Case, Client
+from tests.support.cli import Project, proxyctl
+from tests.support.routing_rig import Rig, rig
+from tests.support.routing_shapes import Case, Client
 
 __all__ = ["rig"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.mariadb_server import MISSING, sysbench
 from tests.real.sysbench_rig import sysbench_rig
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.mariadb_server import MISSING, sysbench
+from tests.support.servers import ProxySQL
 
 pytestmark = [
     pytest.mark.real,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tests.galera_nodes import GaleraCluster
-from tests.group_nodes import GroupNode
 from tests.real.test_doctor_kept_out_real import kept_out
 from tests.real.test_draining_groups_real import (
     READER,
@@ -15,7 +13,9 @@ from tests.real.test_draining_groups_real import (
     pytestmark,
 )
 from tests.real.test_draining_real import until
-from tests.servers import ProxySQL
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.group_nodes import GroupNode
+from tests.support.servers import ProxySQL
 
 __all__ = ["behind_group", "group", "pytestmark"]
 

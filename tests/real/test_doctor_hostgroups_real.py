@@ -8,9 +8,6 @@ from contextlib import closing
 import pymysql
 import pytest
 
-from tests.galera_nodes import GaleraCluster
-from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster  # noqa: F401 - a fixture
 from tests.real.galera_rig import proxysql as galera_proxysql  # noqa: F401 - a fixture
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
@@ -23,8 +20,11 @@ from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     query,
     until_found,
 )
-from tests.servers import ProxySQL
-from tests.slow_way import SlowWay
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
+from tests.support.slow_way import SlowWay
 
 pytestmark = [
     pytest.mark.real,

@@ -9,11 +9,11 @@ from proxyctl.admin.nodes import read_wsrep
 from proxyctl.doctor.examination import examine
 from proxyctl.drains import DrainMethod
 from proxyctl.examining import read_facts_for_doctor
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement
 from tests.real.test_drained_guard_real import cluster, drained_reader, proxysql, pytestmark
 from tests.real.test_galera_placement import login
-from tests.servers import ProxySQL, free_port
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL, free_port
 
 __all__ = ["cluster", "proxysql", "pytestmark"]
 

@@ -16,12 +16,12 @@ from proxyctl.admin.peer_clocks import read_peer_clocks
 from proxyctl.doctor.examination import Examination, examine
 from proxyctl.doctor.facts import Facts
 from proxyctl.examining import read_facts_for_doctor
-from tests.galera_nodes import GaleraCluster
-from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.placement_samples import settle
 from tests.real.test_cluster_peer import nodes  # noqa: F401 - a fixture
 from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql
-from tests.servers import NO_BINARY, Instance, ProxySQL, free_port, proxysql_binary
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.support.placement_samples import settle
+from tests.support.servers import NO_BINARY, Instance, ProxySQL, free_port, proxysql_binary
 
 pytestmark = [
     pytest.mark.real,

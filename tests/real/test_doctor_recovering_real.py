@@ -8,7 +8,6 @@ from contextlib import closing
 import pymysql
 import pytest
 
-from tests.mariadb_server import PASSWORD, USER, MariaDB
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     POOR,
@@ -20,7 +19,8 @@ from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     query,
     until_found,
 )
-from tests.servers import ProxySQL
+from tests.support.mariadb_server import PASSWORD, USER, MariaDB
+from tests.support.servers import ProxySQL
 
 __all__ = ["pytestmark"]
 

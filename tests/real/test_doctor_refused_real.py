@@ -8,7 +8,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 import pymysql
 import pytest
 
-from tests.mariadb_server import PASSWORD, USER, MariaDB
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     POOR,
@@ -22,7 +21,8 @@ from tests.real.test_doctor_real import (  # noqa: F401 - two are fixtures
     until_found,
 )
 from tests.real.test_draining_real import until
-from tests.servers import ProxySQL
+from tests.support.mariadb_server import PASSWORD, USER, MariaDB
+from tests.support.servers import ProxySQL
 
 __all__ = ["pytestmark"]
 

@@ -7,16 +7,16 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.draining import wait_until_unused
 from proxyctl.errors import ApplyError
-from tests.cli import proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.mariadb_server import MISSING
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.leaving_rig import Rig, draining, until
 from tests.real.test_galera_placement import login
 from tests.real.test_leaving_real import rig
 from tests.real.test_maint_mode_real import MAINT, put_back, serving, taken_out
-from tests.servers import ProxySQL
+from tests.support.cli import proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.mariadb_server import MISSING
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql", "rig"]
 

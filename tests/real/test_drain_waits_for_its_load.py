@@ -12,14 +12,14 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.errors import RefusedError
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Sampler, online, placement
 from tests.real.galera_rig import cluster as cluster
 from tests.real.galera_rig import proxysql as proxysql
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import HOSTS, apply, files, login
 from tests.real.test_moved_while_applying import writers_in
-from tests.servers import ProxySQL
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement
+from tests.support.servers import ProxySQL
 
 pytestmark = pytest.mark.real
 

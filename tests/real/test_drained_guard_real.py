@@ -12,9 +12,6 @@ from proxyctl.draining import DrainRequest, drain
 from proxyctl.drains import DrainMethod
 from proxyctl.plan import Plan
 from proxyctl.state import Desired
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_galera_placement import (
     GROUPS,
@@ -23,7 +20,10 @@ from tests.real.test_galera_placement import (
     login,
     plan,
 )
-from tests.servers import ProxySQL
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql"]
 

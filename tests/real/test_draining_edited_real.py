@@ -16,16 +16,16 @@ from proxyctl.admin.lock import break_lock
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import ApplyError
 from proxyctl.sql import Statement
-from tests.cli import Project, proxyctl
 from tests.faults.proxy import Exchange, FaultyProxy
 from tests.faults.wire import error_packet
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Sampler, online, placement
 from tests.real.edited_meanwhile import edited_meanwhile
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import until, writer
 from tests.real.test_galera_placement import login
-from tests.servers import Instance, ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement
+from tests.support.servers import Instance, ProxySQL
 
 __all__ = ["cluster", "proxysql"]
 

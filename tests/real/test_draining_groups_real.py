@@ -19,13 +19,13 @@ from proxyctl.errors import RefusedError
 from proxyctl.examining import read_facts_for_doctor
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Desired
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.group_nodes import DOMAIN, AuroraNode, GroupNode
-from tests.placement_samples import Sampler, online, placement
 from tests.real.test_draining_real import rows, until
 from tests.real.test_galera_placement import login, plan
-from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.group_nodes import DOMAIN, AuroraNode, GroupNode
+from tests.support.placement_samples import Sampler, online, placement
+from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 pytestmark = pytest.mark.real
 

@@ -29,9 +29,6 @@ from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.plan_markdown import plan_markdown
 from proxyctl.render.plan_text import plan_text
 from proxyctl.state import Layer, Rows
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Sampler, online, placement, settle
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_galera_placement import (
     CHECK_MS,
@@ -41,7 +38,10 @@ from tests.real.test_galera_placement import (
     login,
     plan,
 )
-from tests.servers import Instance, ProxySQL, run
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.servers import Instance, ProxySQL, run
 
 __all__ = ["cluster", "proxysql"]
 

@@ -14,13 +14,13 @@ from dataclasses import replace
 from proxyctl.admin.client import AdminClient
 from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.state import Desired
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import pytestmark, rows, until, writer
 from tests.real.test_galera_placement import GROUPS, HOSTS, apply, files, login
-from tests.servers import Instance, ProxySQL
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
+from tests.support.servers import Instance, ProxySQL
 
 __all__ = ["cluster", "proxysql", "pytestmark"]
 

@@ -12,12 +12,12 @@ from proxyctl.drains import DrainMethod
 from proxyctl.errors import RefusedError
 from proxyctl.examining import read_facts_for_doctor
 from proxyctl.render.nodes_text import nodes_text
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement, settle
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import drained, limits, restored, rows, until, writer
 from tests.real.test_galera_placement import HOSTS, login
-from tests.servers import ProxySQL
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement, settle
+from tests.support.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql"]
 

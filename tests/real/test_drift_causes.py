@@ -14,7 +14,6 @@ from proxyctl.drift import Drift
 from proxyctl.render.drift_text import drift_text
 from proxyctl.state import Desired
 from proxyctl.workflow import make_plan
-from tests.galera_nodes import GaleraCluster
 from tests.real.test_cluster_peer import nodes  # noqa: F401 - a fixture
 from tests.real.test_galera_placement import (
     HOSTS,
@@ -26,7 +25,8 @@ from tests.real.test_galera_placement import (
     placement,
     settle,
 )
-from tests.servers import ProxySQL, free_port
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster, proxysql
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql"]
 

@@ -20,7 +20,7 @@ from proxyctl.config.load import Project, load_project
 from proxyctl.config.sources import Sources
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.state import KEEP
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = pytest.mark.real
 

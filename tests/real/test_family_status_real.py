@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
 from tests.journeys.test_family_status_by_hand import GALERA, GROUP
-from tests.placement_samples import Placement, Sampler, online, placement
 from tests.real import test_galera_placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_groups_real import HOSTS, READER, behind_group, group, places
 from tests.real.test_draining_real import until
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Placement, Sampler, online, placement
+from tests.support.servers import ProxySQL
 
 __all__ = ["behind_group", "cluster", "group", "proxysql"]
 

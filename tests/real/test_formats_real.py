@@ -17,10 +17,10 @@ from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.formats.yaml_writer import write_document
 from proxyctl.state import Row
-from tests.build import layout, row
-from tests.cli import proxyctl
 from tests.real.awkward import RULES, Tables, awkward_tables
-from tests.servers import ADMIN, NO_BINARY, Instance, ProxySQL, proxysql_binary
+from tests.support.build import layout, row
+from tests.support.cli import proxyctl
+from tests.support.servers import ADMIN, NO_BINARY, Instance, ProxySQL, proxysql_binary
 
 pytestmark = pytest.mark.real
 

@@ -20,10 +20,10 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.plan import Plan
 from proxyctl.state import Desired
 from proxyctl.workflow import PlanOptions, make_plan
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Sampler, online, placement, settle
-from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 pytestmark = pytest.mark.real
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from proxyctl.passwords import native_hash
-from tests.cli import Outcome, Project, proxyctl
-from tests.mariadb_server import MISSING, MariaDB
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.mariadb_server import MISSING, MariaDB
 
 pytestmark = [
     pytest.mark.real,

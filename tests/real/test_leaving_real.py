@@ -9,10 +9,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.mariadb_server import MISSING, MariaDB
 from tests.real.leaving_rig import FILES, SETUP, Applying, Rig, begun, until, waiting
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.cli import Project, proxyctl
+from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [
     pytest.mark.real,

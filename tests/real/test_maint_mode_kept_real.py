@@ -11,13 +11,13 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import ApplyError, InterruptedApplyError, RefusedError
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import login
 from tests.real.test_maint_mode_real import on_record, put_back, serving, taken_out
-from tests.servers import ProxySQL
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql"]
 

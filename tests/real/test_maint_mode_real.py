@@ -22,9 +22,6 @@ from proxyctl.admin.read import read_layouts
 from proxyctl.draining import Drained, DrainRequest, Restored, drain, restore, wait_until_unused
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import ApplyError, InstanceError, InterruptedApplyError, RefusedError
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Sampler, online, placement, settle
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import rows, until, writer
 from tests.real.test_galera_placement import (
@@ -34,7 +31,10 @@ from tests.real.test_galera_placement import (
     login,
     plan,
 )
-from tests.servers import Instance, ProxySQL, run
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.servers import Instance, ProxySQL, run
 
 __all__ = ["cluster", "proxysql"]
 

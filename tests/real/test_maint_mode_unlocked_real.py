@@ -10,12 +10,12 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import break_lock
 from proxyctl.draining import Drained, DrainRequest, Restored, drain, restore
 from proxyctl.errors import ApplyError
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_galera_placement import login
 from tests.real.test_maint_mode_real import MAINT, on_record, taken_out
-from tests.servers import ProxySQL
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
 
 __all__ = ["cluster", "proxysql"]
 

@@ -15,14 +15,14 @@ from proxyctl.catalog import AdminModule
 from proxyctl.errors import ApplyError
 from proxyctl.state import Desired
 from proxyctl.workflow import PlanOptions, make_plan
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Placement, Sampler, online, placement, settle
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import CHECK_MS, GROUPS, HOSTS, files, login, plan
 from tests.real.test_galera_placement import cluster as cluster
 from tests.real.test_galera_placement import proxysql as proxysql
-from tests.servers import ProxySQL
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Placement, Sampler, online, placement, settle
+from tests.support.servers import ProxySQL
 
 pytestmark = pytest.mark.real
 

@@ -16,11 +16,11 @@ from proxyctl.admin.nodes import read_nodes
 from proxyctl.nodes.grouping import with_answers
 from proxyctl.nodes.model import NodeGroup
 from proxyctl.render.nodes_text import nodes_text
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement, settle
 from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql
-from tests.servers import ProxySQL, free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement, settle
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
 

@@ -16,10 +16,10 @@ from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.outcome import Kind, is_own
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
-from tests.cli import Project, proxyctl
-from tests.routing_cases import random_case
-from tests.routing_rig import Rig, rig
-from tests.routing_shapes import Case, Client, Seen, Sent
+from tests.support.cli import Project, proxyctl
+from tests.support.routing_cases import random_case
+from tests.support.routing_rig import Rig, rig
+from tests.support.routing_shapes import Case, Client, Seen, Sent
 from tests.unit.test_replay_soundness import changed, configuration
 
 __all__ = ["rig"]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied, plan
-from tests.placement_samples import Sampler, online, placement, settle
 from tests.real.test_galera_placement import CHECK_MS, HOSTS, monitored_proxysql
-from tests.servers import ProxySQL, free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
-from tests.cli import Project, proxyctl
 from tests.journeys.layers import in_layers
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = pytest.mark.real
 

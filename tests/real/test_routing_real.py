@@ -2,7 +2,7 @@
 
 PROXYCTL_TEST_ROUTING_PAIRS says how many queries are sent to random rule sets (the full count is
 10,000), PROXYCTL_TEST_ROUTING_SEED which ones. A case that disagrees is named `seed:number`; record
-it with `python -m tests.routing_recorded seed:number` once it is mended.
+it with `python -m tests.support.routing_recorded seed:number` once it is mended.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import pytest
 
 from proxyctl.regex import Verdict
 from proxyctl.routing import Request
-from tests.routing_backend import EXECUTED, Arrival
-from tests.routing_cases import random_case
-from tests.routing_made import LARGE, MADE
-from tests.routing_predicted import predict, router_of
-from tests.routing_recorded import observed
-from tests.routing_rig import Rig, rig
-from tests.routing_shapes import Case, Client, Sent, differences
-from tests.servers import NO_BINARY, proxysql_binary
+from tests.support.routing_backend import EXECUTED, Arrival
+from tests.support.routing_cases import random_case
+from tests.support.routing_made import LARGE, MADE
+from tests.support.routing_predicted import predict, router_of
+from tests.support.routing_recorded import observed
+from tests.support.routing_rig import Rig, rig
+from tests.support.routing_shapes import Case, Client, Sent, differences
+from tests.support.servers import NO_BINARY, proxysql_binary
 
 __all__ = ["rig"]
 

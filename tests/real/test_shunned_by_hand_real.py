@@ -10,10 +10,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.mariadb_server import MISSING, PASSWORD, USER, MariaDB
 from tests.real.test_draining_real import until
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.cli import Project, proxyctl
+from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [
     pytest.mark.real,

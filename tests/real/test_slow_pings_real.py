@@ -10,18 +10,18 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import RefusedError
 from proxyctl.state import Desired, DesiredTable
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.mariadb_server import MISSING, MariaDB
-from tests.placement_samples import online, placement
 from tests.real.galera_rig import proxysql as galera_proxysql
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import load, mariadb, proxysql, query
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import cluster, files, login, plan
 from tests.real.test_too_many_online_real import force
-from tests.servers import ProxySQL
-from tests.slow_way import SlowWay
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.placement_samples import online, placement
+from tests.support.servers import ProxySQL
+from tests.support.slow_way import SlowWay
 
 __all__ = ["cluster", "galera_proxysql", "mariadb", "proxysql"]
 

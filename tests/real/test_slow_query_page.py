@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.docs.pages import ROOT, Block, blocks
-from tests.mariadb_server import MISSING, MariaDB
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [
     pytest.mark.real,

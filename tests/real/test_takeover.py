@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import ADMIN_MODULES
-from tests.cli import Outcome, Project, proxyctl
-from tests.servers import Instance
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
 
 LAYERS = ("runtime", "memory", "disk")
 

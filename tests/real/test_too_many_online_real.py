@@ -15,16 +15,16 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.errors import RefusedError
 from proxyctl.state import Desired, GuardAction, GuardLimits
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.mariadb_server import MISSING, MariaDB
-from tests.placement_samples import online, placement, settle
 from tests.real.test_doctor_hostgroups_real import assert_not_reached
 from tests.real.test_doctor_real import load, mariadb, query, until_found
 from tests.real.test_doctor_real import proxysql as one_server
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import HOSTS, apply, cluster, files, login, plan, proxysql
-from tests.servers import ProxySQL, free_port
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.placement_samples import online, placement, settle
+from tests.support.servers import ProxySQL, free_port
 
 __all__ = ["cluster", "mariadb", "one_server", "proxysql"]
 

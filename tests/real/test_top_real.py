@@ -15,10 +15,10 @@ from proxyctl.admin.live import Looker
 from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.live.view import Meter, View
-from tests.mariadb_server import MISSING, running_sysbench, sysbench
 from tests.real.live_traffic import proxysql_for_traffic
 from tests.real.top_picture import PICTURE
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.mariadb_server import MISSING, running_sysbench, sysbench
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [
     pytest.mark.real,

@@ -13,12 +13,12 @@ import pytest
 
 from proxyctl.plan import Plan
 from proxyctl.state import Desired, GuardAction
-from tests.build import desired
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement, settle
 from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import GROUPS, HOSTS, apply, files, monitored_proxysql, plan
-from tests.servers import ProxySQL, free_port
+from tests.support.build import desired
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement, settle
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
 

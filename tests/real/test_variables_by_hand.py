@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
-from tests.cli import Project
 from tests.journeys.story import apply, plan
 from tests.real.variables import at_runtime, write
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 
 def by_hand(instance: Instance, values: dict[str, str], *steps: str) -> None:

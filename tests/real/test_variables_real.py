@@ -27,10 +27,10 @@ from proxyctl.config.load import load_project
 from proxyctl.config.sources import Sources
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import Rows
-from tests.cli import Project
 from tests.journeys.story import apply, plan
 from tests.real.variables import at_runtime, write
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 ROUNDS = 6
 

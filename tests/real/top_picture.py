@@ -10,9 +10,9 @@ from pathlib import Path
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
-from tests.mariadb_server import running_sysbench
 from tests.real.live_traffic import proxysql_for_traffic
-from tests.servers import proxysql_binary
+from tests.support.mariadb_server import running_sysbench
+from tests.support.servers import proxysql_binary
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "top.svg"
 _FONT_OF_THE_NETWORK = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from tests.cli import Project
-from tests.servers import Instance
+from tests.support.cli import Project
+from tests.support.servers import Instance
 
 
 def write(project: Project, values: Mapping[str, object]) -> None:

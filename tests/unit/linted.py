@@ -10,7 +10,7 @@ from proxyctl.config.load import Sources, load_project
 from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
 SPLIT = """

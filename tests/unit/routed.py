@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.digest import Digester
 from proxyctl.routing import FastRouting, Frontend, Router
-from tests.build import layout, row
+from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"

@@ -17,8 +17,8 @@ from proxyctl.admin.verify import runtime_rows, runtime_shortfalls
 from proxyctl.catalog import Layout, Value
 from proxyctl.sql import inserts
 from proxyctl.state import Layer, Rows
-from tests.build import layout, row, rows
-from tests.servers import Instance
+from tests.support.build import layout, row, rows
+from tests.support.servers import Instance
 
 USERS = layout("mysql_users")
 RULES = layout("mysql_query_rules")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.backend_accounts import BackendAccount, chosen_accounts, user_rows
 from proxyctl.catalog import REFERENCE, known_version
-from tests.build import layout
+from tests.support.build import layout
 
 SHA2 = "$A$005$" + "\x01\x02abcdefghijklmnopqr" + "A" * 43
 NATIVE = "*" + "A" * 40

@@ -4,7 +4,7 @@ import pytest
 
 from proxyctl.catalog import TABLES
 from proxyctl.cells import as_read, normal_digest, normal_modifiers
-from tests.build import layout
+from tests.support.build import layout
 
 
 @pytest.mark.parametrize(

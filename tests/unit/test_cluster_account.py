@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.cluster.account import cut_off
 from proxyctl.cluster.membership import Membership
-from tests.build import desired, module_plan, rows, survey
+from tests.support.build import desired, module_plan, rows, survey
 
 LOGINS, USERNAME, PASSWORD = (
     "admin-admin_credentials",

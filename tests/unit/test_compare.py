@@ -13,7 +13,7 @@ from proxyctl.compare import (
 )
 from proxyctl.passwords import native_hash
 from proxyctl.state import KEEP
-from tests.build import desired, layout, row, rows
+from tests.support.build import desired, layout, row, rows
 
 
 def column(table: str, name: str):

@@ -1,6 +1,6 @@
 """Digests against what a real ProxySQL showed, and laws that hold for all queries.
 
-`python -m tests.record_digests` recorded the cases; it says how to add one.
+`python -m tests.support.record_digests` recorded the cases; it says how to add one.
 """
 
 import random
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.digest import Digester, DigestOptions, digest, digest_number
-from tests.digest_queries import random_options, random_query
-from tests.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
+from tests.support.digest_queries import random_options, random_query
+from tests.support.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
 
 MEGABYTE = 1_000_000
 

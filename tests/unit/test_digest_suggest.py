@@ -19,7 +19,7 @@ from proxyctl.digests.suggest_thresholds import Thresholds, threshold_rows
 from proxyctl.replay.report import replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 
 APP = {"username": "app", "default_hostgroup": 10, "frontend": 1, "backend": 1}
 FAMILY = {"writer_hostgroup": 10, "reader_hostgroup": 20}

@@ -13,7 +13,7 @@ from proxyctl.replay.report import replay
 from proxyctl.replay.sides import Sides
 from proxyctl.routing import Request, Router
 from proxyctl.routing.of_configuration import router_of
-from tests.build import layout, row
+from tests.support.build import layout, row
 from tests.unit.test_digest_suggest import configuration, digest, found, rule, table
 
 READ = "SELECT a FROM t WHERE id = 1"

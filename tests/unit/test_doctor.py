@@ -18,8 +18,8 @@ from proxyctl.doctor.wording import lasting, listed
 from proxyctl.families import Family
 from proxyctl.render.doctor_machine import doctor_json
 from proxyctl.render.doctor_text import doctor_text
-from tests.build import layout, survey
 from tests.docs.pages import ROOT
+from tests.support.build import layout, survey
 from tests.unit.doctor_facts import (
     HEALTHY,
     clustered,

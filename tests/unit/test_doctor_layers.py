@@ -12,7 +12,7 @@ from proxyctl.doctor.facts import (
     PeerChecksum,
 )
 from proxyctl.survey import TableSurvey
-from tests.build import rows, survey
+from tests.support.build import rows, survey
 from tests.unit.doctor_facts import (
     HEALTHY,
     NOW,

@@ -16,7 +16,7 @@ from proxyctl.nodes.draining import (
     with_drained,
 )
 from proxyctl.placement import drained_again, placed_rows
-from tests.build import rows
+from tests.support.build import rows
 
 SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)

@@ -8,7 +8,7 @@ from proxyctl.formats.exported import exported_text
 from proxyctl.passwords import native_hash
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, Layer, Rows
-from tests import build
+from tests.support import build
 
 VERSION = Version(3, 0, 0)
 SCRAM = "SCRAM-SHA-256$4096:c2FsdA==$c3RvcmVk:c2VydmVy"

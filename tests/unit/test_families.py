@@ -13,7 +13,7 @@ from proxyctl.placement import placed_rows, with_successors
 from proxyctl.servers_compared import compare_servers
 from proxyctl.state import GuardLimits, Layer, Rows
 from proxyctl.survey import Surroundings
-from tests.build import desired, layout, module_plan, rows, survey
+from tests.support.build import desired, layout, module_plan, rows, survey
 
 SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)

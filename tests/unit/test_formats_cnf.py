@@ -9,7 +9,7 @@ from proxyctl.catalog import Value
 from proxyctl.formats.cnf_reader import Imported, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.state import Row
-from tests.build import layout, row
+from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"

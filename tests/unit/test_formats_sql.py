@@ -13,7 +13,7 @@ from proxyctl.catalog.ddl import create_table
 from proxyctl.formats.sql_scope import sqlite_glob
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.state import DesiredTable, Row, Scope, Span
-from tests.build import desired, layout, row
+from tests.support.build import desired, layout, row
 
 RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"

@@ -10,7 +10,7 @@ from proxyctl.export import Exported
 from proxyctl.formats.exported import exported_text
 from proxyctl.formats.takeover import _is_plain, _limits
 from proxyctl.formats.yaml_writer import places_in
-from tests.build import layout, row
+from tests.support.build import layout, row
 
 RULES, USERS = "mysql_query_rules", "mysql_users"
 

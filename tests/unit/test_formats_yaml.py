@@ -24,7 +24,7 @@ from proxyctl.formats.yaml_writer import (
     write_document,
 )
 from proxyctl.state import KEEP
-from tests.build import layout, row
+from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
 

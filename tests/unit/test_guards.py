@@ -11,7 +11,7 @@ from proxyctl.guards.deletions import deletions
 from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
 from proxyctl.guards.stray import strays
 from proxyctl.state import GuardAction, GuardLimits, Layer
-from tests.build import desired, layout, module_plan, rows, survey
+from tests.support.build import desired, layout, module_plan, rows, survey
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
 OFF = GuardAction.OFF

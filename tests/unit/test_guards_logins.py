@@ -11,7 +11,7 @@ from proxyctl.guards.admin_access import Access, lockouts
 from proxyctl.guards.danger import refusals, warnings
 from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
 from proxyctl.state import GuardAction, GuardLimits, Layer
-from tests.build import desired, survey
+from tests.support.build import desired, survey
 
 
 class TestAdminAccess:

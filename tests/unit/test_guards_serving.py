@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.families import Family
 from proxyctl.guards.serving import with_families
-from tests.build import rows
+from tests.support.build import rows
 from tests.unit.test_draining import SERVERS, server, waiting
 
 

@@ -13,7 +13,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.host_names import addresses_of, connect_to
 from proxyctl.admin.login import Login
 from proxyctl.errors import InstanceError
-from tests.slow_names import SLOW, slow_names
+from tests.support.slow_names import SLOW, slow_names
 
 
 def test_a_name_that_is_not_found_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

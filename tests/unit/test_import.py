@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
+from tests.support.cli import Project, proxyctl
 
 ODD = r"""
 admin_variables = { admin_credentials="admin:admin;app:x" ; ssl_keylog_file="keys" }

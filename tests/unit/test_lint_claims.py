@@ -12,10 +12,10 @@ from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
 from proxyctl.routing import Request
-from tests.build import layout, row
-from tests.routing_cases import random_case
-from tests.routing_predicted import predict, router_of
-from tests.routing_shapes import ADDRESSES, VARIABLES
+from tests.support.build import layout, row
+from tests.support.routing_cases import random_case
+from tests.support.routing_predicted import predict, router_of
+from tests.support.routing_shapes import ADDRESSES, VARIABLES
 
 PORTS = [6033, 6034, 6035]
 DEAD = ("PX101", "PX102", "PX104", "PX105", "PX106", "PX107", "PX108", "PX122", "PX201", "PX204")

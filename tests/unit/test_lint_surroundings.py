@@ -16,7 +16,7 @@ from proxyctl.lint.finding import Severity
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.surroundings_version import compared_with, version_numbers
 from proxyctl.passwords import native_hash
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
 ROOT = Path(__file__).parents[2]

@@ -24,9 +24,9 @@ from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import InstanceError
 from proxyctl.state import Row
 from proxyctl.workflow import drift_of
-from tests.answering_server import AnsweringServer, Cell, result
-from tests.build import layout, row
-from tests.recorded_answers import RecordedAnswers
+from tests.support.answering_server import AnsweringServer, Cell, result
+from tests.support.build import layout, row
+from tests.support.recorded_answers import RecordedAnswers
 
 MEMBER = (
     "INSERT INTO proxysql_servers (hostname) VALUES ('px1')",

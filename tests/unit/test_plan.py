@@ -7,7 +7,7 @@ from proxyctl.pending import not_left_by_us, pending_edits, refusals
 from proxyctl.plan import Plan
 from proxyctl.state import Layer, Scope
 from proxyctl.survey import Surroundings
-from tests.build import desired, module_plan, rows, survey
+from tests.support.build import desired, module_plan, rows, survey
 
 RULES = "mysql_query_rules"
 SERVERS = "mysql_servers"

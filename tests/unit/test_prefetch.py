@@ -19,8 +19,8 @@ from proxyctl.admin.read import TableReader
 from proxyctl.catalog import Layout
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.state import Layer
-from tests.build import layout
-from tests.servers import Instance
+from tests.support.build import layout
+from tests.support.servers import Instance
 
 USERS, RULES = layout("mysql_users"), layout("mysql_query_rules")
 REQUESTS = [(USERS, Layer.MEMORY), (RULES, Layer.MEMORY)]

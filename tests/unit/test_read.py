@@ -13,8 +13,8 @@ from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError
 from proxyctl.state import Layer
-from tests.build import layout
-from tests.servers import Instance
+from tests.support.build import layout
+from tests.support.servers import Instance
 
 USERS = layout("mysql_users")
 SERVERS = layout("mysql_servers")

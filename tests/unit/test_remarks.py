@@ -8,7 +8,7 @@ from proxyctl.images import complete_images
 from proxyctl.pending import pending_edits
 from proxyctl.state import Scope
 from proxyctl.survey import Surroundings
-from tests.build import desired, module_plan, rows, survey
+from tests.support.build import desired, module_plan, rows, survey
 
 SERVERS, RULES, VARIABLES = "mysql_servers", "mysql_query_rules", "mysql_variables"
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)

@@ -12,7 +12,7 @@ from proxyctl.render.drift_text import MOST_LISTED, drift_text
 from proxyctl.render.prometheus import drift_prometheus
 from proxyctl.state import Layer
 from proxyctl.survey import Surroundings
-from tests.build import desired, module_plan, rows, survey
+from tests.support.build import desired, module_plan, rows, survey
 
 SERVERS, USERS, RULES = "mysql_servers", "mysql_users", "mysql_query_rules"
 DB = {"hostgroup_id": 10, "hostname": "db1"}

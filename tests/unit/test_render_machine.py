@@ -9,7 +9,7 @@ from proxyctl.render.apply_text import apply_json, apply_text
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.result import NEW, ApplyResult, ModuleResult
 from proxyctl.state import Where
-from tests.build import desired, module_plan, survey
+from tests.support.build import desired, module_plan, survey
 
 USERS = "mysql_users"
 

@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_markdown import LONGEST, plan_markdown
-from tests.build import desired, module_plan, survey
+from tests.support.build import desired, module_plan, survey
 
 RULES, SERVERS = "mysql_query_rules", "mysql_servers"
 HOSTILE = "```\n</details>\n````diff @octocat <b>x</b> `y` ~~~ \r\n### x"

@@ -7,7 +7,7 @@ from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
 from proxyctl.render.style import Style
 from proxyctl.survey import Surroundings
-from tests.build import desired, module_plan, rows, survey
+from tests.support.build import desired, module_plan, rows, survey
 
 RULES = "mysql_query_rules"
 

@@ -15,7 +15,7 @@ from proxyctl.render.rows import (
     subject,
 )
 from proxyctl.state import Layer, Where
-from tests.build import desired, module_plan, rows, survey
+from tests.support.build import desired, module_plan, rows, survey
 
 NAMES = {10: "writer", 30: "reader"}
 RULES, USERS = "mysql_query_rules", "mysql_users"

@@ -12,8 +12,8 @@ from proxyctl.images import complete_images
 from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_sql import plan_sql
 from proxyctl.survey import Surroundings
-from tests.build import desired, module_plan, rows, survey
-from tests.servers import Instance
+from tests.support.build import desired, module_plan, rows, survey
+from tests.support.servers import Instance
 
 RULES, USERS = "mysql_query_rules", "mysql_users"
 CLIENT = shutil.which("mariadb") or shutil.which("mysql")

@@ -19,9 +19,18 @@ from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.of_configuration import router_of
-from tests.build import layout, rows
-from tests.routing_cases import random_case, rule
-from tests.routing_shapes import ADDRESSES, FAST, RULES, USERS, VARIABLES, Case, Cells, Client
+from tests.support.build import layout, rows
+from tests.support.routing_cases import random_case, rule
+from tests.support.routing_shapes import (
+    ADDRESSES,
+    FAST,
+    RULES,
+    USERS,
+    VARIABLES,
+    Case,
+    Cells,
+    Client,
+)
 
 PORTS = (6033, 6034)
 CASES = 60

@@ -22,7 +22,7 @@ from proxyctl.replay.texts import (
     never_begins,
     words_of,
 )
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 
 Cells = Mapping[str, Value]
 APP = {"username": "app", "default_hostgroup": 1}

@@ -9,7 +9,7 @@ from proxyctl.families import Family
 from proxyctl.rollback import Rollback, rollback_of
 from proxyctl.snapshot import HeldTable, Occasion, Snapshot
 from proxyctl.state import Layer
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 GROUP = Family("group_replication", 10, frozenset({10, 20, 30, 40}), offline=40, discovers=True)

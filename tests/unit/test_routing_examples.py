@@ -11,7 +11,7 @@ from proxyctl.config.load import load_project
 from proxyctl.config.sources import Sources
 from proxyctl.digest import Digester
 from proxyctl.routing import FastRouting, Request, Router, frontends
-from tests.build import layout
+from tests.support.build import layout
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(

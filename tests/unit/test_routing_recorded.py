@@ -1,17 +1,17 @@
 """The evaluator against what a real ProxySQL made of the same rules and queries.
 
-`data/routing_cases.jsonl` is recorded: `python -m tests.routing_recorded`. Cases made by hand stand
-first, one for each habit; then random ones, and those in which the two once disagreed.
+`python -m tests.support.routing_recorded` records `data/routing_cases.jsonl`. Cases made by hand
+stand first, one for each habit; then random ones, and those in which the two once disagreed.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.routing_made import MADE
-from tests.routing_predicted import predict
-from tests.routing_recorded import read
-from tests.routing_shapes import differences
+from tests.support.routing_made import MADE
+from tests.support.routing_predicted import predict
+from tests.support.routing_recorded import read
+from tests.support.routing_shapes import differences
 
 RECORDED = list(read())
 

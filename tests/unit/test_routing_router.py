@@ -20,10 +20,10 @@ from proxyctl.routing import (
     Stage,
     frontends,
 )
-from tests.build import layout, row
-from tests.routing_cases import random_case
-from tests.routing_predicted import router_of
-from tests.routing_shapes import ADDRESSES
+from tests.support.build import layout, row
+from tests.support.routing_cases import random_case
+from tests.support.routing_predicted import router_of
+from tests.support.routing_shapes import ADDRESSES
 from tests.unit.routed import DIGEST_OF, reasons, router
 
 # What is not known -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from proxyctl.lint.rule_says import Say, says_of, says_of_senders
-from tests.routing_predicted import predict, router_of
+from tests.support.routing_predicted import predict, router_of
 from tests.unit.linted import digest, subject
 from tests.unit.test_lint_claims import PORTS, case_of, request_of, subject_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from proxyctl.runtime_image import ignored_rows, runtime_image, valid_client_addr
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 
 
 def image(table, *given):

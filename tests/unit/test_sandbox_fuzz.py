@@ -12,8 +12,8 @@ from contextlib import closing, suppress
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.raw_client import CAPABILITIES, RawClient, framed
-from tests.servers import Instance
+from tests.support.raw_client import CAPABILITIES, RawClient, framed
+from tests.support.servers import Instance
 
 SEEDS = range(40)
 RESET = struct.pack("ii", 1, 0)

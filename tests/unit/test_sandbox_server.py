@@ -11,8 +11,8 @@ import pytest
 
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
-from tests.raw_client import CAPABILITIES, RawClient, framed, native
-from tests.servers import Instance, run
+from tests.support.raw_client import CAPABILITIES, RawClient, framed, native
+from tests.support.servers import Instance, run
 
 
 def test_two_clients_share_everything(sandbox_instance):

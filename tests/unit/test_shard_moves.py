@@ -19,7 +19,7 @@ from proxyctl.replay.shard_moves import move_texts, refusals, shard_moves, warni
 from proxyctl.replay.sides import SIDE_TABLES, sides_of
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import Desired, Rows
-from tests.build import layout, rows
+from tests.support.build import layout, rows
 
 SERVERS = [{"hostgroup_id": number, "hostname": f"db{number}"} for number in (1, 10, 11, 12)]
 USERS = [{"username": "app", "default_hostgroup": 1}]

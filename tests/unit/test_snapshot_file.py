@@ -18,7 +18,7 @@ from proxyctl.families import Family
 from proxyctl.rollback import rollback_of
 from proxyctl.snapshot import OMITTED, Occasion, Owned
 from proxyctl.state import Glob, Layer, Row, Scope, Span
-from tests.build import layout
+from tests.support.build import layout
 
 SCOPE = Scope.of(("rule_id",), {"rule_id": [Span(10, 20), 7]}, "rule_id 10-20, 7")
 OCCASION = Occasion(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from proxyctl.catalog import TABLES
 from proxyctl.sandbox.ddl import layout_text
 from proxyctl.sql import deletes, inserts, literal, mask_literals, quoted_name, transition, updates
-from tests.build import layout, row, rows
+from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")
 REPLICATION = layout("mysql_replication_hostgroups")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.starters import starter_names
-from tests.cli import Project, proxyctl
+from tests.support.cli import Project, proxyctl
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from proxyctl.admin.suggest_hits import read_hits_since
 from proxyctl.admin.whole_answer import END
 from proxyctl.digests.top import TopOptions
 from proxyctl.errors import ConnectionLostError, InstanceError
-from tests.answering_server import GREETING, OK, AnsweringServer, Cell, packets, result
-from tests.build import layout
+from tests.support.answering_server import GREETING, OK, AnsweringServer, Cell, packets, result
+from tests.support.build import layout
 
 
 @pytest.fixture

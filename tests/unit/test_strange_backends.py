@@ -14,7 +14,15 @@ from proxyctl.errors import InstanceError
 from proxyctl.families import Node
 from proxyctl.nodes.discovery import members_in
 from proxyctl.nodes.model import Said
-from tests.answering_server import GREETING, OK, Answer, AnsweringServer, error, packets, result
+from tests.support.answering_server import (
+    GREETING,
+    OK,
+    Answer,
+    AnsweringServer,
+    error,
+    packets,
+    result,
+)
 
 ACCOUNT = Account("monitor", "secret")
 DONE = packets([OK])

@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.routing import Source
-from tests.routing_predicted import router_of
+from tests.support.routing_predicted import router_of
 from tests.unit.linted import digest, pattern, subject
 from tests.unit.test_lint_claims import case_of, request_of, subject_of
 

@@ -8,7 +8,7 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.families import Family, ServerColumns
 from proxyctl.nodes.writer_move import WriterMove
 from proxyctl.state import Rows
-from tests.build import rows
+from tests.support.build import rows
 
 SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)

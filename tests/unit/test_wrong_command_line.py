@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import proxyctl
+from tests.support.cli import proxyctl
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.journeys.story import applied, plan
-from tests.servers import ProxySQL, proxysql_binary
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL, proxysql_binary
 from tests.versions.test_versions import Server, project, server
 from tests.versions.whole import whole_files
 

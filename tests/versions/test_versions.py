@@ -13,9 +13,9 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.cli import Project, proxyctl
 from tests.journeys.story import applied, plan, said
-from tests.servers import Instance, ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance, ProxySQL
 from tests.versions.whole import changing_versions, tables_of, whole_files
 
 OTHERS = [name for name in os.environ.get("PROXYCTL_TEST_PROXYSQL_OTHERS", "").split(":") if name]

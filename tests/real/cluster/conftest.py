@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project
 from tests.real.cluster.rig import members
-from tests.servers import ProxySQL
+from tests.support.cli import Project
+from tests.support.servers import ProxySQL
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.real.cluster.rig import checksums, set_admin, wait_until
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import ProxySQL
 
 USER = "mysql_users: [{{username: app, password: x, default_hostgroup: {0}}}]\n"
 SERVERS = "mysql_servers: [{hostgroup_id: 1, hostname: a}, {hostgroup_id: 1, hostname: b}]\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 ACCOUNT = "cluster"
 POLL_MS = 200

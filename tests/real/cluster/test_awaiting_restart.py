@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from tests.cli import Project
 from tests.faults.proxy import FaultyProxy
 from tests.real.cluster.files import apply, name, write
 from tests.real.cluster.rig import wait_until
-from tests.servers import ProxySQL
+from tests.support.cli import Project
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
-from tests.mariadb_server import MISSING, MariaDB
 from tests.real.cluster.files import keep_apart, name
 from tests.real.cluster.rig import set_admin, wait_until
 from tests.real.leaving_rig import SETUP, Rig, begun, draining
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.servers import ProxySQL
 
 pytestmark = [
     pytest.mark.real,

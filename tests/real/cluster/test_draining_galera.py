@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import online, placement, settle
 from tests.real.cluster.rig import members, wait_until
 from tests.real.test_galera_placement import HOSTS
-from tests.servers import ProxySQL, free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement, settle
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

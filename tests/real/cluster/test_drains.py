@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import settle
 from tests.real.cluster.files import apply, write
 from tests.real.cluster.rig import agree, members, wait_until
-from tests.servers import ProxySQL, free_port
+from tests.support.cli import Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import settle
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

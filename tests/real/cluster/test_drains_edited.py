@@ -13,12 +13,12 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.errors import InterruptedApplyError
-from tests.cli import proxyctl
 from tests.real.cluster.rig import wait_until
 from tests.real.cluster.test_writers_at_peers import WRITER, nodes, settled
 from tests.real.edited_meanwhile import edited_meanwhile
 from tests.real.test_galera_placement import login
-from tests.servers import ProxySQL
+from tests.support.cli import proxyctl
+from tests.support.servers import ProxySQL
 
 __all__ = ["nodes", "settled"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.real.cluster.files import (
     SERVERS,
     USER,
@@ -16,8 +15,9 @@ from tests.real.cluster.files import (
     write,
 )
 from tests.real.cluster.rig import set_admin
-from tests.servers import ProxySQL
-from tests.slow_way import SlowWay
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL
+from tests.support.slow_way import SlowWay
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.real.cluster.files import USER, fall_behind, fleet_of, hostgroups, keep_apart
 from tests.real.cluster.rig import checksums, set_admin, wait_until
-from tests.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.real.cluster.files import USER, fleet_of, hostgroups, keep_apart
 from tests.real.cluster.rig import set_admin
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.cli import Outcome, Project, proxyctl
 from tests.journeys.test_fleet import lock
 from tests.real.cluster.files import USER, fleet_of, hostgroups, keep_apart, name
 from tests.real.cluster.rig import set_admin, wait_until
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

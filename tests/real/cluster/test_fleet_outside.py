@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.real.cluster.files import RULE, USER, fleet_of, hostgroups, keep_apart, name
 from tests.real.cluster.rig import set_admin
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.real.cluster.files import SERVERS, USER, fleet_of, hostgroups, keep_apart, name, write
 from tests.real.cluster.rig import ACCOUNT, set_admin
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

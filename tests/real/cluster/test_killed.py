@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
 from tests.real.cluster.files import RULE, USER, apply, hostgroups, write
 from tests.real.cluster.rig import wait_until
-from tests.servers import ProxySQL
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import Project, proxyctl
-from tests.mariadb_server import MISSING, MariaDB
 from tests.real.cluster.files import SERVERS, apply, fleet_of, keep_apart, name, write
 from tests.real.cluster.rig import ACCOUNT, set_admin
 from tests.real.leaving_rig import SETUP, Rig, begun, waiting
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.servers import ProxySQL
 
 pytestmark = [
     pytest.mark.real,

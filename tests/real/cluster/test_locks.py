@@ -12,7 +12,6 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
-from tests.cli import Project, proxyctl
 from tests.real.cluster.files import (
     SERVERS,
     USER,
@@ -23,7 +22,8 @@ from tests.real.cluster.files import (
     write,
 )
 from tests.real.cluster.rig import checksums, set_admin, wait_until
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

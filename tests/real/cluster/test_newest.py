@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from tests.cli import Project, proxyctl
 from tests.real.cluster.files import (
     RULE,
     SERVERS,
@@ -19,7 +18,8 @@ from tests.real.cluster.files import (
     write,
 )
 from tests.real.cluster.rig import checksums, set_admin
-from tests.servers import ProxySQL
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import Project
 from tests.real.cluster.files import USER, apply, hostgroups, name, write
-from tests.servers import ProxySQL
-from tests.slow_names import SLOW, slow_names
+from tests.support.cli import Project
+from tests.support.servers import ProxySQL
+from tests.support.slow_names import SLOW, slow_names
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

@@ -13,12 +13,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.cli import Outcome, Project, proxyctl
-from tests.galera_nodes import GaleraCluster
-from tests.placement_samples import Sampler, online, placement
 from tests.real.cluster.files import apply, fleet_of, keep_apart, name, write
 from tests.real.cluster.rig import set_admin, wait_until
-from tests.servers import ProxySQL, free_port
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement
+from tests.support.servers import ProxySQL, free_port
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 

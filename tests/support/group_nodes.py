@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.galera_nodes import GaleraNode
+from tests.support.galera_nodes import GaleraNode
 
 DOMAIN = ".1"
 """Aurora names a server by an id, and ProxySQL adds a domain: `127.0.7` becomes 127.0.7.1."""

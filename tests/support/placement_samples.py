@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 Placement = dict[int, set[tuple[str, str]]]
 """Host and status of every server, by hostgroup."""

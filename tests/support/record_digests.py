@@ -1,4 +1,6 @@
-"""Record what a real ProxySQL makes of the queries for digests: `python -m tests.record_digests`.
+"""Record what a real ProxySQL makes of the queries for digests.
+
+Run `python -m tests.support.record_digests`.
 
 To add a case, write a line with `about`, `query` and, where they are not the defaults, `options`
 into one of the files, run this, and read the difference before it is committed. Queries are bytes,
@@ -15,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from proxyctl.digest import DigestOptions, digest
-from tests.digest_server import DigestServer
-from tests.servers import NO_BINARY, proxysql_binary
+from tests.support.digest_server import DigestServer
+from tests.support.servers import NO_BINARY, proxysql_binary
 
-DATA = Path(__file__).parent / "unit" / "data"
+DATA = Path(__file__).parents[1] / "unit" / "data"
 CASES = DATA / "digest_cases.jsonl"
 COMMENTS = DATA / "digest_comments.jsonl"
 

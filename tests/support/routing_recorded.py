@@ -1,7 +1,7 @@
 """Cases for the evaluator with what a real ProxySQL made of them, one JSON object a line.
 
-    python -m tests.routing_recorded        record again, on the proxysql of PATH
-    python -m tests.routing_recorded 7:12   add the case that a seed and a number gave
+    python -m tests.support.routing_recorded        record again, on the proxysql of PATH
+    python -m tests.support.routing_recorded 7:12   add the case that a seed and a number gave
 
 Texts of queries are bytes as Latin-1.
 """
@@ -17,14 +17,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.routing_cases import random_case
-from tests.routing_made import MADE
-from tests.routing_predicted import predict
-from tests.routing_rig import Rig
-from tests.routing_shapes import Case, Client, Digested, Observed, Seen, Sent
-from tests.servers import proxysql_binary
+from tests.support.routing_cases import random_case
+from tests.support.routing_made import MADE
+from tests.support.routing_predicted import predict
+from tests.support.routing_rig import Rig
+from tests.support.routing_shapes import Case, Client, Digested, Observed, Seen, Sent
+from tests.support.servers import proxysql_binary
 
-FILE = Path(__file__).parent / "unit" / "data" / "routing_cases.jsonl"
+FILE = Path(__file__).parents[1] / "unit" / "data" / "routing_cases.jsonl"
 _SEED = "recorded"
 _RANDOM_CASES = 40
 

@@ -19,8 +19,8 @@ from proxyctl.routing import (
     frontends,
 )
 from proxyctl.routing.special import SET_AT_HOME
-from tests.build import layout, row
-from tests.routing_shapes import (
+from tests.support.build import layout, row
+from tests.support.routing_shapes import (
     ADDRESSES,
     FAST,
     HOSTGROUPS,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Self, cast
 
-from tests.raw_client import CAPABILITIES, framed
+from tests.support.raw_client import CAPABILITIES, framed
 
 Cell = bytes | None
 Answer = bytes

@@ -19,7 +19,7 @@ from pymysql.constants import COMMAND
 from proxyctl.admin.digest_spelling import as_usual
 from proxyctl.digest import DigestOptions
 from proxyctl.digest.options import PREFIX
-from tests.servers import ProxySQL
+from tests.support.servers import ProxySQL
 
 _USER, _PASSWORD = "digests", "digests"
 _SET_UP = (

@@ -8,7 +8,7 @@ from random import Random
 
 from proxyctl.catalog import Value
 from proxyctl.digest import DigestOptions, digest
-from tests.routing_shapes import ADDRESSES, Case, Cells, Client, Sent
+from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client, Sent
 
 TABLES = ("orders", "customers", "order_items", "sbtest1", "sbtest10", "`sbtest2`", "shop.orders")
 TABLES += ("audit_log", "crm.`größe`", "t1", "T1")

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.servers import free_port
+from tests.support.servers import free_port
 
 USER = PASSWORD = "sb"
 _GRANT = (

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from proxyctl.cli.main import run
-from tests.servers import Instance
+from tests.support.servers import Instance
 
 SECRETS = {"APP_PASSWORD": "s3cret-of-app", "OTHER_PASSWORD": "s3cret-of-other"}
 """What files may name with {env: ...}."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import Value
-from tests.routing_shapes import Case, Cells, Client, Sent
+from tests.support.routing_shapes import Case, Cells, Client, Sent
 
 APP = Client("app")
 WEB = Client("web")

@@ -23,9 +23,9 @@ import pytest
 from proxyctl.admin.digest_spelling import as_usual
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.routing.special import before_rules
-from tests.build import layout, row
-from tests.routing_backend import RecordingBackends
-from tests.routing_shapes import (
+from tests.support.build import layout, row
+from tests.support.routing_backend import RecordingBackends
+from tests.support.routing_shapes import (
     ADDRESSES,
     FAST,
     HOSTGROUPS,
@@ -39,7 +39,7 @@ from tests.routing_shapes import (
     Observed,
     Seen,
 )
-from tests.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
 _CONFIG = """\
 datadir="{{folder}}"

@@ -9,8 +9,8 @@ from typing import Self
 from pymysql.err import MySQLError
 
 from proxyctl.sandbox import Sandbox
-from tests.answering_server import OK, Answer, Cell, error, packets, result
-from tests.servers import Instance
+from tests.support.answering_server import OK, Answer, Cell, error, packets, result
+from tests.support.servers import Instance
 
 Told = tuple[list[bytes], list[list[Cell]]]
 """The names of columns, and rows."""
