@@ -18,6 +18,7 @@ from proxyctl.sandbox import Sandbox
 from tests.support.cli import signals_restored
 from tests.support.reset import Baseline
 from tests.support.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
+from tests.support.warm import Warm
 
 _REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_process"})
 
@@ -63,6 +64,13 @@ def _signals_restored() -> Iterator[None]:
     """Let no test that was interrupted leave its successors deaf: the first signal is the last."""
     with signals_restored():
         yield
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """A process that has imported proxyctl and forks for every command."""
+    with Warm(tmp_path_factory.mktemp("warm")) as process:
+        yield process
 
 
 def _binary() -> str:

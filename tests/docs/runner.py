@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +37,9 @@ _SHIM = """#!/bin/sh
 # An apply that would ask is run on a terminal, and is answered with yes.
 case " $* " in
 *" --auto-approve "*) ;;
-" apply "*) exec {python} -m tests.docs.terminal {python} -m proxyctl "$@" ;;
+" apply "*) exec {python} -m tests.docs.terminal {proxyctl} "$@" ;;
 esac
-exec {python} -m proxyctl "$@"
+exec {proxyctl} "$@"
 """
 
 _CLIENT = """#!/bin/sh
@@ -81,18 +82,23 @@ class Ran:
         )
 
 
+_COLD = (sys.executable, "-m", "proxyctl")
+
+
 def run_page(
     page: Path,
     folder: Path,
     server: ProxySQL | Instance | None = None,
     *,
+    proxyctl: Sequence[str] = _COLD,
     given: Mapping[str, str] = MappingProxyType({}),
     called: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Ran]:
     """Run every command of a page in a new folder; return them in order.
 
-    `server` is a real ProxySQL to run them on, and else the page has a sandbox. `given` are
-    variables of the environment. `called`: what the page calls something, and what it is here.
+    `server` is a real ProxySQL to run them on; without one the page has a sandbox. `proxyctl` is
+    the command line that the page's `proxyctl` stands for. `given` are variables of the
+    environment. `called`: what the page calls something, and what it is here.
     """
     found = blocks(page)
     if not any(block.commands() for block in found):
@@ -108,7 +114,7 @@ def run_page(
         subprocess.run(
             [_BASH, "-c", script],
             cwd=work,
-            env=_environment(folder, home, port) | given,
+            env=_environment(folder, home, port, proxyctl) | given,
             stdin=subprocess.DEVNULL,
             check=False,
         )
@@ -152,12 +158,12 @@ def _script(
     return "\n".join(parts), commands
 
 
-def _environment(folder: Path, home: Path, port: str) -> dict[str, str]:
+def _environment(folder: Path, home: Path, port: str, proxyctl: Sequence[str]) -> dict[str, str]:
     shims = folder / "bin"
     shims.mkdir()
     for name, text in (("proxyctl", _SHIM), ("mysql", _CLIENT)):
         shim = shims / name
-        shim.write_text(text.format(python=sys.executable))
+        shim.write_text(text.format(python=sys.executable, proxyctl=shlex.join(proxyctl)))
         shim.chmod(0o755)
     # No more than this: a message may suggest the name of another variable.
     kept = {n: os.environ[n] for n in ("LANG", "LC_ALL", "TMPDIR") if n in os.environ}

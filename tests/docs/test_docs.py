@@ -15,6 +15,7 @@ from proxyctl.config.sources import Sources
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, blocks, is_run_in_containers, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.warm import Warm
 
 PAGES = pages()
 RUN = [
@@ -35,9 +36,9 @@ MOST_NOT_RUN = 7
 
 @pytest.mark.parametrize("page", RUN, ids=page_id)
 def test_commands_do_what_the_page_says(
-    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+    page: Path, tmp_path: Path, warm: Warm, request: pytest.FixtureRequest
 ) -> None:
-    ran = run_page(page, tmp_path)
+    ran = run_page(page, tmp_path, proxyctl=warm.command)
     is_recording = request.config.getoption("--update-golden", default=False)
     if is_recording:
         rewrite(page, ran)
@@ -47,12 +48,12 @@ def test_commands_do_what_the_page_says(
 @pytest.mark.real
 @pytest.mark.since("2.7.0", "the pages show what 2.7 prints")
 @pytest.mark.parametrize("page", ON_AN_INSTANCE, ids=page_id)
-def test_commands_do_it_on_a_real_proxysql_too(page: Path, tmp_path: Path) -> None:
+def test_commands_do_it_on_a_real_proxysql_too(page: Path, tmp_path: Path, warm: Warm) -> None:
     binary = proxysql_binary()
     if binary is None:
         pytest.skip(NO_BINARY)
     with ProxySQL(binary, tmp_path / "proxysql") as server:
-        check_page(page, run_page(page, tmp_path, server))
+        check_page(page, run_page(page, tmp_path, server, proxyctl=warm.command))
 
 
 @pytest.mark.parametrize("block", FILES)
