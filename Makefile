@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-real test-containers check bench docs golden clean test-faults fuzz
+.PHONY: help demo test test-all test-real test-containers check bench docs golden clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
 	@echo "  demo       the main job on an embedded sandbox, each command shown"
-	@echo "  test       every test that needs no ProxySQL binary"
+	@echo "  test       the tests that need no ProxySQL binary, without the sweeps"
 	@echo "More:"
+	@echo "  test-all   every test that needs no ProxySQL binary: test, and the sweeps for some minutes more"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
 	@echo "  test-faults  every fault at every statement of an apply, and every promise of docs/reference/safety.md; two tables"
@@ -31,12 +32,21 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/proxyctl demo
 
+# How many tests run at once. Those on a real ProxySQL wait more than they compute.
+WORKERS ?= auto
+REAL_WORKERS ?= 4
+
 test: $(READY)
-	@echo "deselected are the tests that need a ProxySQL binary; make test-real runs them"
-	$(BIN)/python -m pytest -q -m "not real and not containers"
+	@echo "not run: sweeps (make test-all), tests that need a ProxySQL binary (make test-real)"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not real and not containers and not sweep"
+
+test-all: $(READY)
+	@echo "not run: tests that need a ProxySQL binary (make test-real)"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not real and not containers" --hypothesis-profile all
 
 test-real: $(READY)
-	$(BIN)/python -m pytest -q -m real
+	$(BIN)/python -m pytest -q -n $(REAL_WORKERS) -m "real and not alone"
+	$(BIN)/python -m pytest -q -m "real and alone"
 
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/containers

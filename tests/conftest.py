@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import hypothesis
 import pymysql
 import pytest
 
@@ -19,6 +20,10 @@ from tests.support.cli import signals_restored
 from tests.support.reset import Baseline
 from tests.support.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
 from tests.support.warm import Warm
+
+hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("all", max_examples=500, deadline=None)
+hypothesis.settings.load_profile("quick")
 
 _REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_process"})
 

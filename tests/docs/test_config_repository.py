@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ import yaml
 
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import ROOT
+from tests.support.warm import Warm
 
 EXAMPLE = ROOT / "examples" / "config-repository"
 WORKFLOWS = sorted((EXAMPLE / ".github" / "workflows").glob("*.yml"))
@@ -34,7 +35,7 @@ CONTEXT = {
     "github.token": "a-token",
 }
 _SHIMS = {
-    "proxyctl": 'exec {python} -m proxyctl "$@"',
+    "proxyctl": 'exec {proxyctl} "$@"',
     # Keeps what would become the comment.
     "gh": 'echo "$@" >> {folder}/gh.txt; cat > {folder}/comment.md',
 }
@@ -120,12 +121,13 @@ class Runner:
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Iterator[Runner]:
+def runner(tmp_path: Path, warm: Warm) -> Iterator[Runner]:
     """The example in a folder of its own; its instances are sandboxes."""
     (tmp_path / "bin").mkdir()
     for name, text in _SHIMS.items():
         shim = tmp_path / "bin" / name
-        shim.write_text("#!/bin/sh\n" + text.format(python=sys.executable, folder=tmp_path) + "\n")
+        script = text.format(proxyctl=shlex.join(warm.command), folder=tmp_path)
+        shim.write_text(f"#!/bin/sh\n{script}\n")
         shim.chmod(0o755)
     shutil.copytree(EXAMPLE, tmp_path / "checkout")
     with ExitStack() as stack:

@@ -17,6 +17,8 @@ from proxyctl.errors import ConfigError
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.regex import BadPattern, Engine, compile_pattern
 
+pytestmark = pytest.mark.sweep
+
 COUNT = 30_000
 LIMIT_S = 6.0
 """Units: seconds of processor time."""

@@ -13,6 +13,8 @@ from tests.fuzz.attempt import defect_in
 from tests.fuzz.mutation import LONGEST, mutated
 from tests.fuzz.targets import TARGETS
 
+pytestmark = pytest.mark.sweep
+
 INPUTS = 30
 """Of each kind: seeds, changed seeds, and what the strategy of a target makes."""
 

@@ -50,7 +50,7 @@ FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
 """Where help does not list them."""
 
 
-@pytest.fixture(params=["2.7.1", "3.0.0"])
+@pytest.fixture(params=["2.7.1", pytest.param("3.0.0", marks=pytest.mark.sweep)])
 def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[SecretStory]:
     version: str = request.param
     served = Sandbox(version, variables={"mysql-monitor_enabled": "false"})
@@ -115,6 +115,7 @@ def writes(sql: str) -> bool:
     return sql.startswith(words) and not sql.startswith(lock)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("story", ["2.7.1"], indirect=True)
 def test_a_statement_that_is_refused_shows_none(story: SecretStory) -> None:
     """Every statement of an apply in turn; the server repeats it in its error, whole and cut."""
@@ -300,6 +301,7 @@ def test_nobody_sees_the_password_from_outside(story: SecretStory) -> None:
     assert not story.sentinels.shown_in(b"".join(seen) + out + err)
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
 def test_no_child_gets_the_password(offline: Project) -> None:
     """The demo starts proxyctl: with the login of its own sandbox only."""

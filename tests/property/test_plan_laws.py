@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import Layout, Value
@@ -24,8 +24,6 @@ from tests.property.states import (
     tables,
 )
 from tests.support import build
-
-many = settings(max_examples=100, deadline=None)
 
 
 def as_dicts(table: str, rows: Rows) -> list[dict[str, Value]]:
@@ -56,14 +54,12 @@ def shown_at_runtime(layout: Layout, rows: Rows) -> Rows:
     return dict(image)
 
 
-@many
 @given(states, tables)
 def test_the_difference_of_equal_states_is_empty(state: State, table: str) -> None:
     plan = planned(table, state[table], state[table])
     assert plan.is_in_sync, plan.modules[0].changes
 
 
-@many
 @given(states, states, tables, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(
     one: State, other: State, table: str, chance: random.Random
@@ -78,7 +74,6 @@ def test_the_order_of_rows_does_not_matter(
     assert first.fingerprint == second.fingerprint
 
 
-@many
 @given(states, states, states, tables)
 def test_equal_plans_and_only_those_have_one_fingerprint(
     one: State, other: State, current: State, table: str
@@ -98,7 +93,6 @@ def _told(plan: Plan) -> list[object]:
     ]
 
 
-@many
 @given(states, states, tables)
 def test_a_plan_names_every_row_once(one: State, other: State, table: str) -> None:
     (module,) = planned(table, one[table], other[table]).modules
@@ -114,7 +108,6 @@ FAMILIES = [
 ]
 
 
-@many
 @given(
     nodes_of_a_family("ONLINE"),
     nodes_of_a_family("ONLINE", "SHUNNED", "OFFLINE_SOFT"),

@@ -22,9 +22,7 @@ def load_or_error(sources, version):
         return error
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(any_files, st.sampled_from(["2.0.1", "2.7.1", "3.0.0"]))
 def test_any_file_gives_a_project_or_mistakes(tmp_path, content, version):
     path = tmp_path / "proxyctl.yaml"

@@ -83,9 +83,7 @@ def said_about(path):
     return repr(project.instances) + repr(project.desired.warnings)
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files)
 def test_no_message_holds_a_secret(tmp_path, content):
     path = tmp_path / "proxyctl.yaml"

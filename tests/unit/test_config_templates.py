@@ -137,6 +137,7 @@ LOOPS = (
 DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

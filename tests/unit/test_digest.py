@@ -126,6 +126,7 @@ def test_values_do_not_matter(one, other):
         b"(1,2,3,4,5),", b"(?,?,?,...),", b"null,", b"\0", b"\xff", b"\xf0\x9f\xa6\x86",
     ],
 )  # fmt: skip
+@pytest.mark.sweep
 @pytest.mark.parametrize("before", [b"", b"'", b"SELECT /* "])
 def test_a_megabyte_of_anything_has_a_digest(repeated, before):
     query = before + repeated * (MEGABYTE // len(repeated))
@@ -134,6 +135,7 @@ def test_a_megabyte_of_anything_has_a_digest(repeated, before):
     assert len(digest(query[: MEGABYTE // 5], roomy).text) <= MEGABYTE // 5
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("repeated", [b"1,", b"?,", b"(1,2,3,4,5),"])
 def test_a_megabyte_that_takes_a_round_for_every_few_bytes(repeated):
     """The room is all but filled with what cannot be shortened."""

@@ -182,7 +182,6 @@ def rules(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-@settings(deadline=None, max_examples=200)
 @example([row("mysql_query_rules", rule_id=1, comment="\U0010ff80\U0010fffd\udc80")], [])
 @given(rules(), st.lists(st.tuples(CARRIED, CARRIED), max_size=3, unique_by=lambda pair: pair[0]))
 def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.errors import ConfigError
@@ -198,7 +198,6 @@ PIECES = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=500)
 @given(PIECES)
 def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     try:

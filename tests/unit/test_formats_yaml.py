@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import Kind, Layout, Value
@@ -119,7 +119,6 @@ def test_awkward_texts(text: str) -> None:
     }
 
 
-@settings(deadline=None, max_examples=400)
 @given(TEXTS)
 def test_any_text(text: str) -> None:
     assert both_readers(f"- {quoted(text)}\n- {{a: {quoted(text)}}}\n") == [
@@ -335,7 +334,6 @@ def tables(draw: st.DrawFn) -> dict[str, list[tuple[Value, ...]]]:
     return found
 
 
-@settings(deadline=None, max_examples=120)
 @given(found=tables())
 def test_rows_come_back(
     found: dict[str, list[tuple[Value, ...]]], tmp_path_factory: pytest.TempPathFactory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.digest import Digester, DigestOptions
@@ -40,7 +40,6 @@ def tree(text, **how):
     return tree_of(compiled(text, **how))
 
 
-@settings(max_examples=300, deadline=None)
 @given(patterns, patterns, st.lists(texts, min_size=30, max_size=30), st.booleans())
 def test_what_is_covered_is_matched(wide, narrow, some, caseless):
     first, second = compiled(wide, caseless=caseless), compiled(narrow)
@@ -85,7 +84,6 @@ queries = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
 @given(queries, st.sampled_from(OPTIONS))
 def test_no_digest_text_has_what_none_should_have(query, options):
     # A number before a dot and a letter is left: `42.a`; no SQL begins like this.
@@ -94,7 +92,6 @@ def test_no_digest_text_has_what_none_should_have(query, options):
     assert DigestTexts(options).holds(text) is None
 
 
-@settings(max_examples=300, deadline=None)
 @given(patterns, queries, st.sampled_from(OPTIONS))
 def test_a_pattern_that_matches_a_digest_text_is_not_out_of_reach(pattern, query, options):
     made = compiled(pattern)
@@ -121,7 +118,6 @@ def test_what_is_not_understood_gives_no_tree():
 
 
 @given(patterns, texts)
-@settings(max_examples=300, deadline=None)
 def test_re2_patterns_are_read_alike(pattern, text):
     made = compiled(pattern, engine=Engine.RE2)
     found = tree_of(made) if made else None

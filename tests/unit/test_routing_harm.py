@@ -55,6 +55,7 @@ def test_a_pattern_without_end_is_given_up():
 MEGABYTE = 1_000_000
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "query",
     [

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.regex import BadPattern, Engine, Verdict, compile_pattern
@@ -64,7 +64,6 @@ PATTERNS = st.recursive(
 SUBJECTS = st.text("abAB1 _.\n\r\t\v\x85\xe9\xc9x-", max_size=9).map(lambda t: t.encode("latin-1"))
 
 
-@settings(max_examples=400, deadline=None)
 @given(PATTERNS, st.booleans(), st.lists(SUBJECTS, min_size=4, max_size=8))
 def test_generated_patterns(pattern, caseless, subjects):
     try:

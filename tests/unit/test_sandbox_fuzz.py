@@ -15,6 +15,8 @@ from proxyctl.sandbox import Sandbox
 from tests.support.raw_client import CAPABILITIES, RawClient, framed
 from tests.support.servers import Instance
 
+pytestmark = pytest.mark.sweep
+
 SEEDS = range(40)
 RESET = struct.pack("ii", 1, 0)
 """The socket option by which a close becomes a reset."""

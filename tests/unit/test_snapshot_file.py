@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.admin import snapshot_file
@@ -169,7 +169,6 @@ def test_a_table_without_a_column_that_every_version_has(table: str, columns: li
     assert "another shape" in rejected(sealed(body + snapshot_file.footer(OCCASION)))
 
 
-@settings(max_examples=300)
 @given(st.data())
 def test_another_shape_with_the_right_checksum(data: st.DataObject) -> None:
     """A snapshot that somebody made: it is read or refused, and nothing else."""

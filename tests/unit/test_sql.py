@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
@@ -237,7 +237,6 @@ def galera(*given_rows):
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(transitions())
 @example(
     (

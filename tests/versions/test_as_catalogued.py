@@ -9,6 +9,8 @@ import pytest
 from proxyctl.sandbox import Sandbox
 from tests.versions.test_versions import Server, server
 
+pytestmark = pytest.mark.sweep
+
 __all__ = ["server"]
 
 SCHEMAS = ("main", "disk", "stats", "monitor", "stats_history")

@@ -10,6 +10,8 @@ from tests.support.servers import ProxySQL, proxysql_binary
 from tests.versions.test_versions import Server, project, server
 from tests.versions.whole import whole_files
 
+pytestmark = pytest.mark.sweep
+
 __all__ = ["project", "server"]
 
 

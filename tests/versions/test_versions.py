@@ -18,6 +18,8 @@ from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance, ProxySQL
 from tests.versions.whole import changing_versions, tables_of, whole_files
 
+pytestmark = pytest.mark.sweep
+
 OTHERS = [name for name in os.environ.get("PROXYCTL_TEST_PROXYSQL_OTHERS", "").split(":") if name]
 NO_OTHERS = "no other ProxySQL: name binaries in PROXYCTL_TEST_PROXYSQL_OTHERS, colons between"
 
