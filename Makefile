@@ -14,7 +14,7 @@ help:
 	@echo "  test-all   every test that needs no ProxySQL binary: test, and the sweeps for some minutes more"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
-	@echo "  test-faults  every fault at every statement of an apply, and every promise of docs/reference/safety.md; two tables"
+	@echo "  test-faults  every fault at every statement of an apply, and every promise of tests/faults/promises.toml; two tables"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"

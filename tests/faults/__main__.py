@@ -1,4 +1,4 @@
-"""`make test-faults`: every fault at every statement, and every promise of the safety page.
+"""`make test-faults`: every fault at every statement, and every promise of promises.toml.
 
 Both run on a real ProxySQL and on the sandbox, and print a table of what became of them; exit 1
 when a promise was broken. `--only` takes one of the two. With `--every N` only one statement in N
@@ -54,7 +54,7 @@ def main() -> int:
 
 def _proven() -> bool:
     """Run the tests of every promise and print what came of it; return whether all are kept."""
-    say("\nwhat docs/reference/safety.md promises, by the tests that it names")
+    say("\nwhat promises.toml lists, by the tests that it names")
     found = proofs()
     for proof in found:
         for text in proof.broken:

@@ -1,14 +1,14 @@
-"""What docs/reference/safety.md promises, and whether its tests hold.
+"""What proxyctl promises, and whether the tests that prove it hold.
 
-The page is the list: a promise is a line of its tables, and names the tests that prove it.
+promises.toml is the list; docs/reference/safety.md says the same to users in sentences.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,13 @@ from xml.etree import ElementTree
 from tests.faults.columns import in_columns
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "safety.md"
+PROMISES = Path(__file__).with_name("promises.toml")
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-_TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
 @dataclass(frozen=True)
 class Promise:
-    """One line of the page. Shape: `tests` are path and name of a function."""
+    """One promise of the list. Shape: `tests` are path and name of a function."""
 
     section: str
     text: str
@@ -46,18 +45,14 @@ class Proof:
 
 
 def promises() -> Iterator[Promise]:
-    """Yield the promises of the page, in its order."""
-    section = ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            section = line[3:]
-        elif line.startswith("| ") and not line.startswith(("| promise", "| ---")):
-            text = line[2:].partition(" | `tests/")[0].removesuffix(" |")
-            yield Promise(section, text, tuple(_TEST.findall(line)))
+    """Yield the promises of the list, in its order."""
+    for entry in tomllib.loads(PROMISES.read_text(encoding="utf-8"))["promise"]:
+        tests = [test.split("::") for test in entry["tests"]]
+        yield Promise(entry["section"], entry["text"], tuple((path, name) for path, name in tests))
 
 
 def proofs() -> list[Proof]:
-    """Run every test that the page names, on all servers there are, and return what came of it."""
+    """Run every test that the list names, on all servers there are, and return what came of it."""
     all_promises = [*promises()]
     named = sorted({test for promise in all_promises for test in promise.tests})
     outcomes = _outcomes([f"{path}::{name}" for path, name in named])
@@ -102,7 +97,7 @@ def _outcome(case: ElementTree.Element) -> str:
 
 
 def table(found: Sequence[Proof]) -> str:
-    """Return the counts as a table: a line a section of the page, and one for all."""
+    """Return the counts as a table: a line a section of the list, and one for all."""
     outcomes = (PASSED, SKIPPED, FAILED)
     numbers = [
         [proof.promises, *(proof.counts[outcome] for outcome in outcomes), len(proof.broken)]

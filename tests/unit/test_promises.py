@@ -1,4 +1,4 @@
-"""The page of promises names tests that there are."""
+"""The list of promises names tests that there are."""
 
 from __future__ import annotations
 
