@@ -32,20 +32,20 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/proxyctl demo
 
-# How many tests run at once. Those on a real ProxySQL wait more than they compute.
-WORKERS ?= auto
+# How many tests run at once: more than there are cores, since many of them wait for a server.
+WORKERS ?= 4
 REAL_WORKERS ?= 4
 
 test: $(READY)
 	@echo "not run: sweeps (make test-all), tests that need a ProxySQL binary (make test-real)"
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not real and not containers and not sweep"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers and not sweep"
 
 test-all: $(READY)
 	@echo "not run: tests that need a ProxySQL binary (make test-real)"
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not real and not containers" --hypothesis-profile all
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers" --hypothesis-profile all
 
 test-real: $(READY)
-	$(BIN)/python -m pytest -q -n $(REAL_WORKERS) -m "real and not alone"
+	$(BIN)/python -m pytest -q -n $(REAL_WORKERS) --dist worksteal -m "real and not alone"
 	$(BIN)/python -m pytest -q -m "real and alone"
 
 test-containers: $(READY)
