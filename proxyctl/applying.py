@@ -134,8 +134,6 @@ def apply_planned(
             options.saves,
             request.progress,
             before_load,
-            options.drain_timeout_s,
-            members.followers_that_answer,
         )
         with awaiting.named_in_errors(), outcome_kept(kept):
             result = apply_plan(client, found, lock, how)

@@ -101,27 +101,6 @@ def placed_again(
     return image if loaded == image else loaded
 
 
-def leaves_softly(module: ModulePlan, families: Iterable[Family]) -> frozenset[Key]:
-    """Return the servers that can be OFFLINE_SOFT before the last LOAD takes them out.
-
-    Those of a family are not among them where the monitor would undo that at once. `module`: MYSQL
-    SERVERS, with its images.
-    """
-    if not module.images:
-        return frozenset()
-    survey = module.surveys["mysql_servers"]
-    hostgroup, status = survey.layout.index["hostgroup_id"], survey.layout.index["status"]
-    placed = frozenset().union(*(f.hostgroups for f in families if f.kind != "replication"))
-    last = module.images[-1]["mysql_servers"]
-    return frozenset(
-        key
-        for key, row in (survey.runtime or {}).items()
-        if key not in last
-        and row[hostgroup] not in placed
-        and str(row[status]).upper() != "OFFLINE_HARD"
-    )
-
-
 def kept_drained(module: ModulePlan) -> frozenset[Key]:
     """Return the servers that a LOAD alone gets OFFLINE_SOFT, as they are drained: MEMORY is not.
 
@@ -142,25 +121,6 @@ def kept_drained(module: ModulePlan) -> frozenset[Key]:
         for key, row in image["mysql_servers"].items()
         if is_soft(row) and not (key in survey.target and is_soft(survey.target[key]))
     )
-
-
-def with_soft_leavers(module: ModulePlan, leaving: frozenset[Key]) -> list[dict[str, Rows]]:
-    """Return the images with one before the last in which servers that leave are OFFLINE_SOFT.
-
-    A server that traffic still uses in the first image, since rules change later, is ONLINE there.
-    """
-    survey = module.surveys["mysql_servers"]
-    status, runtime = survey.layout.index["status"], survey.runtime or {}
-    soft = {
-        key: (*runtime[key][:status], "OFFLINE_SOFT", *runtime[key][status + 1 :])
-        for key in leaving
-    }
-    *before, last = module.images
-    return [
-        *({**image, "mysql_servers": {**soft, **image["mysql_servers"]}} for image in before),
-        {**last, "mysql_servers": {**last["mysql_servers"], **soft}},
-        last,
-    ]
 
 
 def _add_restart_only(plan: ModulePlan, table: str) -> None:

@@ -71,8 +71,7 @@ class ModulePlan:
     are loaded as in `images`, such as for a drain, which moves them. `final` is what MEMORY holds
     before the SAVE. `surveys` has every table of the module that was read. Rows that are the
     survey's `memory` object need no statement. `included` are other people's edits in MEMORY that
-    go along with the LOAD or SAVE. `leaving_softly`: servers that a LOAD more, before the last one,
-    makes OFFLINE_SOFT, for their connections to end.
+    go along with the LOAD or SAVE.
     """
 
     module: AdminModule
@@ -84,12 +83,11 @@ class ModulePlan:
     monitored: tuple[Family, ...] = ()
     final: dict[str, Rows] = field(default_factory=dict)
     included: list[Change] = field(default_factory=list)
-    leaving_softly: frozenset[Key] = frozenset()
 
     @property
     def loads(self) -> int:
         """How many LOADs an apply sends."""
-        return len(self.images) + bool(self.leaving_softly)
+        return len(self.images)
 
     @property
     def name(self) -> str:

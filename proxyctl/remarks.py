@@ -245,31 +245,25 @@ def leaving_servers(module: ModulePlan) -> frozenset[Key]:
 
 
 def cut_connections(
-    leaving: frozenset[Key],
-    used: Mapping[Key, int],
-    drain_timeout_s: float = 0.0,
-    *,
-    is_member: bool = False,
+    leaving: frozenset[Key], used: Mapping[Key, int], *, is_member: bool = False
 ) -> Iterator[str]:
     """Yield how many connections in use are cut, by server. `used`: counted at the instance.
 
-    `is_member`: of a cluster, where others cut connections of their own. Units: `drain_timeout_s`,
-    seconds that they have to end, for servers that no monitor places.
+    `is_member`: of a cluster, where others cut connections of their own.
     """
     here = " at this member" if is_member else ""
-    unless = f" unless they end within {drain_timeout_s:g} s" if drain_timeout_s else ""
     for key, count in sorted(used.items(), key=repr):
         if key in leaving:
             connections = counted(count, "connection")
             yield (
                 f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use{here} will be"
-                f" cut{unless}"
+                f" cut; drain it first: proxyctl nodes drain {key[1]}:{key[2]}"
             )
     if is_member and leaving:
         servers = ", ".join(f"{key[1]}:{key[2]}" for key in sorted(leaving, key=repr)[:_MOST_NAMED])
         more = f" and {len(leaving) - _MOST_NAMED} more" if len(leaving) > _MOST_NAMED else ""
         yield (
-            f"{servers}{more}: members that take this over cut connections of their own{unless};"
+            f"{servers}{more}: members that take this over cut connections of their own;"
             " those are not counted here"
         )
 

@@ -31,7 +31,7 @@ from proxyctl.drift import Drift
 from proxyctl.engine_in_force import comes_to_runtime, mistakes_at_runtime, mistakes_with_edits
 from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.first_check import until_first_check
-from proxyctl.images import complete_images, leaves_softly
+from proxyctl.images import complete_images
 from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
 from proxyctl.instance_mistakes import mistakes_when_read
 from proxyctl.instance_survey import (
@@ -57,10 +57,9 @@ from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Source
 class PlanOptions:
     """What the command line allows.
 
-    `saves`: whether an apply would SAVE. `drain_timeout_s`: how long it would let connections of
-    servers that leave end. `leftovers`: admin modules that the apply staged whose lock we took
-    over. `membership`: what is known of the other members of the instance's cluster; None: it is
-    asked what it has seen of them.
+    `saves`: whether an apply would SAVE. `leftovers`: admin modules that the apply staged whose
+    lock we took over. `membership`: what is known of the other members of the instance's cluster;
+    None: it is asked what it has seen of them.
     """
 
     only: tuple[str, ...] = ()
@@ -69,7 +68,6 @@ class PlanOptions:
     include_pending: bool = False
     allow_shard_moves: bool = False
     saves: bool = True
-    drain_timeout_s: float = 0.0
     leftovers: frozenset[str] = frozenset()
     membership: Membership | None = None
 
@@ -156,7 +154,7 @@ def _surveyed(
     )
     add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     is_member = membership is not None and len(membership.listed) > 1
-    _add_remarks(plan, survey, options, moved, used, is_member=is_member)
+    _add_remarks(plan, survey, moved, used, is_member=is_member)
     if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
@@ -345,7 +343,6 @@ def _include(module: ModulePlan, edits: list[Change]) -> None:
 def _add_remarks(
     plan: Plan,
     survey: InstanceSurvey,
-    options: PlanOptions,
     moved: frozenset[Key],
     in_use: HostgroupsInUse,
     *,
@@ -375,12 +372,5 @@ def _add_remarks(
                 )
             )
             leaving = remarks.leaving_servers(module)
-            timeout_s = options.drain_timeout_s
-            if timeout_s:
-                module.leaving_softly = leaves_softly(module, plan.families_before)
-            softly = module.leaving_softly
             used = used_connections(survey.client) if leaving else {}
-            for servers, seconds in ((leaving - softly, 0.0), (softly, timeout_s)):
-                plan.warnings.extend(
-                    remarks.cut_connections(servers, used, seconds, is_member=is_member)
-                )
+            plan.warnings.extend(remarks.cut_connections(leaving, used, is_member=is_member))

@@ -10,22 +10,21 @@ wrong after the first LOAD, every module is restored in reverse order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible, uninterrupted
-from proxyctl.admin.leaving import in_use, wait_for_leavers
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
-from proxyctl.images import kept_drained, with_soft_leavers
+from proxyctl.images import kept_drained
 from proxyctl.leftovers import on_no_record, soft_leaver
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
-from proxyctl.state import Key, Layer, Rows
+from proxyctl.state import Layer, Rows
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,13 @@ class ApplyOptions:
     """`save` False leaves DISK as it is: a restart takes the change back.
 
     `before_load` is called with an admin module before each of its LOADs.
-    `drain_timeout_s`: how long the servers that the plan lets leave softly are OFFLINE_SOFT at
-    most, for their connections to end. Units: seconds. `followers` returns connections to the
-    members of its cluster that take an admin module over. `marks` stand in the lock beside the
+    `marks` stand in the lock beside the
     modules, for whoever finds rows of ours in MEMORY; `goes_on` tells a person how it goes on then.
     """
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
     before_load: Callable[[AdminModule], None] = lambda _module: None
-    drain_timeout_s: float = 0.0
-    followers: Callable[[str], Sequence[AdminClient]] = lambda _module: ()
     marks: tuple[str, ...] = ()
     goes_on: str = "a plain second run of apply finishes or says what stands in the way"
 
@@ -69,29 +64,12 @@ class _Run:
             if module.does_something:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
-        self.leaving: frozenset[Key] = frozenset()
         self.marks = options.marks
         if not options.marks:
             # Where there are some, a record says what MEMORY is meant to hold.
             kept = (kept_drained(one) for one in plan.modules if one.name == "MYSQL SERVERS")
             self.marks = tuple(sorted(soft_leaver(key) for keys in kept for key in keys))
-        plan = replace(plan, modules=[self._drained(one) for one in plan.modules])
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
-
-    def _drained(self, module: ModulePlan) -> ModulePlan:
-        """Return MYSQL SERVERS with a LOAD more, if servers leave.
-
-        Changes: self.leaving, self.marks.
-        """
-        if not module.leaving_softly:
-            return module
-        self.leaving = module.leaving_softly
-        survey = module.surveys["mysql_servers"]
-        status, runtime = survey.layout.index["status"], survey.runtime or {}
-        soft = (key for key in self.leaving if runtime[key][status] != "OFFLINE_SOFT")
-        self.marks = (*self.marks, *map(soft_leaver, soft))
-        images = with_soft_leavers(module, self.leaving)
-        return replace(module, images=images, leaving_softly=frozenset())
 
     def go(self) -> ApplyResult:
         """Stage, load, save. Also a bug of ours must not leave an instance half changed."""
@@ -145,33 +123,10 @@ class _Run:
         while later:
             module = later.pop()
             for image in module.images[1:]:
-                what = ""
-                if module.name == "MYSQL SERVERS":
-                    is_last = image is module.images[-1]
-                    what = (
-                        " without the servers that leave" if is_last else ", servers leave softly"
-                    )
-                    if is_last:
-                        self._wait_for_leavers()
+                what = " without the servers that leave" if module.name == "MYSQL SERVERS" else ""
                 self.steps.say(f"{module.name}: write MEMORY{what}")
                 self.steps.write(module, image)
                 self._load(module, image)
-
-    def _wait_for_leavers(self) -> None:
-        """Let connections of servers that take no new ones end."""
-        if not self.leaving:
-            return
-        timeout_s = self.options.drain_timeout_s
-        used = wait_for_leavers(
-            self.steps.client,
-            self.leaving,
-            followers=self.options.followers("MYSQL SERVERS"),
-            timeout_s=timeout_s,
-            renew=self.steps.lock.renew,
-            progress=self.steps.say,
-        )
-        if used:
-            self.steps.result.notes.append(f"cut after {timeout_s:g} s of waiting: {in_use(used)}")
 
     def _load(self, module: ModulePlan, image: Mapping[str, Rows]) -> None:
         self._mark(module.module.load)

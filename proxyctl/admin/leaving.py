@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -56,33 +55,6 @@ class Waited:
         return ", ".join([*used, *here, *behind, *placing])
 
 
-def wait_for_leavers(
-    client: AdminClient,
-    leaving: frozenset[Key],
-    *,
-    followers: Sequence[AdminClient],
-    timeout_s: float,
-    renew: Callable[[], None],
-    progress: Callable[[str], None],
-) -> dict[Key, int]:
-    """Return what is still in use after `timeout_s`, by server: nothing if all have ended before.
-
-    `leaving` are keys of mysql_servers. The rest is as with `wait_until_settled`.
-    """
-    left = wait_until_settled(
-        client,
-        lambda one: _pools(one, leaving),
-        followers=followers,
-        timeout_s=timeout_s,
-        renew=renew,
-        progress=progress,
-    )
-    used: Counter[Key] = Counter()
-    for one in left.used.values():
-        used.update(one)
-    return dict(used)
-
-
 def wait_until_settled(
     client: AdminClient,
     ask: Callable[[AdminClient], Use],
@@ -132,21 +104,6 @@ def wait_until_settled(
             return left
         renew()
         time.sleep(_POLL_S)
-
-
-def _pools(client: AdminClient, leaving: frozenset[Key]) -> Use:
-    """Return the connections in use to servers that leave, and whether one takes new ones."""
-    rows = client.query(
-        "SELECT hostgroup, srv_host, srv_port, status, ConnUsed FROM stats_mysql_connection_pool",
-        width=5,
-    )
-    found: dict[Key, tuple[str | None, int]] = {
-        (client.number(hostgroup), host, client.number(port)): (status, client.number(count))
-        for hostgroup, host, port, status, count in rows
-    }
-    left = {key: one for key, one in found.items() if key in leaving}
-    used = {key: count for key, (_, count) in left.items() if count}
-    return Use(used, any(status == "ONLINE" for status, _ in left.values()))
 
 
 def in_use(used: Mapping[Key, int]) -> str:

@@ -265,13 +265,6 @@ class Members:
         nodes = [one.node for one in here.others if here.is_followed_by(one, name)]
         return [self.contacts[node] for node in nodes if node in self.contacts]
 
-    def followers_that_answer(self, module: str) -> list[AdminClient]:
-        """Return the same, and say of whom it is not known what they do with their servers."""
-        found = self.followers_of(module)
-        for (host, port), problem in sorted(self.problems.items()):
-            self.say(f"{host}:{port}: its connections are not waited for ({problem})")
-        return found
-
     def wait_for_a_later_second(self, module: AdminModule) -> None:
         """Wait until a LOAD of a module is newer than the last one at any member.
 

@@ -60,14 +60,6 @@ def apply(
         float,
         typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply."),
     ] = 30.0,
-    drain_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="SECONDS",
-            help="Let servers that leave be OFFLINE_SOFT this long, until nothing uses them.",
-        ),
-    ] = 0.0,
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
@@ -81,7 +73,7 @@ def apply(
     if fleet.is_meant():
         if plan_file:
             raise UsageError("a saved plan is of one instance; leave out --all")
-        options = replace(allowances.options(), saves=not no_save, drain_timeout_s=drain_timeout)
+        options = replace(allowances.options(), saves=not no_save)
         every = ApplyRequest(
             options,
             lock_timeout_s=lock_timeout,
@@ -99,7 +91,7 @@ def apply(
     with opened(files, connection) as (client, parsed):
         if saved is not None:
             saved.check_address(client.address)
-        options = replace(allowances.options(), saves=not no_save, drain_timeout_s=drain_timeout)
+        options = replace(allowances.options(), saves=not no_save)
         shows_plan = is_text and (auto_approve or saved is not None)
         is_approved = (
             saved.is_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 import pymysql
 
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.cli import Project, proxyctl
 from tests.support.mariadb_server import PASSWORD, USER, MariaDB
 from tests.support.servers import ProxySQL
 
@@ -79,40 +78,10 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-class Applying(threading.Thread):
-    """An apply beside the test."""
-
-    def __init__(self, *arguments: str) -> None:
-        super().__init__()
-        self.arguments = arguments
-        self.found: Outcome | None = None
-
-    def run(self) -> None:
-        self.found = proxyctl("apply", "--auto-approve", *self.arguments)
-
-    def outcome(self) -> Outcome:
-        self.join(90)
-        assert self.found is not None
-        return self.found
-
-
-@contextmanager
-def waiting(rig: Rig) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """An apply in a process of its own that waits for the client, and the line that says so."""
-    rig.without_the_first()
-    with _waiting(rig, "apply", "--auto-approve", "--drain-timeout", "60") as found:
-        yield found
-
-
 @contextmanager
 def draining(rig: Rig, node: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A drain in a process of its own that waits for the client, and the line that says so."""
-    with _waiting(rig, "nodes", "drain", node, "--timeout", "60") as found:
-        yield found
-
-
-@contextmanager
-def _waiting(rig: Rig, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    arguments = ("nodes", "drain", node, "--timeout", "60")
     command = [sys.executable, "-m", "proxyctl", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -16,7 +16,15 @@ from proxyctl.errors import ApplyError
 from proxyctl.state import Desired
 from proxyctl.workflow import PlanOptions, make_plan
 from tests.real.test_draining_real import until
-from tests.real.test_galera_placement import CHECK_MS, GROUPS, HOSTS, files, login, plan
+from tests.real.test_galera_placement import (
+    CHECK_MS,
+    GROUPS,
+    HOSTS,
+    files,
+    login,
+    plan,
+    with_rule,
+)
 from tests.real.test_galera_placement import cluster as cluster
 from tests.real.test_galera_placement import proxysql as proxysql
 from tests.support.build import desired
@@ -55,17 +63,6 @@ def with_second(
     return replace(wanted, tables=tables)
 
 
-def with_rule(wanted: Desired, hostgroup: int, digest: str = "^SELECT") -> Desired:
-    rule = {
-        "rule_id": 1,
-        "match_digest": digest,
-        "destination_hostgroup": hostgroup,
-        "apply": 1,
-    }
-    tables = {**wanted.tables, "mysql_query_rules": desired("mysql_query_rules", rule)}
-    return replace(wanted, tables=tables)
-
-
 def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None) -> list[str]:
     """Apply without guards; return what was said on the way."""
     said: list[str] = []
@@ -78,9 +75,7 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        found = make_plan(
-            client, wanted, PlanOptions(force=True, drain_timeout_s=options.drain_timeout_s)
-        )
+        found = make_plan(client, wanted, PlanOptions(force=True))
         try:
             apply_plan(client, found, lock, replace(options, progress=say))
         finally:
@@ -98,13 +93,13 @@ def test_a_new_cluster_is_placed_once(proxysql: ProxySQL, cluster: GaleraCluster
     """Its monitor begins with the first LOAD; the second, without the old server, leaves it so."""
     old = {"hostgroup_id": 50, "hostname": ALONE, "port": cluster.port}
     nodes = [{"hostgroup_id": 10, "hostname": host, "port": cluster.port} for host in HOSTS]
-    wanted = files(cluster, HOSTS)
+    wanted = with_rule(files(cluster, HOSTS), 10)
     before = {
         **wanted.tables,
         "mysql_galera_hostgroups": desired("mysql_galera_hostgroups"),
         "mysql_servers": desired("mysql_servers", *nodes, old),
     }
-    apply(proxysql, replace(wanted, tables=before))
+    apply(proxysql, with_rule(replace(wanted, tables=before), 50))
     loads = []
 
     def wait(progress: str) -> None:
@@ -113,7 +108,7 @@ def test_a_new_cluster_is_placed_once(proxysql: ProxySQL, cluster: GaleraCluster
             settle(proxysql.instance, HOSTS)
 
     with Sampler(proxysql.instance) as sampler:
-        apply(proxysql, wanted, ApplyOptions(progress=wait, drain_timeout_s=10))
+        apply(proxysql, wanted, ApplyOptions(progress=wait))
         time.sleep(CHECK_MS / 1000 * 1.5)
     assert sum(loads) == 2
     everyone, *then = writers_in(sampler.samples)

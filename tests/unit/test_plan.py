@@ -1,8 +1,7 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
 from proxyctl.change import ADD, CHANGE, DELETE
-from proxyctl.families import Family
-from proxyctl.images import complete_images, leaves_softly, with_soft_leavers
+from proxyctl.images import complete_images
 from proxyctl.pending import not_left_by_us, pending_edits, refusals
 from proxyctl.plan import Plan
 from proxyctl.state import Layer, Scope
@@ -201,50 +200,6 @@ class TestPendingEdits:
         module = self.plan(wanted, drained, runtime=live, disk=live)
         (edit, *_) = pending_edits(module)
         assert (edit.columns, edit.is_ours) == (("status",), False)
-
-
-def softly(files, memory, *others, families=()):
-    """The hostgroup and status of every server in each image."""
-    servers = module_plan(survey(files, rows(SERVERS, *memory)))
-    complete_images([servers, *others], NOWHERE, frozenset({1}))
-    leaving = leaves_softly(servers, families)
-    images = with_soft_leavers(servers, leaving) if leaving else servers.images
-    return [sorted(row[:1] + row[4:5] for row in image[SERVERS].values()) for image in images]
-
-
-class TestServersThatLeaveSoftly:
-    OLD = (
-        {"hostgroup_id": 1, "hostname": "a", "status": "shunned"},
-        {"hostgroup_id": 3, "hostname": "a"},
-    )
-
-    def test_they_take_nothing_new_before_the_last_load(self):
-        wanted = desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"})
-        assert softly(wanted, self.OLD) == [
-            [(1, "OFFLINE_SOFT"), (2, "ONLINE"), (3, "OFFLINE_SOFT")],
-            [(2, "ONLINE")],
-        ]
-
-    def test_where_traffic_still_goes_they_are_online_until_rules_have_changed(self):
-        wanted = desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"})
-        rules = module_plan(survey(desired(RULES, {"rule_id": 1}), {}))
-        online = ({**self.OLD[0], "status": "ONLINE"}, self.OLD[1])
-        assert softly(wanted, online, rules) == [
-            [(1, "ONLINE"), (2, "ONLINE"), (3, "OFFLINE_SOFT")],
-            [(1, "OFFLINE_SOFT"), (2, "ONLINE"), (3, "OFFLINE_SOFT")],
-            [(2, "ONLINE")],
-        ]
-
-    def test_not_where_a_monitor_would_undo_it(self):
-        wanted = desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"})
-        galera = Family("galera", 1, frozenset({1, 3}))
-        assert softly(wanted, self.OLD, families=[galera]) == [[(2, "ONLINE")]]
-        pair = Family("replication", 1, frozenset({1, 3}))
-        assert len(softly(wanted, self.OLD, families=[pair])) == 2
-
-    def test_nothing_leaves(self):
-        wanted = desired(SERVERS, *self.OLD, {"hostgroup_id": 2, "hostname": "a"})
-        assert len(softly(wanted, self.OLD)) == 1
 
 
 def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():

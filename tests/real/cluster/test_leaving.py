@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.real.cluster.files import SERVERS, apply, fleet_of, keep_apart, name, write
-from tests.real.cluster.rig import ACCOUNT, set_admin
-from tests.real.leaving_rig import SETUP, Rig, begun, waiting
+from tests.real.cluster.rig import set_admin
+from tests.real.leaving_rig import SETUP, Rig, begun
 from tests.support.cli import Project, proxyctl
 from tests.support.mariadb_server import MISSING, MariaDB
 from tests.support.servers import ProxySQL
@@ -28,25 +28,12 @@ def rig(three: list[ProxySQL], project: Project, tmp_path: Path) -> Iterator[Rig
         yield found
 
 
-def test_a_transaction_at_a_peer_ends_before_the_server_leaves(rig: Rig) -> None:
-    with waiting(rig) as (process, waited):
-        assert f"waiting for 1 connection to 127.0.0.1:{rig.port} in hostgroup 10" in waited
-        rig.insert()
-        rig.client.commit()
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, out
-    assert "cut after" not in out
-    assert rig.statuses() == {"10 127.1": "ONLINE"}
-    assert rig.count() == ((2,),)
-
-
-@pytest.mark.parametrize("arguments", [("--drain-timeout", "1"), ()])
 def test_a_peer_keeps_no_row_of_a_server_whose_connection_it_cuts(
-    rig: Rig, three: list[ProxySQL], arguments: tuple[str, ...]
+    rig: Rig, three: list[ProxySQL]
 ) -> None:
     """It saves its RUNTIME when it follows, and there the server is OFFLINE_HARD for a while."""
     rig.without_the_first()
-    found = apply(*arguments)
+    found = apply()
     assert found.code == 0, found.text
     assert f"127.0.0.1:{rig.port}: members that take this over cut connections of" in found.out
     assert (
@@ -60,31 +47,6 @@ def test_a_peer_keeps_no_row_of_a_server_whose_connection_it_cuts(
         file.write(fleet_of(*three))
     drift = proxyctl("drift", "--all")
     assert drift.code == 0, drift.text
-
-
-def test_nobody_waits_for_a_peer_that_takes_no_servers_over(
-    rig: Rig, three: list[ProxySQL]
-) -> None:
-    keep_apart(three)
-    set_admin(three[1], cluster_mysql_servers_diffs_before_sync=0)
-    rig.without_the_first()
-    found = apply("--drain-timeout", "600", "--peer-timeout", "1")
-    assert found.code == 4, found.text
-    assert rig.statuses()["10 127.0.0.1"] == "ONLINE"
-    rig.insert()
-
-
-def test_a_peer_that_lets_nobody_in_is_named(three: list[ProxySQL], project: Project) -> None:
-    keep_apart(three)
-    write(project, SERVERS)
-    assert apply().code == 0
-    set_admin(three[1], admin_credentials=f"admin:other;{ACCOUNT}:{ACCOUNT}")
-    write(project, SERVERS.replace(", {hostgroup_id: 1, hostname: b}", ""))
-    done = apply("--drain-timeout", "5")
-    assert done.code == 0, done.text
-    said = f"{name(three[1])}: its connections are not waited for (admin@{name(three[1])}: access"
-    assert said in done.err
-    set_admin(three[1], admin_credentials=f"admin:admin;{ACCOUNT}:{ACCOUNT}")
 
 
 def test_an_edit_at_a_peer_that_had_nothing_to_take_over_stays(
