@@ -13,7 +13,7 @@ from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPEC
 FORMAT = 1
 
 
-def digest_diff_json(diff: Diff, *, is_one_line: bool = False) -> str:
+def digest_diff_json(diff: Diff) -> str:
     """Return a comparison as JSON. Units: times in microseconds, rates a second."""
     document = {
         "format": FORMAT,
@@ -33,8 +33,7 @@ def digest_diff_json(diff: Diff, *, is_one_line: bool = False) -> str:
         },
         "digests": [_entry(diff, entry) for entry in diff.entries],
     }
-    indent, separators = (None, (",", ":")) if is_one_line else (2, None)
-    return json.dumps(document, indent=indent, separators=separators, ensure_ascii=True) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
 def _side(side: Side) -> dict[str, object]:

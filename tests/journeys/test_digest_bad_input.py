@@ -32,7 +32,6 @@ AT_INSTANCE = (
     ("top",),
     ("snapshot", "-o", "new.jsonl"),
     ("diff", "sound.jsonl"),
-    ("watch", "--interval", "1", "--count", "1"),
     ("report", "-o", "report.html"),
     ("suggest",),
 )

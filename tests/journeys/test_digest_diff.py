@@ -119,7 +119,6 @@ def test_one_statement_names_the_digests(shop: Shop) -> None:
     looks = {
         ("snapshot", "-o", "s.gz"): 1,
         ("diff", "old.gz"): 1,
-        ("watch", "--interval", "1", "--count", "1"): 2,
     }
     for arguments, count in looks.items():
         found = proxyctl("digest", *arguments, "--debug")
@@ -277,32 +276,3 @@ def test_text_from_the_server_cannot_move_the_cursor(shop: Shop) -> None:
         assert found.code == 0, found.text
         assert "\x1b" not in found.text
         assert "\x07" not in found.text
-    watched = proxyctl("digest", "watch", "--interval", "1", "--count", "1", *options)
-    assert "\x1b" not in watched.text
-
-
-def test_watch_shows_what_ran_in_each_interval(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop.has_seen(READ)
-    readings = iter([grown(READ, 10, 10_000), grown(READ, 10, 10_000)])
-    # What a client does while the command waits.
-    monkeypatch.setattr(time, "sleep", lambda _seconds: shop.has_seen(next(readings)))
-    found = proxyctl("digest", "watch", "--interval", "1", "--count", "2", "--format", "json")
-    assert found.code == 0, found.text
-    first, second = map(json.loads, found.out.splitlines())
-    assert [one["after"]["count_star"] for one in first["digests"]] == [10]
-    assert second["after"]["count_star"] == 0
-    shop.has_seen(READ)
-    readings = iter([grown(READ, 10, 10_000)])
-    text = proxyctl("digest", "watch", "--interval", "1", "--count", "1").out
-    assert "100.0%" in text
-    assert "1.00 ms" in text
-    assert "SELECT ?" in text
-
-
-def test_watch_ends_with_the_keyboard(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(_seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", interrupt)
-    found = proxyctl("digest", "watch")
-    assert (found.code, found.out) == (130, "")

@@ -253,17 +253,6 @@ def test_a_text_that_was_cut_is_said_to_be(
     }
 
 
-def test_a_very_large_table_is_announced(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    fill(sandbox_instance, digest(1))
-    assert sandbox_instance.sandbox is not None
-    sandbox_instance.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "600000000")]
-    found = top()
-    assert "600 MB" in found.err
-    assert "about 12 s" in found.err
-
-
 def test_a_wrong_command_line(sandbox_project: Project) -> None:
     for arguments in (
         ("--group", "colour"),
@@ -286,9 +275,6 @@ def test_a_wrong_command_line(sandbox_project: Project) -> None:
         ("diff seen.gz", "--limit", ("-1", "1e30", "nan", "1000001")),
         ("suggest", "--limit", ("0", "-1", "1e30", "nan", "1000001")),
         ("report -o report.html", "--limit", ("0", "-1", "1e30", "nan", "501")),
-        ("watch --interval 1 --count 1", "--limit", ("0", "-1", "1e30", "nan", "1000001")),
-        ("watch --count 1", "--interval", ("0", "-1", "1e30", "nan", "86401")),
-        ("watch --interval 1", "--count", ("0", "-1", "1e30", "nan")),
         ("top", "--min-count", ("-1", "1e30", "nan")),
         ("top", "--min-avg", ("-1ms", "1e30ms", "nan", "1")),
         ("top", "--hostgroup", ("1e30", "nan")),
@@ -361,19 +347,6 @@ def test_reset_on_a_terminal(
     assert ended == code, said
     assert b"Only 'yes' is accepted" in said
     assert len(listed()) == left
-
-
-@pytest.mark.parametrize(("answer", "code"), [(b"yes\n", 0), (b"no\n", 3)])
-def test_a_very_large_table_is_asked_about(shop: Instance, answer: bytes, code: int) -> None:
-    assert shop.sandbox is not None
-    shop.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "9000000000")]
-    ended, said = on_a_terminal(answer, "digest", "top")
-    assert ended == code, said
-    assert b"about 180 s" in said
-    assert (b"0x883DDE99F7CDEC3E" in said) is (code == 0)
-    ended, said = on_a_terminal(b"", "digest", "top", "--auto-approve")
-    assert ended == 0
-    assert b"Only" not in said
 
 
 def test_reset_clears_nothing_when_the_file_cannot_be_written(

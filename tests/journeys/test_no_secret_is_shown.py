@@ -35,7 +35,6 @@ ARGUMENTS = {
     "import": ("proxysql.cnf",),
     "explain": ("SELECT 1", "--username", "app"),
     "rollback": ("--dry-run",),
-    "digest watch": ("--interval", "1", "--count", "1"),
     "digest snapshot": ("-o", "seen.gz"),
     "digest diff": ("seen.gz",),
     "digest report": ("-o", "report.html"),

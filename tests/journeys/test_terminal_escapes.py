@@ -109,7 +109,6 @@ routing_tests: [{query: SELECT 1, expect: {hostgroup: 1}}]
 FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
 ARGUMENTS = {
     "explain": ("SELECT 1",),
-    "digest watch": ("--interval", "1", "--count", "1"),
     "digest snapshot": ("-o", "seen.gz"),
     "digest diff": ("seen.gz",),
     "digest report": ("-o", "report.html"),

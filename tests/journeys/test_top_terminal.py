@@ -159,7 +159,7 @@ def test_without_a_terminal_it_names_what_works_there() -> None:
     found = proxyctl("top")
     assert found.code == 64
     assert "top needs a terminal" in found.err
-    assert all(name in found.err for name in ("digest top", "digest watch", "rules"))
+    assert all(name in found.err for name in ("digest top", "digest diff", "rules"))
 
 
 @pytest.mark.usefixtures("shop")

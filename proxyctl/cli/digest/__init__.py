@@ -7,9 +7,9 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the group to the application."""
-    from proxyctl.cli.digest import diff, report, reset, snapshot, suggest, top, watch
+    from proxyctl.cli.digest import diff, report, reset, snapshot, suggest, top
 
     group = typer.Typer(no_args_is_help=True, suggest_commands=False)
-    for module in (top, watch, snapshot, diff, report, suggest, reset):
+    for module in (top, snapshot, diff, report, suggest, reset):
         module.register(group)
     app.add_typer(group, name="digest", help="Which queries are slow, and what would help.")

@@ -10,7 +10,6 @@ import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED
-from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, style, write
 from proxyctl.digests.diff_order import DiffSort
@@ -57,7 +56,6 @@ def diff(
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
     ] = False,
-    auto_approve: AutoApproveOption = False,
     format: Annotated[DiffFormat, typer.Option("--format", help="How to write.")] = DiffFormat.TEXT,
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
@@ -71,7 +69,7 @@ def diff(
     if other is not None:
         second = tally(read_snapshot(Path(other)), by, earlier=first)
     else:
-        second = _live(files, connection, first, is_approved=auto_approve)
+        second = _live(files, connection, first)
     check_order(first, second, is_live=other is None)
     found = compare(first, second, sort=sort, limit=limit)
     write(_output(found, sort, format, has_whole_texts=full_text))
@@ -95,17 +93,13 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
     return before, after
 
 
-def _live(
-    files: FileOptions, connection: ConnectionOptions, first: Tally, *, is_approved: bool
-) -> Tally:
+def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Tally:
     from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
     from proxyctl.digests.diff_tally import tally
 
-    with connected(files, connection) as client:
-        warn_of_size(client, is_approved=is_approved)
-        with streamed_digests(client) as snapshot:
-            return tally(snapshot, first.by, earlier=first)
+    with connected(files, connection) as client, streamed_digests(client) as snapshot:
+        return tally(snapshot, first.by, earlier=first)
 
 
 def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:

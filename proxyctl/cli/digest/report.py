@@ -48,10 +48,6 @@ def report(
             "--limit", min=1, max=500, metavar="N", help="List the first N by each of four orders."
         ),
     ] = 250,
-    auto_approve: Annotated[
-        bool,
-        typer.Option("--auto-approve", help="Read a very large table without asking."),
-    ] = False,
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
     from proxyctl.digests.report import make_report
@@ -66,7 +62,7 @@ def report(
     if snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
     else:
-        tables = [_of_instance(files, connection, is_approved=auto_approve)]
+        tables = [_of_instance(files, connection)]
     try:
         made = make_report(tables, limit=limit)
     except ValueError as error:
@@ -88,15 +84,11 @@ def _check_target(path: Path, snapshots: Sequence[str]) -> None:
         raise ProxyctlError(f"{path}: cannot be written: the report is made of it")
 
 
-def _of_instance(
-    files: FileOptions, connection: ConnectionOptions, *, is_approved: bool
-) -> DigestTable:
+def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTable:
     from proxyctl.admin.digests import read_digests
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.size import warn_of_size
 
     with connected(files, connection) as client:
-        warn_of_size(client, is_approved=is_approved)
         return read_digests(client)
 
 

@@ -49,7 +49,6 @@ def reset(
     from proxyctl.admin.digest_reset import clear_digests
     from proxyctl.admin.digest_size import read_digest_size
     from proxyctl.cli.connection import connected
-    from proxyctl.cli.digest.size import warn_of_size
     from proxyctl.cli.digest.target import snapshot_path
     from proxyctl.digests.units import size_text
 
@@ -63,7 +62,6 @@ def reset(
         )
         if not auto_approve:
             _ask(client.address)
-        warn_of_size(client, is_approved=True)
         began = time.monotonic()
         count = _save(client, path)
         try:

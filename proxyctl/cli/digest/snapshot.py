@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say
 from proxyctl.digests.units import count_text
@@ -38,7 +37,6 @@ def snapshot(
             " Plain where it ends in .jsonl.",
         ),
     ] = None,
-    auto_approve: AutoApproveOption = False,
 ) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
     from dataclasses import replace
@@ -52,7 +50,6 @@ def snapshot(
 
     with connected(files, connection) as client:
         path = snapshot_path(out, client.login.name or client.address)
-        warn_of_size(client, is_approved=auto_approve)
         with streamed_digests(client) as found, progress("digests", found.count) as tell:
             told = replace(found, rows=_telling(found.rows, tell))
             try:

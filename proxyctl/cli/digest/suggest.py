@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.digest.limits import MOST_LISTED
-from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, style, write
 from proxyctl.errors import ExitCode, UsageError
@@ -71,7 +70,6 @@ def suggest(
             "--limit", min=1, max=MOST_LISTED, metavar="N", help="At most N of each kind."
         ),
     ] = 5,
-    auto_approve: AutoApproveOption = False,
     format: Annotated[
         SuggestFormat, typer.Option("--format", help="How to write.")
     ] = SuggestFormat.TEXT,
@@ -81,7 +79,7 @@ def suggest(
     from proxyctl.digests.suggest_found import Kind
     from proxyctl.suggesting import suggestions
 
-    subject = _read(files, connection, digests, is_approved=auto_approve)
+    subject = _read(files, connection, digests)
     with progress("replaying digests", len(subject.table.rows)) as tell:
         found = suggestions(
             subject, only=[Kind(one) for one in only or ()], limit=limit, progress=tell
@@ -90,9 +88,7 @@ def suggest(
     return ExitCode.DONE
 
 
-def _read(
-    files: FileOptions, connection: ConnectionOptions, digests: str | None, *, is_approved: bool
-) -> Subject:
+def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None) -> Subject:
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.cli.subject import is_about_instance
@@ -108,13 +104,9 @@ def _read(
         return subject_of_files(table, files.sources())
     if not has_files(files):
         with connected(files, connection) as client:
-            if table is None:
-                warn_of_size(client, is_approved=is_approved)
             return subject_of_instance(client, table)
     with opened(files, connection, needs_secrets=False) as (client, parsed):
         desired = desired_at(client, parsed)
-        if table is None:
-            warn_of_size(client, is_approved=is_approved)
         subject = subject_of_instance(client, table)
     # The files are only compiled again where no variable of the instance is needed for it.
     given = files.sources() if not parsed.instances() else None

@@ -12,7 +12,6 @@ import typer
 
 from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED, cut_short, texts_of
-from proxyctl.cli.digest.size import AutoApproveOption, warn_of_size
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
@@ -123,7 +122,6 @@ def top(
     full_text: Annotated[
         bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
     ] = False,
-    auto_approve: AutoApproveOption = False,
     format: Annotated[
         str,
         typer.Option(
@@ -143,7 +141,6 @@ def top(
     if rule and chosen is TopFormat.PROMETHEUS:
         raise UsageError("--rule has no place in metrics: rules come and go with the files")
     with connected(files, connection) as client:
-        warn_of_size(client, is_approved=auto_approve)
         found, members = read_top(client, options)
         if rule:
             from proxyctl.admin.digest_rules import with_rules  # takes its time to import

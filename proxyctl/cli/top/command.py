@@ -15,9 +15,7 @@ from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 
-_INSTEAD = (
-    "without a terminal there are digest top, digest watch and rules, also with --format json"
-)
+_INSTEAD = "without a terminal there are digest top, digest diff and rules, also with --format json"
 
 
 def register(app: typer.Typer) -> None:
