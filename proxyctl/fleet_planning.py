@@ -19,11 +19,10 @@ from proxyctl.cluster.namesakes import in_one_spelling
 from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor.examination import Examination
 from proxyctl.doctor.fleet import ExaminedFleet
-from proxyctl.drift import Drift
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
 from proxyctl.plan import Plan
-from proxyctl.workflow import PlanOptions, drift_of, plan_files
+from proxyctl.workflow import PlanOptions, plan_files
 
 R = TypeVar("R")
 
@@ -145,11 +144,11 @@ def drift_fleet(
 ) -> DriftingFleet:
     """Return how far all instances are from the files. As `plan_fleet`."""
 
-    def work(target: Target) -> Drift:
+    def work(target: Target) -> Plan:
         with target.connect() as client:
-            found = drift_of(client, target.files, options)
+            found = plan_files(client, target.files, options)
         # A plan keeps the rows of all tables: where nothing differs nobody asks for them.
-        return replace(found, plan=replace(found.plan, modules=[])) if found.is_none else found
+        return replace(found, modules=[]) if found.is_in_sync else found
 
     return DriftingFleet(*_at_all(targets, work, workers, done))
 

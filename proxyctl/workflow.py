@@ -14,7 +14,6 @@ from difflib import get_close_matches
 from proxyctl import fitting, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
-from proxyctl.admin.evidence import read_evidence
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.runtime_facts import used_connections
@@ -27,7 +26,6 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.cluster.writers import further_writers
 from proxyctl.config.load import ParsedFiles, Project
-from proxyctl.drift import Drift
 from proxyctl.engine_in_force import comes_to_runtime, mistakes_at_runtime, mistakes_with_edits
 from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.first_check import until_first_check
@@ -194,14 +192,6 @@ def plan_files(
     Large tables are read from the instance while the files are compiled. Raises like `make_plan`.
     """
     return _files_surveyed(client, files, options, reader)[0]
-
-
-def drift_of(
-    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
-) -> Drift:
-    """Return where the instance differs from the files, and why. Raises like `make_plan`."""
-    plan = plan_files(client, files, options)
-    return Drift(plan, read_evidence(client, plan))
 
 
 def plan_with_sides(

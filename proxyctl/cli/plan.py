@@ -22,7 +22,6 @@ from proxyctl.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import ParsedFiles
-    from proxyctl.drift import Drift
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.plan import Plan
     from proxyctl.replay.report import Report
@@ -147,9 +146,9 @@ def drift(
         DriftFormat, typer.Option("--format", help="How to write.")
     ] = DriftFormat.TEXT,
 ) -> int:
-    """Say what differs from the files, in which layer, and who could have moved it (exit 2)."""
+    """Say what differs from the files, and in which layer (exit 2)."""
     from proxyctl.cli.connection import opened
-    from proxyctl.workflow import PlanOptions, drift_of
+    from proxyctl.workflow import PlanOptions, plan_files
 
     if quiet and format is DriftFormat.PROMETHEUS:
         raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
@@ -157,11 +156,11 @@ def drift(
     if fleet.is_meant():
         return _drift_all(files, connection, fleet, options, format, quiet=quiet)
     with opened(files, connection) as (client, parsed):
-        found = drift_of(client, parsed, options)
-    if found.plan.is_in_sync and quiet:
+        found = plan_files(client, parsed, options)
+    if found.is_in_sync and quiet:
         return ExitCode.DONE
     write(_drift_output(found, format))
-    return ExitCode.DONE if found.plan.is_in_sync else ExitCode.DIFFERENCES
+    return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
 
 
 def _drift_all(
@@ -192,7 +191,7 @@ def _drift_all(
     return code
 
 
-def _drift_output(found: Drift, format: DriftFormat) -> str:
+def _drift_output(found: Plan, format: DriftFormat) -> str:
     from proxyctl.render.drift_machine import drift_json
     from proxyctl.render.drift_text import drift_text
     from proxyctl.render.prometheus import drift_prometheus

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from proxyctl.drift import Drift
 from proxyctl.errors import ExitCode, ProxyctlError
 from proxyctl.plan import Plan
 
@@ -83,13 +82,13 @@ class Fleet:
 class DriftingFleet:
     """How far all instances are from the files, in their order."""
 
-    found: Sequence[Drift]
+    found: Sequence[Plan]
     failed: Sequence[Failed]
 
     @property
-    def drifted(self) -> list[Drift]:
+    def drifted(self) -> list[Plan]:
         """Those where something differs."""
-        return [one for one in self.found if not one.is_none]
+        return [one for one in self.found if not one.is_in_sync]
 
     def exit_code(self) -> ExitCode:
         """Return the worst code: 2 where something differs, and those of what failed."""

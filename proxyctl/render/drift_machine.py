@@ -1,13 +1,13 @@
-"""Drift as JSON: the plan that would end it, and what has probably happened."""
+"""Drift as JSON: the plan that would end it, with the pattern of each difference."""
 
 from __future__ import annotations
 
 import json
 
 from proxyctl.change import Change
-from proxyctl.drift import Drift
+from proxyctl.drift import pattern_of
 from proxyctl.fleet.outcome import DriftingFleet
-from proxyctl.plan import ModulePlan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.render.plan_machine import (
     FORMAT,
     change_objects,
@@ -18,9 +18,9 @@ from proxyctl.render.plan_machine import (
 )
 
 
-def drift_json(drift: Drift) -> str:
-    """Return the drift as JSON. Shape: docs/reference/json.md; that of a plan, with causes."""
-    document = {"format": FORMAT, "instances": [_instance_object(drift)]}
+def drift_json(plan: Plan) -> str:
+    """Return the drift as JSON. Shape: docs/reference/json.md; that of a plan, with patterns."""
+    document = {"format": FORMAT, "instances": [_instance_object(plan)]}
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
@@ -28,34 +28,28 @@ def drifting_fleet_json(fleet: DriftingFleet) -> str:
     """Return the drift of many instances as JSON: `failed` lists those that could not be read."""
     document = {
         "format": FORMAT,
-        "instances": [_instance_object(drift) for drift in fleet.found],
+        "instances": [_instance_object(plan) for plan in fleet.found],
         "failed": [failed_object(one) for one in fleet.failed],
     }
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def _instance_object(drift: Drift) -> dict[str, object]:
-    modules = [_module_object(drift, module) for module in drift.plan.modules]
-    return {**plan_object(drift.plan), "modules": modules}
+def _instance_object(plan: Plan) -> dict[str, object]:
+    return {**plan_object(plan), "modules": [_module_object(plan, one) for one in plan.modules]}
 
 
-def _module_object(drift: Drift, module: ModulePlan) -> dict[str, object]:
-    load = drift.evidence.loads.get(module.name)
+def _module_object(plan: Plan, module: ModulePlan) -> dict[str, object]:
     changes = [
         {
             **as_object,
             "elsewhere": [*map(_other_object, change.elsewhere)],
-            "cause": drift.cause(module, change)._asdict(),
+            "pattern": pattern_of(change).name,
         }
         for change, as_object in zip(
-            module.changes, change_objects(drift.plan, module, module.changes), strict=True
+            module.changes, change_objects(plan, module, module.changes), strict=True
         )
     ]
-    return {
-        **module_object(drift.plan, module),
-        "loaded": None if load is None else load.epoch,
-        "changes": changes,
-    }
+    return {**module_object(plan, module), "changes": changes}
 
 
 def _other_object(other: Change) -> dict[str, object]:

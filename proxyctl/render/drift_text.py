@@ -1,4 +1,4 @@
-"""Drift for people: what is there, what the files say, in which layer, and who could have moved it.
+"""Drift for people: which layers differ, what is there, and what the files say.
 
 An arrow would read as a change that somebody made, while an apply goes the other way: so this
 report has none.
@@ -7,13 +7,12 @@ report has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 from proxyctl.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.control_characters import printable
-from proxyctl.drift import Drift, LastLoad
+from proxyctl.drift import Pattern, pattern_of
 from proxyctl.errors import counted
-from proxyctl.plan import ModulePlan
+from proxyctl.plan import ModulePlan, Plan
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -27,18 +26,17 @@ from proxyctl.render.style import PLAIN, Style
 from proxyctl.state import Layer
 
 MOST_LISTED = 50
-"""Rows of one cause that are listed; the rest is counted."""
+"""Rows of one pattern that are listed; the rest is counted."""
 
 _WORDS = {DELETE: "extra", ADD: "missing", CHANGE: "differs"}
 
 
-def drift_text(drift: Drift, style: Style = PLAIN) -> str:
+def drift_text(plan: Plan, style: Style = PLAIN) -> str:
     """Return the drift of one instance; one line when there is none."""
-    return "\n".join(_lines(drift, style)) + "\n"
+    return "\n".join(_lines(plan, style)) + "\n"
 
 
-def _lines(drift: Drift, style: Style) -> Iterator[str]:
-    plan = drift.plan
+def _lines(plan: Plan, style: Style) -> Iterator[str]:
     name = f"{printable(plan.name)} " if plan.name != plan.address else ""
     changes = sum(len(module.changes) for module in plan.modules)
     if not changes:
@@ -50,7 +48,7 @@ def _lines(drift: Drift, style: Style) -> Iterator[str]:
     yield style("bold", f"{name}{plan.address}: {rows} differ{verb_end} from the files")
     for module in plan.modules:
         if module.changes:
-            yield from _module_lines(drift, module, style)
+            yield from _module_lines(plan, module, style)
     for note in plan.left_alone:
         yield f"left alone   {printable(note)}"
     for note in plan.taken_out:
@@ -61,15 +59,14 @@ def _lines(drift: Drift, style: Style) -> Iterator[str]:
         yield f"an apply would refuse: {counted(len(plan.refusals), 'reason')}, which plan shows"
 
 
-def _module_lines(drift: Drift, module: ModulePlan, style: Style) -> Iterator[str]:
-    load = drift.evidence.loads.get(module.name)
-    yield f"{module.name}{f'   {loaded_text(load)}' if load else ''}"
-    by_cause: dict[str, list[Change]] = {}
+def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
+    yield module.name
+    by_pattern: dict[Pattern, list[Change]] = {}
     for change in module.changes:
-        by_cause.setdefault(drift.cause(module, change).text, []).append(change)
-    names = drift.plan.hostgroup_names
-    for cause, changes in by_cause.items():
-        yield f"  {style('dim', printable(cause))}"
+        by_pattern.setdefault(pattern_of(change), []).append(change)
+    names = plan.hostgroup_names
+    for pattern, changes in by_pattern.items():
+        yield f"  {style('dim', pattern.text)}"
         for change in changes[:MOST_LISTED]:
             word = style(change.action, f"{_WORDS[change.action]:<8}")
             beside = "" if is_variable(change) else detail(change, names)
@@ -98,12 +95,6 @@ def _told(module: ModulePlan, change: Change, names: Mapping[int, str]) -> Itera
             else _particulars(one, names, is_staged=is_staged)
         )
         yield from (f"{where}: {text}" for text in texts)
-
-
-def loaded_text(load: LastLoad) -> str:
-    """Return when RUNTIME was filled last."""
-    time = f"{datetime.fromtimestamp(load.epoch, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return f"as loaded at the start, {time}" if load.is_start else f"loaded last {time}"
 
 
 def _particulars(change: Change, names: Mapping[int, str], *, is_staged: bool) -> Iterator[str]:

@@ -81,9 +81,9 @@ def drifting_fleet_text(fleet: DriftingFleet, style: Style = PLAIN) -> str:
 
     Of those without drift it names the ones with servers that an operator took out.
     """
-    parts = [drift_text(drift, style) for drift in fleet.drifted]
-    quiet = [drift for drift in fleet.found if drift.is_none and drift.plan.taken_out]
-    last = "".join([*(drift_text(drift, style) for drift in quiet), _drift_summary(fleet) + "\n"])
+    parts = [drift_text(plan, style) for plan in fleet.drifted]
+    quiet = [plan for plan in fleet.found if plan.is_in_sync and plan.taken_out]
+    last = "".join([*(drift_text(plan, style) for plan in quiet), _drift_summary(fleet) + "\n"])
     return "\n".join([*parts, *failures(fleet.failed, style), last])
 
 
@@ -91,7 +91,7 @@ def _drift_summary(fleet: DriftingFleet) -> str:
     quiet = len(fleet.found) - len(fleet.drifted)
     parts = [f"{quiet} without drift"] if quiet else []
     if fleet.drifted:
-        named = listed_names([drift.plan.name for drift in fleet.drifted])
+        named = listed_names([plan.name for plan in fleet.drifted])
         parts.append(f"{len(fleet.drifted)} drifted: {named}")
     return fleet_of(len(fleet.found) + len(fleet.failed), parts, fleet.failed)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from proxyctl.control_characters import printable
 from proxyctl.digests.counting import is_counting
 from proxyctl.digests.top import Top, TopRow
-from proxyctl.drift import Drift
+from proxyctl.drift import pattern_of
 from proxyctl.fleet.outcome import Failed
+from proxyctl.plan import Plan
 
 LONGEST_TEXT = 200
 """Characters of a digest text in a label."""
@@ -122,14 +123,14 @@ def digest_top_prometheus(top: Top) -> str:
     return exposition(families)
 
 
-def drift_prometheus(drifts: Iterable[Drift], unreached: Sequence[Failed] | None = None) -> str:
+def drift_prometheus(plans: Iterable[Plan], unreached: Sequence[Failed] | None = None) -> str:
     """Return how far instances are from their files, as metrics.
 
     `unreached`: of many instances those of which nothing is known; None where one was asked.
     """
     merged: dict[str, Family] = {}
-    for drift in drifts:
-        for one in _drift_families(drift):
+    for plan in plans:
+        for one in _drift_families(plan):
             known = merged.get(one.name, replace(one, samples=()))
             merged[one.name] = replace(known, samples=known.samples + one.samples)
     families = [*merged.values()]
@@ -140,11 +141,10 @@ def drift_prometheus(drifts: Iterable[Drift], unreached: Sequence[Failed] | None
     return exposition(families)
 
 
-def _drift_families(drift: Drift) -> list[Family]:
-    plan = drift.plan
+def _drift_families(plan: Plan) -> list[Family]:
     base = {"name": plan.name, "address": plan.address}
-    causes = Counter(
-        drift.cause(module, change).code for module in plan.modules for change in module.changes
+    patterns = Counter(
+        pattern_of(change).name for module in plan.modules for change in module.changes
     )
     changes = Counter(
         (module.name, change.table, change.action)
@@ -174,10 +174,10 @@ def _drift_families(drift: Drift) -> list[Family]:
             ),
         ),
         Family(
-            "proxyctl_drift_causes",
+            "proxyctl_drift_patterns",
             "gauge",
-            "The same by what has probably happened; nothing where nothing has.",
-            tuple(({**base, "cause": cause}, count) for cause, count in sorted(causes.items())),
+            "The same by the layers that differ; nothing where none does.",
+            tuple(({**base, "pattern": one}, count) for one, count in sorted(patterns.items())),
         ),
         Family(
             "proxyctl_drift_servers_taken_out",

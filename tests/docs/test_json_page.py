@@ -24,7 +24,6 @@ from proxyctl.digests.top import Load as TopLoad
 from proxyctl.doctor.examination import examine
 from proxyctl.doctor.facts import Facts
 from proxyctl.drains import Drain
-from proxyctl.drift import Drift
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint
@@ -94,7 +93,7 @@ def keys(value: object, *, is_free: bool = False) -> Iterator[str]:
 
 def documents() -> Iterator[object]:
     yield json.loads(plan_json([PLAN]))
-    yield json.loads(drift_json(Drift(PLAN)))
+    yield json.loads(drift_json(PLAN))
     peer = PeerResult("px2:6032", (NotFollowing("MYSQL USERS", "other", "why"),))
     yield json.loads(apply_json(PLAN, ApplyResult([ModuleResult("MYSQL USERS")], peers=[peer])))
     yield json.loads(save(PLAN, paths=["a"], variables=["b"], options=["--force"]))

@@ -40,7 +40,7 @@ from proxyctl.render.live_tables import DIGESTS, RULES, SERVERS
 from proxyctl.render.nodes_machine import nodes_json
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Layer
-from proxyctl.workflow import drift_of, plan_files
+from proxyctl.workflow import plan_files
 from tests.fuzz.lies import lies_in, twisted
 from tests.fuzz.target import Run, Target
 from tests.journeys.held_lock import LOCK
@@ -220,7 +220,7 @@ def _doctor(client: AdminClient) -> None:
 
 
 def _drift(client: AdminClient, files: ParsedFiles) -> None:
-    found = drift_of(client, files)
+    found = plan_files(client, files)
     drift_text(found)
     drift_json(found)
 

@@ -132,10 +132,6 @@ def test_an_apply_that_ends_a_half_drain_leaves_no_record_of_it(
     ):
         servers.execute(sql)
     assert "half drained" in proxyctl("nodes", "list", "--no-ask").out
-    drift = proxyctl("drift")
-    assert "nodes drain db2 by pid" in drift.out
-    assert "the next apply goes on" not in drift.out
-    assert "`nodes restore` puts the node back" in drift.out
     assert proxyctl("apply", "--auto-approve").code == 0
     assert "drained" not in proxyctl("nodes", "list", "--no-ask").out
     assert "drained" not in proxyctl("doctor", "--no-ask").out
@@ -177,9 +173,7 @@ def test_an_apply_ends_what_a_drain_staged_that_was_killed(servers: Instance) ->
     killed_at(servers, "OFFLINE_SOFT", "nodes", "drain", "db2")
     assert layer(servers, "mysql_servers") != before
     assert "OFFLINE_SOFT -> ONLINE" in proxyctl("plan").out
-    drift = proxyctl("drift")
-    assert "nodes drain db2 by pid" in drift.out
-    assert "OFFLINE_SOFT, as it was staged; the files do not say it" in drift.out
+    assert "OFFLINE_SOFT, as it was staged; the files do not say it" in proxyctl("drift").out
     assert proxyctl("apply", "--auto-approve").code == 0
     assert layer(servers, "mysql_servers") == before
     assert proxyctl("nodes", "restore", "db2").code == 0

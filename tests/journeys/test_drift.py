@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.held_lock import drop_lock, hold_lock
+from proxyctl.drift import PATTERNS
 from tests.journeys.story import FILES, applied, plan, said
-from tests.journeys.test_guards import MONITOR, MONITORED
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -23,12 +22,12 @@ def in_sync(project: Project) -> Project:
     return project
 
 
-def causes(found: Outcome) -> dict[str, list[str]]:
-    """The causes that are named, by admin module."""
+def patterns(found: Outcome) -> dict[str, list[str]]:
+    """The patterns that are named, by admin module."""
     (instance,) = found.json["instances"]
     modules: list[dict[str, Any]] = instance["modules"]
     return {
-        module["module"]: [change["cause"]["code"] for change in module["changes"]]
+        module["module"]: [change["pattern"] for change in module["changes"]]
         for module in modules
         if module["changes"]
     }
@@ -38,34 +37,28 @@ def drift(*arguments: str) -> Outcome:
     return proxyctl("drift", *arguments)
 
 
-@pytest.mark.since("2.6.0", "the checksum of its servers counts moves of the monitor, too")
-def test_when_servers_were_loaded_last(in_sync: Project, instance: Instance) -> None:
-    instance.run(DB3.format("weight=7"))
-    assert "MYSQL SERVERS   loaded last 20" in drift().out
-    applied("--discard-pending")
-
-
 @pytest.mark.parametrize(
-    ("statements", "cause", "text"),
+    ("statements", "pattern"),
     [
-        ([DB3.format("weight=7")], "pending_edit", "MEMORY only: edited there, not loaded"),
-        ([DB3.format("weight=7"), LOAD], "loaded_not_saved", "not saved; a restart takes it back"),
-        ([DB3.format("weight=7"), SAVE], "saved_not_loaded", "MEMORY and DISK: saved, not loaded"),
-        ([DB3.format("weight=7"), LOAD, SAVE], "files_or_saved", "the files are newer, or"),
-        (["DELETE FROM disk.mysql_servers WHERE hostname='db3'"], "unsaved", "DISK only"),
+        ([DB3.format("weight=7")], "memory"),
+        ([DB3.format("weight=7"), LOAD], "not_saved"),
+        ([DB3.format("weight=7"), SAVE], "not_loaded"),
+        ([DB3.format("weight=7"), LOAD, SAVE], "everywhere"),
+        (["DELETE FROM disk.mysql_servers WHERE hostname='db3'"], "disk"),
     ],
 )
 def test_what_somebody_did_by_hand(
-    in_sync: Project, instance: Instance, statements: list[str], cause: str, text: str
+    in_sync: Project, instance: Instance, statements: list[str], pattern: str
 ) -> None:
     assert (drift().code, drift("--quiet").text) == (0, "")
     for statement in statements:
         instance.run(statement)
     found = drift("--quiet")
     assert (found.code, found.err) == (2, "")
-    assert text in found.out
-    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": [cause]}
-    assert f'cause="{cause}"}} 1' in drift("--format", "prometheus").out
+    (text,) = {one.text for one in PATTERNS.values() if one.name == pattern}
+    assert f"MYSQL SERVERS\n  {text}\n" in found.out
+    assert patterns(drift("--format", "json")) == {"MYSQL SERVERS": [pattern]}
+    assert f'pattern="{pattern}"}} 1' in drift("--format", "prometheus").out
     applied("--discard-pending")
     assert drift("--quiet").code == 0
 
@@ -81,40 +74,15 @@ def test_an_operators_offline_soft(in_sync: Project, instance: Instance) -> None
     in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
     found = drift()
     assert found.code == 2
-    assert "MEMORY and RUNTIME: an operator took it out of service" in found.out
     assert "status is OFFLINE_SOFT, the files say ONLINE" in found.out
-    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": ["offline_soft"]}
-
-
-STAGED = '["MYSQL SERVERS"]'
-
-
-def test_an_apply_that_was_killed_is_named_until_the_next_one(
-    in_sync: Project, instance: Instance
-) -> None:
-    hold_lock(instance, host="ci", pid=7, modules=STAGED, for_s=-5)
-    instance.run(DB3.format("weight=7"))
-    found = drift()
-    assert found.code == 2
-    assert "an apply did not finish: apply by pid 7 on ci, staging MEMORY" in found.out
-    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": ["dead_apply"]}
-    applied()
-    assert drift("--quiet").text == ""
-
-
-def test_an_apply_at_work_is_no_riddle(in_sync: Project, instance: Instance) -> None:
-    hold_lock(instance, host="ci", pid=7, modules=STAGED, for_s=60)
-    instance.run(DB3.format("weight=7"))
-    assert causes(drift("--format", "json")) == {"MYSQL SERVERS": ["running_apply"]}
-    assert "an apply is at work: apply by pid 7 on ci" in drift().out
-    drop_lock(instance)
+    assert patterns(drift("--format", "json")) == {"MYSQL SERVERS": ["not_saved"]}
 
 
 def test_a_variable_of_the_restart(in_sync: Project, instance: Instance) -> None:
     in_sync.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 2\n"))
     found = drift()
-    assert "it is read there at a restart" in found.out
-    assert causes(drift("--format", "json")) == {"MYSQL VARIABLES": ["restart_only"]}
+    assert "DISK differs: it is read at a restart" in found.out
+    assert patterns(drift("--format", "json")) == {"MYSQL VARIABLES": ["restart_only"]}
     assert "restart" in plan().out
     assert instance.query("SELECT 1") == [("1",)]
 
@@ -165,26 +133,6 @@ def test_a_server_that_an_operator_took_off_stays_off(in_sync: Project, instance
     in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
     applied()
     assert instance.query(seen) == [("1",)]
-
-
-@pytest.mark.parametrize(
-    ("schemas", "code"),
-    [
-        (["disk."], "unsaved"),
-        ([""], "pending_edit"),
-        (["", "disk."], "saved_not_loaded"),
-    ],
-)
-def test_a_server_that_a_layer_lacks_was_not_moved_there_by_the_monitor(
-    project: Project, instance: Instance, schemas: list[str], code: str
-) -> None:
-    project.write(FILES.replace("variables:\n", MONITOR) + MONITORED)
-    applied()
-    for schema in schemas:
-        instance.run(f"DELETE FROM {schema}mysql_servers WHERE hostname='db3'")
-    found = proxyctl("drift", "--format", "prometheus")
-    assert f'cause="{code}"}} 1' in found.out
-    assert "monitor_placement" not in found.out
 
 
 def test_drift_as_metrics(project: Project) -> None:

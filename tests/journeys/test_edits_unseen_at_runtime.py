@@ -62,7 +62,7 @@ def test_an_edit_is_not_lost_unasked(at_work: Project, instance: Instance, what:
     drift = proxyctl("drift")
     assert "an apply would refuse" in drift.out
     assert refused in plan().out
-    assert 'cause="pending_edit"} 1' in proxyctl("drift", "--format", "prometheus").out
+    assert 'pattern="memory"} 1' in proxyctl("drift", "--format", "prometheus").out
     for options in ([], ["--no-save"], ["--include-pending"], ["--force"]):
         said(apply(*options), 3, f"{refused}   allow with --discard-pending")
     assert instance.query(rows) == edited

@@ -202,7 +202,7 @@ def test_drift_is_found_named_and_mended(project: Project, instance: Instance) -
     assert found.code == 2
     assert "1 row differs" in found.out
     assert "weight is 7, the files say 100" in found.out
-    assert "MEMORY and RUNTIME: loaded by an administrator" in found.out
+    assert "MEMORY and RUNTIME were changed and not saved" in found.out
     applied()
     assert proxyctl("drift").code == 0
 

@@ -18,6 +18,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
 from proxyctl.catalog import REFERENCE
+from proxyctl.drift import pattern_of
 from proxyctl.plan import Plan
 from proxyctl.state import Desired
 from proxyctl.workflow import make_plan
@@ -194,6 +195,18 @@ def test_moves_of_the_monitor_are_no_drift(proxysql: ProxySQL, cluster: GaleraCl
     assert writer in online(now[40])
     assert writer not in online(now[10])
     assert plan(proxysql, wanted).is_in_sync
+
+
+def test_a_move_of_the_monitor_that_was_saved_is_drift(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    wanted = files(cluster, HOSTS)
+    apply(proxysql, wanted)
+    settle(proxysql.instance, HOSTS)
+    for layer, pattern in (("MEMORY", "memory"), ("DISK", "not_loaded")):
+        proxysql.instance.execute(f"SAVE MYSQL SERVERS TO {layer}")
+        found = [change for module in plan(proxysql, wanted).modules for change in module.changes]
+        assert {pattern_of(change).name for change in found} == {pattern}
 
 
 def test_a_node_in_maintenance_is_no_drift_and_stays_out_of_the_way_of_an_apply(

@@ -23,7 +23,6 @@ from proxyctl.admin.whole_answer import END
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import InstanceError
 from proxyctl.state import Row
-from proxyctl.workflow import drift_of
 from tests.support.answering_server import AnsweringServer, Cell, result
 from tests.support.build import layout, row
 from tests.support.recorded_answers import RecordedAnswers
@@ -113,22 +112,6 @@ def test_it_is_an_error_that_says_so(
 ) -> None:
     with lie(server, lies) as client, pytest.raises(InstanceError, match="as no ProxySQL does"):
         read(client)
-
-
-@pytest.mark.parametrize(
-    "lies",
-    [
-        {CHECKSUMS: [[b"mysql_users", b"2", b"x", b"0x1"]]},
-        {CHECKSUMS: [[b"mysql_users", b"2", LATE, b"0x1"]]},
-        {CHECKSUMS: [[b"mysql_users"]]},
-        {"FROM stats_proxysql_servers_checksums": [[b"mysql_users"]]},
-    ],
-)
-def test_so_it_is_for_drift(
-    server: AnsweringServer, files: ParsedFiles, lies: dict[str, list[list[Cell]]]
-) -> None:
-    with lie(server, lies) as client, pytest.raises(InstanceError, match="as no ProxySQL does"):
-        drift_of(client, files)
 
 
 # -- tables of ours that others can write to, too --------------------------------------------------
