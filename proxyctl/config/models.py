@@ -112,7 +112,7 @@ class ShardingModel(Model):
     tables: Names | None = None
     schemas: Names | None = None
     hostgroups: list[Hostgroup] = Field(default_factory=list)
-    assign: Literal["modulo", "range", "rendezvous", "explicit"] | None = None
+    assign: Literal["modulo", "range", "explicit"] | None = None
     rules: Literal["per_hostgroup", "per_table"] = "per_hostgroup"
     first_rule_id: Number | None = None
     rule_ids: Annotated[str, Field(pattern=r"^[0-9]{1,10}-[0-9]{1,10}$")] | None = None

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
 from proxyctl.catalog import Value
 from proxyctl.config.alternatives import split
 from proxyctl.config.sharding_names import Keys, Names, Problem, ShardingError, expanded
 
-METHODS = ("modulo", "range", "rendezvous", "explicit")
+METHODS = ("modulo", "range", "explicit")
 RULE_FORMS = ("per_hostgroup", "per_table")
 MATCHES = {"digest": "match_digest", "pattern": "match_pattern"}
 
@@ -72,9 +71,7 @@ def assign(
     """Return the hostgroup number of every name, in the order of the names.
 
     modulo: the last number in the name modulo the count of hostgroups; without a number, the
-    position from 0. range: equal consecutive blocks. rendezvous: the hostgroup whose label hashes
-    highest together with the name, so that a new hostgroup takes its share from all and nothing
-    else moves. explicit: `mapping`.
+    position from 0. range: equal consecutive blocks. explicit: `mapping`.
 
     Raises: ShardingError.
     """
@@ -92,16 +89,9 @@ def assign(
             name: hostgroups[_number(name, position) % count][1]
             for position, name in enumerate(names)
         }
-    if method == "range":
-        return {
-            name: hostgroups[position * count // len(names)][1]
-            for position, name in enumerate(names)
-        }
-    labels = [label for label, _ in hostgroups]
-    if len(set(labels)) < count:
-        raise ShardingError("a hostgroup twice has no effect with rendezvous", "hostgroups")
-    seeds = [(label.encode("utf-8", "surrogateescape") + b"\0", hg) for label, hg in hostgroups]
-    return {name: _highest(name.encode("utf-8", "surrogateescape"), seeds) for name in names}
+    return {
+        name: hostgroups[position * count // len(names)][1] for position, name in enumerate(names)
+    }
 
 
 def _explicit(
@@ -125,11 +115,6 @@ def _explicit(
 def _number(name: str, position: int) -> int:
     found = re.findall(r"[0-9]+", name)
     return int(found[-1]) if found else position
-
-
-def _highest(name: bytes, seeds: Sequence[tuple[bytes, int]]) -> int:
-    """Return the hostgroup with the highest hash. blake2b: the same everywhere, unlike hash()."""
-    return max(seeds, key=lambda seed: blake2b(seed[0] + name, digest_size=8).digest())[1]
 
 
 # Generation -------------------------------------------------------------------------------------

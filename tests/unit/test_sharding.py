@@ -19,7 +19,7 @@ from proxyctl.config.sharding import (
     assign,
     generate,
 )
-from proxyctl.config.sharding_names import ShardingError, expand_names
+from proxyctl.config.sharding_names import ShardingError
 
 SHARDS = [("shard0", 100), ("shard1", 101)]
 
@@ -101,23 +101,6 @@ def test_range_makes_equal_blocks(names: int, hostgroups: int) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@given(st.integers(1, 12), st.sampled_from(["t", "tenant_", "é"]))
-def test_rendezvous_moves_only_to_the_new_hostgroup(count: int, prefix: str) -> None:
-    names = [f"{prefix}{number}" for number in range(600)]
-    shards = [(f"shard{number}", number) for number in range(count + 1)]
-    before = assign(names, shards[:count], "rendezvous")
-    after = assign(names, shards, "rendezvous")
-    moved = [name for name in names if before[name] != after[name]]
-    assert {after[name] for name in moved} <= {count}
-    assert abs(len(moved) - 600 / (count + 1)) < 90
-
-
-def test_rendezvous_is_the_same_everywhere() -> None:
-    names = expand_names("tenant_{0001..0008}")
-    shards = [("a", 1), ("b", 2), ("c", 3)]
-    assert list(assign(names, shards, "rendezvous").values()) == [1, 1, 1, 3, 2, 3, 2, 1]
-
-
 def test_explicit_is_the_mapping_only() -> None:
     mapping = {"orders{1..2}": 100, "users": 101}
     generated = generate(ShardingSpec("s", SHARDS, tables=mapping, first_rule_id=1))
@@ -160,8 +143,6 @@ def test_sections_that_cannot_be(options: Mapping[str, Any], key: str, message: 
 def test_hostgroups_are_needed() -> None:
     with pytest.raises(ShardingError, match="needs hostgroups"):
         generate(ShardingSpec("s", tables="t{1..2}", first_rule_id=1))
-    with pytest.raises(ShardingError, match="no effect with rendezvous"):
-        assign(["a"], [("x", 1), ("x", 1)], "rendezvous")
 
 
 def test_a_hostgroup_twice_takes_twice_its_share() -> None:
@@ -273,7 +254,7 @@ def test_names_with_special_characters(engine: Engine) -> None:
 
 
 @ENGINES
-@pytest.mark.parametrize("method", ["modulo", "range", "rendezvous"])
+@pytest.mark.parametrize("method", ["modulo", "range"])
 def test_five_thousand_tables(engine: Engine, method: str) -> None:
     shards = [(f"shard{number}", number) for number in range(6)]
     spec = ShardingSpec("t", shards, tables="t{1..5000}", assign=method, first_rule_id=1)
@@ -304,7 +285,7 @@ def test_each_table_hits_its_own_hostgroup_and_no_other(
         "s",
         shards,
         tables=names,
-        assign="rendezvous",
+        assign="range",
         rules=rules,
         first_rule_id=1,
         match="pattern",
@@ -346,7 +327,7 @@ def check_fast_routing(rows: Sequence[Mapping[str, Any]], count: int) -> None:
 
 def test_schemas_become_fast_routing() -> None:
     spec = ShardingSpec(
-        "tenants", SHARDS, schemas="tenant_{0001..5000}", assign="rendezvous", username="app"
+        "tenants", SHARDS, schemas="tenant_{0001..5000}", assign="range", username="app"
     )
     generated = generate(spec)
     assert generated.rules == []
