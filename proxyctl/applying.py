@@ -171,7 +171,6 @@ def _refused_for_peers(
         plan.modules,
         source=plan.source,
         discards=options.discard_pending,
-        includes=options.include_pending,
     )
 
 

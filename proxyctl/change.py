@@ -32,9 +32,8 @@ class Change:
 
     Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
     DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
-    come from. `why_gone`: of an edit of others that takes a row off, why, in words. Everything else
-    is made from these when somebody looks, and the class is not frozen: a first apply has many
-    rows, and shows few of them.
+    come from. Everything else is made from these when somebody looks, and the class is not frozen:
+    a first apply has many rows, and shows few of them.
     """
 
     layout: Layout
@@ -43,7 +42,6 @@ class Change:
     shown: Difference
     places: Mapping[Key, Where]
     beside: tuple[tuple[Layer, Difference], ...] = ()
-    why_gone: str = ""
 
     @property
     def table(self) -> str:
@@ -61,21 +59,6 @@ class Change:
     def is_members_own(self) -> bool:
         """Whether it is of a variable that members of a cluster do not take from one another."""
         return self.layout.table.prefix is not None and self.key[0] in MEMBERS_OWN
-
-    @property
-    def is_taken_off(self) -> bool:
-        """Whether RUNTIME alone loses the row: by its status in MEMORY, or inactive there."""
-        return self.action == DELETE and bool(self.shown.columns)
-
-    def kept_off_runtime(self) -> Change | None:
-        """Return the change of a row that leaves RUNTIME meanwhile; None where nothing is left."""
-        if Layer.RUNTIME not in self.layers:
-            return self
-        layers = tuple(layer for layer in self.layers if layer is not Layer.RUNTIME)
-        # Where no other difference is kept, the other layers differ in the same way.
-        shown = self.beside[0][1] if self.beside else self.shown
-        rest = self.beside[1:]
-        return Change(self.layout, self.key, layers, shown, self.places, rest) if layers else None
 
     @property
     def where(self) -> Where | None:

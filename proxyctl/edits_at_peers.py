@@ -33,7 +33,6 @@ class EditsAtPeers:
         *,
         source: Source = FILES,
         discards: bool = False,
-        includes: bool = False,
     ) -> list[Refusal]:
         """Return what stands against it that peers take over what these plans load.
 
@@ -64,7 +63,6 @@ class EditsAtPeers:
                         name,
                         source=source,
                         discards=discards,
-                        includes=includes,
                     )
                 ]
 

@@ -14,7 +14,6 @@ from proxyctl.admin.login import Login
 from proxyctl.at_once import at_once
 from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import as_follower, first_of, together
-from proxyctl.cluster.lost_edits import lost_edits
 from proxyctl.cluster.namesakes import in_one_spelling
 from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor.examination import Examination
@@ -77,10 +76,8 @@ class _DistinctPlans:
     def follower(self, one: Planned, first: Planned) -> Planned:
         """Return the plan of a member of a cluster that is changed after the `first` one."""
         plan = as_follower(one.plan, first.name)
-        lost = list(lost_edits(one.plan, first.plan, first.name))
-        if plan is one.plan and not lost:
+        if plan is one.plan:
             return one
-        plan = replace(plan, refusals=[*plan.refusals, *lost])
         found = self.planned(replace(plan, name=one.name, address=one.address))
         return replace(found, members=one.members)
 

@@ -235,8 +235,9 @@ class HeldServers:
         is_as_begun = begun is not None and not begun.is_done and begun.memory == self.truth
         if is_as_begun or self.truth is not self.surveys["mysql_servers"].memory:
             # Servers differ from RUNTIME by what the command that died had loaded.
-            found = [edit for edit in found if edit.table != "mysql_servers"]
-        plan.refusals.extend(refusals(found, discard=False, include=include_pending, source=_DRAIN))
+            found = [edit for edit in found if edit.layout.name != "mysql_servers"]
+        if not include_pending:
+            plan.refusals.extend(refusals(plan.modules[0], found, source=_DRAIN))
         plan.refusals.extend(self.lost_at_peers(plan.modules[0]))
         said = list(reasons)
         if said and not plan.refusals:

@@ -255,14 +255,8 @@ def sides_of_plan(
 ) -> Sides:
     """Return what routes queries now and afterwards, from what the survey has read already.
 
-    Other people's edits in MEMORY are part of it where they go along. `layouts`: only these tables.
+    `layouts`: only these tables.
     """
-    loaded = {
-        name: rows
-        for module in plan.modules
-        if module.included and module.images
-        for name, rows in module.images[-1].items()
-    }
 
     def runtime(layout: Layout) -> Rows:
         found = survey.done.get(layout.name)
@@ -276,5 +270,4 @@ def sides_of_plan(
         runtime,
         version=survey.client.version,
         hostgroup_names=plan.hostgroup_names,
-        loaded=loaded,
     )

@@ -30,11 +30,21 @@ REGEX_ENGINE = "mysql-query_processor_regex"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason not to apply. `allow` is the option that lets it through."""
+    """A reason not to apply.
+
+    `allow` is the option that lets it through; `details` are lines of their own: the rows in
+    question, and the statements that get on.
+    """
 
     code: str
     message: str
     allow: str | None = None
+    details: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The reason, and the option that lets it through."""
+        return f"{self.message}   allow with {self.allow}" if self.allow else self.message
 
 
 class ShardMove(NamedTuple):
@@ -70,8 +80,7 @@ class ModulePlan:
     families whose nodes the first LOAD takes where RUNTIME has them right before; those of others
     are loaded as in `images`, such as for a drain, which moves them. `final` is what MEMORY holds
     before the SAVE. `surveys` has every table of the module that was read. Rows that are the
-    survey's `memory` object need no statement. `included` are other people's edits in MEMORY that
-    go along with the LOAD or SAVE.
+    survey's `memory` object need no statement.
     """
 
     module: AdminModule
@@ -82,7 +91,6 @@ class ModulePlan:
     images: list[dict[str, Rows]] = field(default_factory=list)
     monitored: tuple[Family, ...] = ()
     final: dict[str, Rows] = field(default_factory=dict)
-    included: list[Change] = field(default_factory=list)
 
     @property
     def loads(self) -> int:
@@ -130,39 +138,19 @@ class ModulePlan:
         return found
 
     @property
-    def included_rows(self) -> dict[tuple[str, Key], str]:
-        """The rows of the edits of others that go along, by table and key, each with its action.
-
-        That at RUNTIME, where RUNTIME loses a row that DISK keeps.
-        """
-        return {(edit.table, edit.key): edit.action for edit in reversed(self.included)}
-
-    @property
     def changes_regex_engine(self) -> bool:
-        """Whether rules have to be loaded again, to be compiled by another engine.
-
-        With the edits of others that go along.
-        """
+        """Whether rules have to be loaded again, to be compiled by another engine."""
         changes = self.at_runtime("mysql_variables")
         return any(change.key == (REGEX_ENGINE,) for change in changes)
 
     def at_runtime(self, table: str) -> list[Difference]:
-        """Return what changes of a table at RUNTIME, with the edits of others that go along."""
+        """Return what changes of a table at RUNTIME."""
         survey = self.surveys.get(table)
-        ours = survey.changes.get(Layer.RUNTIME, ()) if survey else ()
-        others = (
-            edit.shown
-            for edit in self.included
-            if edit.table == table and Layer.RUNTIME in edit.layers
-        )
-        return [*ours, *others]
+        return survey.changes.get(Layer.RUNTIME, []) if survey else []
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
-        """Return how many rows are added, changed and deleted in a layer, by action.
-
-        With the edits of others that go along.
-        """
-        found = Counter(change.action for change in self.included if layer in change.layers)
+        """Return how many rows are added, changed and deleted in a layer, by action."""
+        found: Counter[str] = Counter()
         for (_, action, layers), count in self.tallies.items():
             if layer in layers:
                 found[action] += count
@@ -285,10 +273,9 @@ class Plan:
         for module in self.modules:
             yield [module.name, module.load, module.save, len(module.images)]
             yield from map(_change_content, module.changes)
-            yield ["included", *map(_change_content, module.included)]
             if arriving := self.arriving(module):
                 yield ["arriving", *([*key, *one] for key, one in arriving.items())]
-        yield [[refusal.code, refusal.message] for refusal in self.refusals]
+        yield [[one.code, one.message, *one.details] for one in self.refusals]
         if self.shard_moves:
             yield ["shard_moves", *map(list, self.shard_moves)]
 
@@ -343,8 +330,9 @@ def raise_refusals(plan: Plan) -> None:
         raise RefusedError(
             f"{plan.name}: not applied",
             reasons=[
-                refusal.message + (f"   allow with {refusal.allow}" if refusal.allow else "")
+                line
                 for refusal in plan.refusals
+                for line in (refusal.text, *(f"  {detail}" for detail in refusal.details))
             ],
         )
 

@@ -154,17 +154,11 @@ def occasion_of(
         if survey.desired is not None
     ]
     owned = {survey.layout.name: _owned(survey.desired) for survey in surveys if survey.desired}
-    # Edits of others that go along belong to what this apply changes.
-    owned |= {change.table: Owned() for module in plan.modules for change in module.included}
     return Occasion(
         purpose,
         sources,
         owned=owned,
-        changes={
-            module.name: _counts(module)
-            for module in plan.modules
-            if module.changes or module.included
-        },
+        changes={module.name: _counts(module) for module in plan.modules if module.changes},
         families=plan.families_before,
         drained=plan.drains,
         leftovers=leftovers,
@@ -185,11 +179,8 @@ def _owned(desired: DesiredTable) -> Owned:
 
 
 def _counts(module: ModulePlan) -> dict[str, int]:
-    """Return how many rows are added, changed and deleted, whatever the layer.
-
-    With the edits of others that go along.
-    """
-    found = Counter(module.included_rows.values())
+    """Return how many rows are added, changed and deleted, whatever the layer."""
+    found: Counter[str] = Counter()
     for (_, action, _), count in module.tallies.items():
         found[action] += count
     return dict(found)

@@ -18,7 +18,6 @@ from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.runtime_facts import used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
-from proxyctl.change import Change
 from proxyctl.cluster.account import cut_off
 from proxyctl.cluster.differing import OtherMembers
 from proxyctl.cluster.leaving import going_on, leaving
@@ -26,7 +25,7 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.cluster.writers import further_writers
 from proxyctl.config.load import ParsedFiles, Project
-from proxyctl.engine_in_force import comes_to_runtime, mistakes_at_runtime, mistakes_with_edits
+from proxyctl.engine_in_force import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.first_check import until_first_check
 from proxyctl.images import complete_images
@@ -63,7 +62,6 @@ class PlanOptions:
     only: tuple[str, ...] = ()
     force: bool = False
     discard_pending: bool = False
-    include_pending: bool = False
     allow_shard_moves: bool = False
     saves: bool = True
     leftovers: frozenset[str] = frozenset()
@@ -103,11 +101,10 @@ def _surveyed(
     """Return the plan, and the survey that it was made from."""
     layouts, facts = instance.layouts, instance.facts
     tables = select(desired, options.only)
-    included = options.include_pending
     mistakes = [
         *fitting.misfits(tables, layouts, client.version),
         *fitting.mistakes_at_instance(tables, facts.admin_names),
-        *([] if included else mistakes_at_runtime(desired, facts.regex_engine)),
+        *mistakes_at_runtime(desired, facts.regex_engine),
     ]
     if mistakes:
         raise ConfigError(mistakes)
@@ -131,11 +128,8 @@ def _surveyed(
     plan.families_before = survey.surroundings.memory_families
     plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
-    plan.modules = list(_module_plans(survey, options))
+    plan.modules = list(_module_plans(survey))
     mistakes = list(mistakes_when_read(survey, desired.source))
-    if included:
-        engine, saves = facts.regex_engine, options.saves
-        mistakes += mistakes_with_edits(desired, engine, plan.modules, saves=saves)
     if mistakes:
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
@@ -266,7 +260,7 @@ def _not_managed(name: str, desired: Desired) -> UsageError:
     )
 
 
-def _module_plans(survey: InstanceSurvey, options: PlanOptions) -> Iterator[ModulePlan]:
+def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:
     engine_changes = False
     for module in ADMIN_MODULES.values():
         managed = survey.module(module, managed_only=True)
@@ -277,18 +271,14 @@ def _module_plans(survey: InstanceSurvey, options: PlanOptions) -> Iterator[Modu
             # A LOAD or SAVE moves the whole module: what else stands in it matters now.
             managed = survey.module(module, managed_only=False)
         planned = plan_module(module, managed, reload=reload)
-        engine_changes = (
-            engine_changes
-            or planned.changes_regex_engine
-            or (options.include_pending and comes_to_runtime(planned, saves=options.saves))
-        )
+        engine_changes = engine_changes or planned.changes_regex_engine
         yield planned
 
 
 def _add_pending(
     plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source
 ) -> frozenset[Key]:
-    """Add the refusals for pending edits, or the edits that go along. Changes: plan.
+    """Add the refusals for pending edits. Changes: plan.
 
     Returns the servers whose status is such an edit.
     """
@@ -303,31 +293,12 @@ def _add_pending(
             if edits:
                 plan.warnings.extend(remarks.left_by_drains(nodes))
         plan.refusals.extend(
-            pending.refusals(
-                edits,
-                discard=options.discard_pending,
-                include=options.include_pending,
-                source=source,
-            )
+            pending.refusals(module, edits, discard=options.discard_pending, source=source)
         )
-        if options.include_pending:
-            _include(module, [one for edit in edits if not edit.is_ours for one in edit.changes])
         if module.name == "MYSQL SERVERS":
-            moved.update(edit.key for edit in edits if edit.is_status)
+            moved.update(edit.key for edit in edits if "status" in edit.columns)
             moved.update(plan.arriving(module))
     return frozenset(moved)
-
-
-def _include(module: ModulePlan, edits: list[Change]) -> None:
-    """Let the edits of others go along. Changes: module."""
-    module.included = edits
-    gone = {(edit.table, edit.key) for edit in edits if edit.is_taken_off}
-    if gone:
-        found = (
-            change.kept_off_runtime() if (change.table, change.key) in gone else change
-            for change in module.changes
-        )
-        module.changes = [change for change in found if change is not None]
 
 
 def _add_remarks(

@@ -41,14 +41,6 @@ class Allowances:
             "--discard-pending", help="Overwrite rows of ours that were edited in MEMORY."
         ),
     ] = False
-    include_pending: Annotated[
-        bool,
-        typer.Option(
-            "--include-pending",
-            help="Load and save other people's edits in MEMORY together with ours.",
-        ),
-    ] = False
-
     allow_shard_moves: Annotated[
         bool,
         typer.Option(
@@ -65,7 +57,6 @@ class Allowances:
             only=tuple(self.only or ()),
             force=self.force,
             discard_pending=self.discard_pending,
-            include_pending=self.include_pending,
             allow_shard_moves=self.allow_shard_moves,
         )
 
@@ -92,6 +83,5 @@ class Allowances:
 _FLAGS = {
     "--force": "force",
     "--discard-pending": "discard_pending",
-    "--include-pending": "include_pending",
     "--allow-shard-moves": "allow_shard_moves",
 }

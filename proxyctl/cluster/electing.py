@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from proxyctl.change import Change
 from proxyctl.cluster.checksums import MODULES, Checksum, configured
 from proxyctl.cluster.refusing import BEHIND
-from proxyctl.plan import ModulePlan, Plan
+from proxyctl.plan import Plan
 from proxyctl.state import DesiredRow, Key, Layer
 
 
@@ -88,20 +88,11 @@ def is_covered(found: Plan, approved: Plan) -> bool:
     """Return whether a plan changes nothing at RUNTIME that the approved one does not.
 
     What a member took over in the meantime is not in it any more. In MEMORY and on DISK it may
-    have to write again what a peer does not keep when it takes rows over. Edits of others that go
-    along to RUNTIME have to be approved as well.
+    have to write again what a peer does not keep when it takes rows over.
     """
     wanted = {wish(one) for module in approved.modules for one in module.changes}
-    wanted |= {wish(one) for one in edits_going_live(approved.modules)}
-    ours = (one for module in found.modules for one in module.changes)
-    at_runtime = [one for one in ours if Layer.RUNTIME in one.layers]
-    return all(wish(one) in wanted for one in (*at_runtime, *edits_going_live(found.modules)))
-
-
-def edits_going_live(modules: Iterable[ModulePlan]) -> Iterator[Change]:
-    """Yield the edits of others that go along to RUNTIME."""
-    for module in modules:
-        yield from (one for one in module.included if Layer.RUNTIME in one.layers)
+    changes = (one for module in found.modules for one in module.changes)
+    return all(wish(one) in wanted for one in changes if Layer.RUNTIME in one.layers)
 
 
 def travels_alike(one: Plan, other: Plan) -> bool:

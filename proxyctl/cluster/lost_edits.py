@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from proxyctl.catalog import Role
 from proxyctl.catalog.variables import MEMBERS_OWN
 from proxyctl.change import sorted_keys
-from proxyctl.cluster.electing import Wish, edits_going_live, loaded_for_all, wish
-from proxyctl.cluster.followers import followers
-from proxyctl.cluster.travelling import ACTIVE_ONLY, is_inactive
+from proxyctl.cluster.travelling import ACTIVE_ONLY
 from proxyctl.compare import Difference, differing, fold_users
 from proxyctl.errors import counted
-from proxyctl.pending import DISCARD, INCLUDE
-from proxyctl.plan import ModulePlan, Plan, Refusal
+from proxyctl.pending import DISCARD
+from proxyctl.plan import ModulePlan, Refusal
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import FILES, KEEP, DesiredRow, DesiredTable, Key, Source
 from proxyctl.survey import TableSurvey
@@ -28,34 +26,6 @@ EDITS_LOST = "edits_lost"
 EDITS_PUBLISHED = "edits_published"
 _LISTED = 3
 """So many rows are named."""
-
-
-def lost_edits(plan: Plan, first: Plan, name: str) -> Iterator[Refusal]:
-    """Yield what is to go along at a member, and would be lost, since it takes the module over.
-
-    `first`: the plan of the member that is changed before it, `name` what people call that one.
-    An edit that both have is none, but for rows that are not active: members drop their own.
-    """
-    apart = {module for module, _ in followers(first, [plan]).apart}
-    taken = loaded_for_all([first]) - apart
-    kept = {one for module in first.modules for one in _going_live(module)}
-    for module in plan.modules:
-        lost = (_going_live(module) - kept) | _inactive(module)
-        if lost and module.name in taken:
-            yield Refusal(
-                EDITS_LOST,
-                f"{module.name}: {counted(len(lost), 'edit')} of others in MEMORY would be lost:"
-                f" {name} is changed first, and this member takes the module over from there;"
-                " apply at this one alone before, or undo them",
-            )
-
-
-def _going_live(module: ModulePlan) -> set[Wish]:
-    return {wish(one) for one in edits_going_live([module]) if not one.is_members_own}
-
-
-def _inactive(module: ModulePlan) -> set[Wish]:
-    return {wish(one) for one in module.included if is_inactive(one)}
 
 
 @dataclass(frozen=True)
@@ -77,13 +47,11 @@ def lost_at_peer(
     *,
     source: Source = FILES,
     discards: bool = False,
-    includes: bool = False,
 ) -> Iterator[Refusal]:
     """Yield which edits a peer would lose, or publish, that takes over what a plan loads.
 
     What the plan makes of the row as well is not lost. `peer`: its name. `discards`: whether edits
-    of rows that the `source` of the plan manages may be lost; `includes`: whether those of others
-    may go to RUNTIME.
+    of rows that the `source` of the plan manages may be lost.
     """
     ours: list[str] = []
     others: list[str] = []
@@ -118,12 +86,11 @@ def lost_at_peer(
             f" ({_named(ours)}): {takes}; {source.says} otherwise",
             DISCARD,
         )
-    if published and not includes:
+    if published:
         yield Refusal(
             EDITS_PUBLISHED,
             f"{module.name}: {counted(len(published), 'edit')} {of_others} go to RUNTIME there"
             f" ({_named(published)}): {takes}",
-            INCLUDE,
         )
 
 

@@ -20,10 +20,7 @@ ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
 def what_stays(
     modules: Sequence[ModulePlan], membership: Membership, *, saves: bool
 ) -> Iterator[str]:
-    """Yield what these plans change that the peers do not take over, and what peers do besides.
-
-    Edits of others that go along count as well.
-    """
+    """Yield what these plans change that the peers do not take over, and what peers do besides."""
     changed = [module for module in modules if module.changes or module.does_something]
     staying = [module.name for module in changed if not membership.travels(module.name)]
     if staying:
@@ -31,8 +28,9 @@ def what_stays(
         yield f"{', '.join(staying)}: {does} not travel to the peers; apply at each member"
     travelling = [module for module in changed if membership.travels(module.name)]
     for module in travelling:
-        every = (*module.changes, *module.included)
-        names = dict.fromkeys(str(change.key[0]) for change in every if change.is_members_own)
+        names = dict.fromkeys(
+            str(change.key[0]) for change in module.changes if change.is_members_own
+        )
         if names:
             yield f"{', '.join(names)}: each member has its own; apply at each member"
         for found in module.surveys.values():
@@ -70,7 +68,7 @@ def _inactive(module: ModulePlan, found: TableSurvey) -> Iterator[str]:
     active = found.layout.index["active"]
     rows = module.final.get(found.layout.name, found.target)
     count = sum(1 for row in rows.values() if row[active] == 0)
-    changes = any(is_inactive(change) for change in (*module.changes, *module.included))
+    changes = any(is_inactive(change) for change in module.changes)
     if count and (module.images or changes):
         verb = "is" if count == 1 else "are"
         yield (
@@ -86,8 +84,7 @@ def loads_nothing_that_travels(module: ModulePlan) -> bool:
     The checksum stays as it is: a peer that holds the same now takes nothing over.
     Source: ProxySQL 2.7.1, run.
     """
-    every = (*module.changes, *module.included)
-    loaded = [change for change in every if Layer.RUNTIME in change.layers]
+    loaded = [change for change in module.changes if Layer.RUNTIME in change.layers]
     return bool(loaded) and all(change.is_members_own for change in loaded)
 
 

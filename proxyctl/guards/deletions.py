@@ -85,7 +85,7 @@ def _present(survey: TableSurvey) -> int:
 def _gone(module: ModulePlan, survey: TableSurvey) -> int:
     """Return how many rows would be lost: a server that moves and a row switched off are not."""
     table, layout = survey.layout.name, survey.layout
-    changes = [*module.changes, *module.included]
+    changes = module.changes
     if not any(change.shown.desired is None for change in changes):
         return 0  # a first apply has many rows, and takes none away
     changes = [one for one in changes if one.table == table]

@@ -9,7 +9,7 @@ from proxyctl.change import Change
 from proxyctl.fleet.outcome import Failed, Fleet
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
-from proxyctl.render.rows import not_wanted, remark
+from proxyctl.render.rows import remark
 
 FORMAT = 1
 
@@ -60,7 +60,8 @@ def plan_object(plan: Plan) -> dict[str, object]:
         "in_sync": plan.is_in_sync,
         "modules": [module_object(plan, module) for module in plan.modules],
         "refusals": [
-            {"code": r.code, "message": r.message, "allow": r.allow} for r in plan.refusals
+            {"code": r.code, "message": r.message, "allow": r.allow, "details": list(r.details)}
+            for r in plan.refusals
         ],
         "shard_moves": [move._asdict() for move in plan.shard_moves],
         "cluster_members": plan.members,
@@ -79,7 +80,6 @@ def module_object(plan: Plan, module: ModulePlan) -> dict[str, object]:
         "load": module.load,
         "save": module.save,
         "changes": change_objects(plan, module, module.changes),
-        "included": change_objects(plan, module, module.included),
     }
 
 
@@ -89,12 +89,7 @@ def change_objects(
     """Return changes of a module as plain data."""
     entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
     names = plan.hostgroup_names
-    return [_change_object(c, remark(c, entering, arriving, names) or _why_off(c)) for c in changes]
-
-
-def _why_off(change: Change) -> str:
-    """Return what in MEMORY takes a row off that the files do not speak of, or ''."""
-    return not_wanted(change) if change.why_gone or change.is_taken_off else ""
+    return [_change_object(c, remark(c, entering, arriving, names)) for c in changes]
 
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:

@@ -17,7 +17,7 @@ from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
 from proxyctl.render.fleet_text import clusters, names, told_in_sync
 from proxyctl.render.fleet_text import summary as fleet_summary
-from proxyctl.render.plan_text import cluster_line, included_parts, no_changes, summary
+from proxyctl.render.plan_text import cluster_line, no_changes, summary
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note, remark
 
 LONGEST = 60_000
@@ -118,6 +118,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
     for refusal in plan.refusals:
         allow = f" (allow with `{refusal.allow}`)" if refusal.allow else ""
         yield f"- :no_entry: {_remark(refusal.message)}{allow}"
+        yield from (f"    - {_remark(detail)}" for detail in refusal.details)
     for warning in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
         yield f"- :warning: {_remark(warning)}"
     if plan.members and not plan.is_in_sync:
@@ -146,11 +147,6 @@ def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     for change in module.changes:
         aside = remark(change, entering, arriving, plan.hostgroup_names)
         yield "\n".join(_diff_lines(plan, change, aside))
-    for title, changes in included_parts(module):
-        first = [f"# {title}:"]
-        for change in changes:
-            yield "\n".join((*first, *_diff_lines(plan, change, "")))
-            first = []
 
 
 def _diff_lines(plan: Plan, change: Change, aside: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     for refusal in plan.refusals:
         allow = f"; allow with {refusal.allow}" if refusal.allow else ""
         yield f"-- apply would refuse: {printable(refusal.message)}{allow}"
+        yield from (f"--   {printable(detail)}" for detail in refusal.details)
     yield f"-- {printable(plan.name)}: what apply would send, in order"
     modules = [module for module in plan.modules if module.does_something]
     if not modules:

@@ -23,7 +23,6 @@ from proxyctl.render.rows import (
     subject,
 )
 from proxyctl.render.style import PLAIN, Style
-from proxyctl.state import Layer
 
 MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
@@ -81,30 +80,13 @@ def summary(plan: Plan) -> str:
         if any(counts.values())
         else "nothing changes"
     )
-    included = sum(len(module.included_rows) for module in plan.modules)
-    others = f" {counted(included, 'pending edit')} of others included." if included else ""
-    return f"Plan: {changed} at RUNTIME.{others} {loads} LOAD, {saves} SAVE."
+    return f"Plan: {changed} at RUNTIME. {loads} LOAD, {saves} SAVE."
 
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     summary = _module_summary(module, saves=plan.saves)
     yield f"{style('bold', f'{module.name:<18}')}  {summary}"
     yield from _table_lines(plan, module, style)
-    for title, changes in included_parts(module):
-        yield f"  {title}:"
-        for change in changes:
-            yield from _change_lines(plan, change, style, width=0)
-
-
-def included_parts(module: ModulePlan) -> Iterator[tuple[str, list[Change]]]:
-    """Yield the edits of others that go along, by where they go, each part with its title."""
-    live = [change for change in module.included if Layer.RUNTIME in change.layers]
-    rest = [change for change in module.included if Layer.RUNTIME not in change.layers]
-    if live:
-        yield "goes to RUNTIME with this, edited in MEMORY by others (--include-pending)", live
-    if rest:
-        # Whether others edited MEMORY or DISK is not known.
-        yield "goes to DISK with this, as MEMORY has it (--include-pending)", rest
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
@@ -185,8 +167,8 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     for name in plan.restart_required:
         yield f"restart      {name} takes effect when ProxySQL is restarted"
     for refusal in plan.refusals:
-        allow = f"   allow with {refusal.allow}" if refusal.allow else ""
-        yield style("refuse", f"refused      {printable(refusal.message)}{allow}")
+        yield style("refuse", f"refused      {printable(refusal.text)}")
+        yield from (f"               {printable(detail)}" for detail in refusal.details)
     said = (plan.left_alone, members, plan.warnings, plan.restart_required, plan.refusals)
     if any(said):
         yield ""

@@ -188,15 +188,7 @@ def layers_only(change: Change) -> str:
 
 
 def not_wanted(change: Change, source: Source = FILES) -> str:
-    """Return why the files, or the snapshot, do not want a row that is there.
-
-    Of an edit that goes along: what it is that takes the row off.
-    """
-    if change.why_gone:
-        return printable(change.why_gone)
-    if change.is_taken_off:
-        is_switched = "active" in change.layout.index
-        return f"{'inactive' if is_switched else 'OFFLINE_HARD'} in MEMORY"
+    """Return why the files, or the snapshot, do not want a row that is there."""
     if change.where is None:
         return source.lacks
     return f"{'inactive' if 'active' in change.row else 'OFFLINE_HARD'} {source.of_row}"

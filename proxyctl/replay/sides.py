@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import cast
 
 from proxyctl.catalog import Layout, Version
@@ -38,12 +37,8 @@ def sides_of(
     *,
     version: Version,
     hostgroup_names: Mapping[int, str],
-    loaded: Mapping[str, Rows] = MappingProxyType({}),
 ) -> Sides:
-    """Return both sides. `desired` in the instance's layouts; `runtime` reads RUNTIME.
-
-    `loaded`: tables of which it is known what MEMORY holds when they are loaded.
-    """
+    """Return both sides. `desired` in the instance's layouts; `runtime` reads RUNTIME."""
     tables: tuple[dict[str, Held], dict[str, Held]] = {}, {}
     variables: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name in SIDE_TABLES:
@@ -51,11 +46,7 @@ def sides_of(
             continue
         layout = layouts[name]
         before = _folded(layout, runtime(layout))
-        if name in loaded:
-            image = runtime_image(layout, _folded(layout, loaded[name]))
-            after = cast("Rows", image)
-        else:
-            after = held_afterwards(layout, before, desired.get(name))
+        after = held_afterwards(layout, before, desired.get(name))
         for side, rows in enumerate((before, after)):
             if layout.table.prefix is not None:
                 variables[side].update(variables_of(rows.values()))

@@ -114,7 +114,7 @@ def test_plan(
 
 def _drift_options(options: list[str]) -> list[str]:
     """Return the options without those that let an apply do more: drift has none of them."""
-    return [one for one in options if one not in ("--discard-pending", "--include-pending")]
+    return [one for one in options if one != "--discard-pending"]
 
 
 def _layers(sandbox: Sandbox) -> list[object]:

@@ -93,7 +93,9 @@ def test_an_edit_of_somebody_else_is_no_leftover_of_a_dead_apply(
     scope = "\nmanage:\n  mysql_query_rules: {rule_id: '10-99'}\n"
     project.write(FILES + scope)
     instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
-    applied("--include-pending")
+    instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
+    instance.execute("SAVE MYSQL QUERY RULES TO DISK")
+    applied()
     project.write(FILES.replace("'^SELECT', dest", "'^SELECT', cache_ttl: 5, dest") + scope)
     instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
     instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=66 WHERE rule_id=500")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.drained_servers import statuses
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -304,36 +303,3 @@ def test_a_row_that_the_files_do_not_name_is_told_when_it_is_opened(servers: Ins
     back = proxyctl("nodes", "restore", "db2", "--force", "--format", "json").json
     assert (back["left_out"], back["unnamed"]) == ([], [61])
     assert held(servers) == [SERVES] * 6
-
-
-def test_one_that_is_out_at_runtime_only_is_put_back(servers: Instance) -> None:
-    """Loaded by hand, and undone in MEMORY: that edit waits to be loaded."""
-    loaded_by_hand(servers, TAKE_OUT, saves=False)
-    servers.execute("LOAD MYSQL SERVERS FROM DISK")
-    refused = proxyctl("nodes", "restore", "db2")
-    assert refused.code == 3, refused.text
-    assert "status edited in MEMORY, not loaded to RUNTIME (OFFLINE_SOFT -> ONLINE)" in refused.err
-    assert "allow with --include-pending" in refused.err
-    back = proxyctl("nodes", "restore", "db2", "--include-pending")
-    assert (back.code, back.out) == (0, "db2:3306 is back\n"), back.text
-    assert held(servers) == [SERVES] * 3
-    assert "nothing to do" in proxyctl("nodes", "restore", "db2").out
-
-
-@pytest.mark.parametrize(
-    "removes", ["DELETE FROM mysql_servers", "UPDATE mysql_servers SET status='OFFLINE_HARD'"]
-)
-def test_one_that_is_out_at_runtime_and_removed_in_memory_is_not_back(
-    servers: Instance, removes: str
-) -> None:
-    loaded_by_hand(servers, TAKE_OUT, saves=False)
-    servers.execute(f"{removes} WHERE hostname='db2'")
-    refused = proxyctl("nodes", "restore", "db2")
-    assert refused.code == 3, refused.text
-    assert "allow with --include-pending" in refused.err
-    gone = proxyctl("nodes", "restore", "db2", "--include-pending")
-    assert gone.code == 0, gone.text
-    first, second = gone.out.splitlines()
-    assert first == "db2:3306 is no server any more"
-    assert second.startswith("DISK still has it: a restart")
-    assert statuses(servers, "db2") == set()

@@ -84,21 +84,6 @@ def test_a_drained_server_that_somebody_removed_is_not_drained_again(
     assert layer(servers, "runtime_mysql_servers") == before
 
 
-def test_a_drained_server_that_leaves_memory_leaves_with_its_restore(servers: Instance) -> None:
-    drained("db2")
-    servers.execute("DELETE FROM mysql_servers WHERE hostname='db2'")
-    refused = proxyctl("nodes", "restore", "db2")
-    assert refused.code == 3
-    assert "--include-pending" in refused.err
-    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
-    restored = proxyctl("nodes", "restore", "db2", "--include-pending")
-    assert restored.code == 0, restored.text
-    assert "db2:3306 is no server any more, and is off the record (drained by" in restored.out
-    assert statuses(servers, "db2") == set()
-    assert statuses(servers, "db1") == {"ONLINE"}
-    assert "db2" not in proxyctl("nodes", "list", "--no-ask").out
-
-
 def test_a_drain_that_somebody_undid_is_said_until_it_is_off_the_record(servers: Instance) -> None:
     drained("db2", "--reason", "new disks")
     servers.execute("LOAD MYSQL SERVERS TO RUNTIME")

@@ -168,7 +168,7 @@ def test_pending_edits_and_refusals_show_none(story: SecretStory) -> None:
     story.sandbox.run(f"INSERT INTO mysql_users (username, password) VALUES ('new', '{other}')")
     story.sandbox.run(f"SET mysql-monitor_password='{other}'")
     for form in ("text", "json", "markdown", "sql"):
-        for allowed in ((), ("--discard-pending",), ("--include-pending",)):
+        for allowed in ((), ("--discard-pending",)):
             story.run("plan", "--format", form, *allowed)
     assert story.run("apply", "--auto-approve", "--debug").code == 3
     story.run("drift")

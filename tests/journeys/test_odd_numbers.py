@@ -38,7 +38,7 @@ def test_a_plan_is_made_and_applied_all_the_same(odd: Instance, offline: Project
     offline.write(FILES)
     found = proxyctl("plan", "--detailed-exitcode")
     assert found.code == 2, found.text
-    assert "mysql_galera_hostgroups 10: row edited in MEMORY, not loaded to RUNTIME" in found.out
+    assert "mysql_galera_hostgroups 10: row added in MEMORY, not loaded to RUNTIME" in found.out
     applied("--discard-pending")
     sql = "SELECT max_writers FROM {}mysql_galera_hostgroups"
     assert everywhere(odd, sql) == [("1",)]

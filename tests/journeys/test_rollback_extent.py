@@ -45,19 +45,6 @@ def test_only_what_the_apply_owned_goes_back(project: Project, instance: Instanc
     assert everywhere(instance, servers) == [("9", "1")]
 
 
-def test_edits_of_others_that_went_along_go_back_too(project: Project, instance: Instance) -> None:
-    project.write(OURS)
-    applied()
-    before = everything(instance)
-    instance.execute(
-        "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (7, 1, 'theirs')"
-    )
-    project.write(OURS.replace("^SELECT", "^INSERT"))
-    applied("--include-pending")
-    rolled_back()
-    assert everything(instance) == before
-
-
 def test_further_back_undoes_what_later_applies_owned(project: Project, instance: Instance) -> None:
     project.write("version: 1\nscheduler: []\nmysql_servers: [{hostgroup_id: 1, hostname: a}]\n")
     applied()

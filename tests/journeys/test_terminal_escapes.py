@@ -115,7 +115,7 @@ ARGUMENTS = {
     "digest reset": ("--auto-approve",),
     "nodes drain": ("nowhere",),
     "nodes restore": ("nowhere",),
-    "plan": ("--include-pending", "--force"),
+    "plan": ("--force",),
 }
 SKIPPED = {"sandbox", "demo", "init", "import"}
 

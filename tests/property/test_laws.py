@@ -37,7 +37,7 @@ few = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 LAYERS = ("runtime", "memory", "disk")
-ALLOW = ("--auto-approve", "--force", "--discard-pending", "--include-pending")
+ALLOW = ("--auto-approve", "--force", "--discard-pending")
 
 
 @pytest.fixture(scope="module")

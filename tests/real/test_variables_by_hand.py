@@ -106,8 +106,6 @@ def test_an_edit_of_a_collation_that_nobody_loaded_is_pending(
     refused = apply()
     assert refused.code == 3
     assert f"{COLLATION}: variable_value edited in MEMORY" in refused.text
-    assert apply("--include-pending").code == 0
-    assert in_layers(instance, COLLATION) == everywhere("utf8mb4_bin")
 
 
 def test_a_collation_that_fits_only_at_runtime_comes_from_there(

@@ -136,8 +136,7 @@ class TestPendingEdits:
         return complete(module_plan(survey(wanted, memory, **layers)))
 
     def codes(self, module, **allowed):
-        options = {"discard": False, "include": False, **allowed}
-        return [(r.code, r.allow) for r in refusals(pending_edits(module), **options)]
+        return [(r.code, r.allow) for r in refusals(module, pending_edits(module), **allowed)]
 
     def test_an_edit_of_our_row_is_refused_until_discarded(self):
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2})
@@ -145,13 +144,12 @@ class TestPendingEdits:
         assert self.codes(module) == [("pending_edit", "--discard-pending")]
         assert self.codes(module, discard=True) == []
 
-    def test_an_edit_of_a_row_that_is_not_ours_is_refused_until_included(self):
+    def test_an_edit_of_a_row_that_is_not_ours_is_refused_whatever_is_allowed(self):
         ours = Scope(lambda key: key[0] == 1, "rule_id 1")
         wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
         module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
-        assert self.codes(module) == [("pending_unmanaged", "--include-pending")]
-        assert self.codes(module, discard=True) == [("pending_unmanaged", "--include-pending")]
-        assert self.codes(module, include=True) == []
+        assert self.codes(module) == [("pending_unmanaged", None)]
+        assert self.codes(module, discard=True) == [("pending_unmanaged", None)]
 
     def test_memory_that_already_holds_what_the_files_say_is_no_edit(self):
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})
@@ -172,7 +170,6 @@ class TestPendingEdits:
         module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
         (edit,) = (one for one in pending_edits(module) if not one.is_ours)
         assert edit.layers == (Layer.RUNTIME, Layer.DISK)
-        assert [one.layers for one in edit.changes] == [(Layer.RUNTIME, Layer.DISK)]
 
     def test_what_a_dead_apply_of_ours_cannot_have_written_stays_an_edit(self):
         ours = Scope(lambda key: key[0] == 1, "rule_id 1")
@@ -187,10 +184,7 @@ class TestPendingEdits:
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
         held = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
         there = {key: row for key, row in held.items() if key == (1,)}
-        alone = self.plan(wanted, there, runtime=there, disk=held)
-        assert self.codes(alone) == [("pending_edit", "--discard-pending")]
-        member = Surroundings(is_cluster_member=True)
-        module = self.plan(wanted, there, runtime=there, disk=held, surroundings=member)
+        module = self.plan(wanted, there, runtime=there, disk=held)
         assert self.codes(module) == []
 
     def test_a_drained_server_in_memory_only_is_an_edit_that_a_load_would_publish(self):

@@ -1,0 +1,233 @@
+"""Somebody's edit in MEMORY that an apply would publish: refused, with the two ways on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.journeys.layers import MEMORY, dump, in_layers, of_layer
+from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
+
+SCOPE = """\
+manage:
+  mysql_query_rules: {rule_id: "1-99"}
+  mysql_users: {username: [app, batch]}
+  mysql_servers: {hostgroup_id: "10-29"}
+"""
+THEIRS = (
+    "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (200, 1, 'it''s'),"
+    " (201, 0, 'off')",
+    "INSERT INTO mysql_users (username, password, comment) VALUES ('theirs', 'pw', 'old')",
+    "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (50, 'db5')",
+)
+MODULES = ("MYSQL QUERY RULES", "MYSQL USERS", "MYSQL SERVERS")
+CHANGED = (
+    FILES.replace("weight: 100", "weight: 50")
+    .replace("'^SELECT'", "'^SELECT x'")
+    .replace("default_hostgroup: reader", "default_hostgroup: writer")
+    + SCOPE
+)
+"""Another change of each of these modules."""
+NEW_RULE = "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (500, 1, 'x')"
+
+EDITS = {
+    "a new rule": (NEW_RULE, "mysql_query_rules 500: row added"),
+    "a rule switched off": (
+        "UPDATE mysql_query_rules SET active=0, comment='wip' WHERE rule_id=200",
+        "mysql_query_rules 200: active, comment edited",
+    ),
+    "a rule switched on": (
+        "UPDATE mysql_query_rules SET active=1 WHERE rule_id=201",
+        "mysql_query_rules 201: row added",
+    ),
+    "a rule taken out": (
+        "DELETE FROM mysql_query_rules WHERE rule_id=200",
+        "mysql_query_rules 200: row deleted",
+    ),
+    "a password": (
+        "UPDATE mysql_users SET comment='new' WHERE username='theirs'",
+        "mysql_users theirs:1: comment edited",
+    ),
+    "a server": (
+        "UPDATE mysql_servers SET status='OFFLINE_SOFT', weight=7 WHERE hostname='db5'",
+        "mysql_servers 50:db5:3306: status, weight edited",
+    ),
+    "a server taken off": (
+        "UPDATE mysql_servers SET status='OFFLINE_HARD' WHERE hostname='db5'",
+        "mysql_servers 50:db5:3306: status edited",
+    ),
+    "a status that no file sets": (
+        "UPDATE mysql_servers SET status='OFFLINE_HARD' WHERE hostname='db3'",
+        "mysql_servers 20:db3:3306: status edited",
+    ),
+}
+
+
+@pytest.fixture
+def in_sync(project: Project, instance: Instance) -> Project:
+    """All layers hold what the files say, and rows that are somebody else's."""
+    for sql in THEIRS:
+        instance.run(sql)
+    for module in MODULES:
+        instance.run(f"LOAD {module} TO RUNTIME")
+        instance.run(f"SAVE {module} TO DISK")
+    project.write(FILES + SCOPE)
+    applied()
+    return project
+
+
+def statements(way: str) -> list[str]:
+    """Return what the plan offers to publish an edit, or to take it back."""
+    refusals = plan("--format", "json").json["instances"][0]["refusals"]
+    lines = [line for one in refusals for line in one["details"] if line.startswith(way)]
+    texts = [line.removeprefix(way).strip() for line in lines]
+    return [part for text in texts for part in text.removesuffix(";").split("; ")]
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_an_edit_is_refused_and_can_be_taken_back_exactly(
+    in_sync: Project, instance: Instance, what: str
+) -> None:
+    edit, told = EDITS[what]
+    before = of_layer(dump(instance), MEMORY)
+    # LOAD ... FROM DISK would take back more than the edit.
+    instance.run("UPDATE disk.mysql_query_rules SET comment='on disk' WHERE rule_id=10")
+    instance.run("UPDATE disk.mysql_users SET comment='on disk' WHERE username='app'")
+    instance.run("UPDATE disk.mysql_servers SET comment='on disk' WHERE hostname='db1'")
+    instance.run(edit)
+    in_sync.write(CHANGED)
+    edited = dump(instance)
+    said(
+        apply("--no-save"), 3, f"{told} in MEMORY, not loaded to RUNTIME", "take back:", "publish:"
+    )
+    assert dump(instance) == edited
+    for sql in statements("take back:"):
+        instance.run(sql)
+    assert of_layer(dump(instance), MEMORY) == before
+    applied("--no-save")
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_an_edit_is_published_by_its_own_load_and_save(
+    in_sync: Project, instance: Instance, what: str
+) -> None:
+    instance.run(EDITS[what][0])
+    in_sync.write(CHANGED)
+    assert apply().code == 3
+    for sql in statements("publish:"):
+        instance.run(sql)
+    applied()
+    assert plan().code == 0
+
+
+def test_memory_comes_from_disk_where_nothing_else_differs_there(
+    in_sync: Project, instance: Instance
+) -> None:
+    instance.run(NEW_RULE)
+    in_sync.write(CHANGED)
+    assert statements("take back:") == ["LOAD MYSQL QUERY RULES FROM DISK"]
+    instance.run("UPDATE disk.mysql_query_rules SET comment='on disk' WHERE rule_id=10")
+    assert statements("take back:") == ["DELETE FROM mysql_query_rules WHERE rule_id IN (500)"]
+
+
+def test_rows_of_the_files_are_overwritten_where_that_is_said_and_others_never(
+    in_sync: Project, instance: Instance
+) -> None:
+    instance.run("UPDATE mysql_query_rules SET match_digest='wip' WHERE rule_id=20")
+    instance.run(NEW_RULE)
+    in_sync.write(CHANGED)
+    ours = "MYSQL QUERY RULES: 1 pending edit; the files say otherwise   allow with --discard-pend"
+    theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"
+    said(apply(), 3, ours, theirs, "mysql_query_rules 20: match_digest edited in MEMORY")
+    found = apply("--discard-pending", "--force")
+    said(found, 3, theirs)
+    assert ours not in found.text
+    instance.run("DELETE FROM mysql_query_rules WHERE rule_id=500")
+    applied("--discard-pending")
+    rules = in_layers(instance, "SELECT match_digest FROM {}mysql_query_rules WHERE rule_id=20")
+    assert {*map(tuple, rules.values())} == {(("^SELECT x",),)}
+
+
+def test_an_edit_on_disk_alone_is_not_called_one_in_memory(
+    in_sync: Project, instance: Instance
+) -> None:
+    instance.run("UPDATE disk.mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db3'")
+    in_sync.write(CHANGED)
+    said(apply(), 3, "mysql_servers 20:db3:3306: status not saved to DISK, or edited there")
+    assert "LOAD MYSQL SERVERS TO RUNTIME" not in statements("publish:")
+    # Without a SAVE nothing of it moves.
+    applied("--no-save")
+
+
+def test_many_edits_are_counted(in_sync: Project, instance: Instance) -> None:
+    values = ",".join(f"({number},1)" for number in range(500, 540))
+    instance.run(f"INSERT INTO mysql_query_rules (rule_id, active) VALUES {values}")
+    in_sync.write(CHANGED)
+    found = plan()
+    assert "MYSQL QUERY RULES: 40 pending edits not in the files" in found.out
+    assert "... and 20 more rows" in found.out
+    assert "refused" not in proxyctl("plan", "--only", "MYSQL USERS").out
+
+
+INACTIVE = """\
+mysql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+  - {rule_id: 2, active: false, match_digest: '^WITH', destination_hostgroup: 10}
+mysql_users:
+  - {username: app, password: {env: APP_PASSWORD}, default_hostgroup: 10}
+  - {username: old, password: {env: OTHER_PASSWORD}, default_hostgroup: 10, active: false}
+"""
+HIDDEN = {
+    "a rule": (
+        "UPDATE mysql_query_rules SET destination_hostgroup=20, comment='wip' WHERE rule_id=2",
+        "mysql_query_rules 2: destination_hostgroup, comment",
+    ),
+    "a new rule": (
+        "INSERT INTO mysql_query_rules (rule_id, active, comment) VALUES (3, 0, 'wip')",
+        "mysql_query_rules 3: row",
+    ),
+    "a user": (
+        "UPDATE mysql_users SET default_hostgroup=20 WHERE username='old'",
+        "mysql_users old:1: default_hostgroup",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_an_edit_that_runtime_never_shows_is_not_lost_unasked(
+    project: Project, instance: Instance, what: str
+) -> None:
+    edit, told = HIDDEN[what]
+    project.write(INACTIVE)
+    applied()
+    instance.run(edit)
+    edited = dump(instance)
+    for options in ([], ["--no-save"], ["--force"]):
+        said(apply(*options), 3, f"{told} not saved to DISK, or edited there")
+    assert dump(instance) == edited
+    applied("--discard-pending")
+    assert proxyctl("drift").code == 0
+
+
+def test_a_rule_that_was_switched_off_and_loaded_is_no_edit(
+    project: Project, instance: Instance
+) -> None:
+    project.write(INACTIVE)
+    applied()
+    instance.run("UPDATE mysql_query_rules SET active=0 WHERE rule_id=1")
+    instance.run("LOAD MYSQL QUERY RULES TO RUNTIME")
+    applied()
+    assert proxyctl("drift").code == 0
+
+
+def test_without_a_save_what_was_not_saved_is_no_obstacle(
+    project: Project, instance: Instance
+) -> None:
+    project.write(FILES)
+    applied()
+    instance.execute("SET mysql-max_connections=777")
+    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    project.write(FILES.replace("8.0.36", "8.4.0"))
+    assert "not saved to DISK" in plan().out
+    assert "1 LOAD, 0 SAVE" in applied("--no-save").out
