@@ -11,14 +11,12 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.configuration import read_configuration
 from proxyctl.admin.digests import read_digests
 from proxyctl.admin.read import read_additions, read_layouts
-from proxyctl.admin.suggest_hits import read_hits_since
 from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.configuration import Configuration
 from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind, Suggestions
-from proxyctl.digests.suggest_hits import RuleHits
 from proxyctl.digests.suggest_rules import rule_row
 from proxyctl.errors import ConfigError
 from proxyctl.formats.yaml_writer import row_lines
@@ -35,13 +33,12 @@ _HEAD = "version: 1\n"
 class Subject:
     """What suggestions are made from.
 
-    Shape: `hits` are None where no instance tells them; `desired` is what files say, and `given`
-    names them where they can be compiled again; both None without any.
+    Shape: `desired` is what files say, and `given` names them where they can be compiled again;
+    both None without any.
     """
 
     table: DigestTable
     configuration: Configuration
-    hits: RuleHits | None = None
     desired: Desired | None = None
     given: Sources | None = None
 
@@ -50,7 +47,7 @@ def subject_of_files(table: DigestTable, given: Sources) -> Subject:
     """Return the digests of a snapshot with the rules of files. Raises: ConfigError."""
     files = ParsedFiles(given)
     project = files.project(_version(table.version), takes_dead_rules=True, needs_secrets=False)
-    return Subject(table, configuration_of(project.desired), None, project.desired, given)
+    return Subject(table, configuration_of(project.desired), project.desired, given)
 
 
 def _version(text: str) -> Version:
@@ -66,8 +63,7 @@ def subject_of_instance(client: AdminClient, table: DigestTable | None) -> Subje
     Names the instance's digest table once, or not at all. Raises: InstanceError.
     """
     configuration = read_configuration(client, Layer.RUNTIME, SIDE_TABLES)
-    hits = read_hits_since(client)
-    return Subject(read_digests(client) if table is None else table, configuration, hits)
+    return Subject(read_digests(client) if table is None else table, configuration)
 
 
 def desired_at(client: AdminClient, files: ParsedFiles) -> Desired:
@@ -99,7 +95,6 @@ def suggestions(
         found = suggest(
             subject.table,
             subject.configuration,
-            subject.hits,
             only=only,
             limit=limit,
             may_use=_may_use(subject.desired, refused),
@@ -129,7 +124,7 @@ def _refused(subject: Subject, found: Suggestions) -> list[range]:
 
     All that is proposed is written behind the files, and the whole is compiled.
     """
-    rules = [rule for one in found.found if not one.replaces for rule in one.rules]
+    rules = [rule for one in found.found for rule in one.rules]
     if subject.given is None or not rules:
         return []
     with TemporaryDirectory() as folder:

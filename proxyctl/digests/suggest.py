@@ -8,19 +8,14 @@ from dataclasses import replace
 from proxyctl.configuration import Configuration
 from proxyctl.digests.counting import NOT_COUNTING, is_counting
 from proxyctl.digests.suggest_caching import cacheable
-from proxyctl.digests.suggest_chains import Bulk, Chain, bulk_of, chain_of
 from proxyctl.digests.suggest_context import Context
 from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
-from proxyctl.digests.suggest_hits import RuleHits
 from proxyctl.digests.suggest_load import load_of
-from proxyctl.digests.suggest_order import better_order
 from proxyctl.digests.suggest_readers import readers_of
 from proxyctl.digests.suggest_reads import reads_on_writers
-from proxyctl.digests.suggest_repeats import repeated_lookups
 from proxyctl.digests.suggest_rules import Cells, is_anyone, rule_layout, with_rules
 from proxyctl.digests.suggest_slow import far_above_peers
 from proxyctl.digests.suggest_thresholds import Thresholds
-from proxyctl.digests.suggest_unused import without_hits
 from proxyctl.digests.units import count_text
 from proxyctl.replay.report import Report
 from proxyctl.replay.seen import DigestTable
@@ -31,7 +26,6 @@ _WITH_RULES = (Kind.READS, Kind.CACHE)
 def suggest(
     table: DigestTable,
     configuration: Configuration,
-    hits: RuleHits | None = None,
     *,
     only: Collection[Kind] = (),
     limit: int | None = 5,
@@ -41,9 +35,8 @@ def suggest(
 ) -> Suggestions:
     """Return what would help.
 
-    `only`: these kinds, all if there are none; `limit`: so many of each kind. `hits` None: they are
-    not known. `may_use`: which rule_ids the files may use;
-    `progress`: called with the number of digests that are replayed.
+    `only`: these kinds, all if there are none; `limit`: so many of each kind. `may_use`: which
+    rule_ids the files may use; `progress`: called with the number of digests that are replayed.
     Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
     """
     thresholds = thresholds or Thresholds()
@@ -62,10 +55,9 @@ def suggest(
             " sums, and may hold more reads on a writer"
         )
     found: list[Suggestion] = []
-    chains: _Chains = []
     for kind in Kind:
         if not only or kind in only:
-            found += _of(kind, context, hits, chains)
+            found += _of(kind, context)
     return Suggestions(
         name=table.name,
         address=table.address,
@@ -82,49 +74,14 @@ def suggest(
     )
 
 
-def _of(
-    kind: Kind, context: Context, hits: RuleHits | None, chains: _Chains
-) -> Iterator[Suggestion]:
+def _of(kind: Kind, context: Context) -> Iterator[Suggestion]:
     match kind:
         case Kind.READS:
             yield from reads_on_writers(context, readers_of(context.configuration))
         case Kind.CACHE:
             yield from cacheable(context)
-        case Kind.REPEATS:
-            yield from repeated_lookups(context)
         case Kind.SLOW:
             yield from far_above_peers(context)
-        case Kind.UNUSED | Kind.ORDER:
-            yield from _of_chains(kind, context, hits, chains)
-
-
-_Chains = list[tuple[Bulk, Chain]]
-"""What the rules in force make of the load, once it was worked out."""
-
-
-def _walked(context: Context, chains: _Chains) -> tuple[Bulk, Chain]:
-    """Return the chains, worked out once. Changes: chains."""
-    if not chains:
-        router = context.now.routers[0]
-        bulk = bulk_of(context, len(router.rules))
-        chains.append((bulk, chain_of(router, bulk.asked)))
-    return chains[0]
-
-
-def _of_chains(
-    kind: Kind, context: Context, hits: RuleHits | None, chains: _Chains
-) -> Iterator[Suggestion]:
-    router = context.now.routers[0]
-    if kind is Kind.UNUSED and hits is None:
-        context.note("unused: hits are not known without the instance")
-        return
-    if not router.rules:
-        return
-    bulk, chain = _walked(context, chains)
-    if kind is Kind.ORDER:
-        yield from better_order(context, bulk, chain)
-    elif hits is not None:
-        yield from without_hits(context, hits, bulk, chain)
 
 
 def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:

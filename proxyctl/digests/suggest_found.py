@@ -17,14 +17,8 @@ class Kind(StrEnum):
     """A read on a writer that a reader could answer."""
     CACHE = "cache"
     """The same small answer, again and again."""
-    REPEATS = "repeats"
-    """One row at a time, very often: a query in a loop (N+1)."""
     SLOW = "slow"
     """An average far above that of the peers."""
-    UNUSED = "unused"
-    """A rule that no query has met."""
-    ORDER = "order"
-    """Rules in an order in which fewer of them are tried."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +27,8 @@ class Suggestion:
 
     Shape: `evidence` are numbers by name, the unit behind the name (`_us`, `_s`, `_ms`); `says` the
     same in sentences; `unknown` what it cannot know. `rules` are cells of mysql_query_rules to
-    paste, what is not named has the column's default; `replaces` are rule_ids that have to go when
-    they are pasted. `proof` says what was shown of them on the seen digests, or why there are none.
+    paste, what is not named has the column's default. `proof` says what was shown of them on the
+    seen digests, or why there are none.
     Units: `weight_us`, the query time that it is about, in microseconds.
     """
 
@@ -47,7 +41,6 @@ class Suggestion:
     digest: str = ""
     digest_text: str = ""
     rules: tuple[Mapping[str, Value], ...] = ()
-    replaces: tuple[int, ...] = ()
     proof: str = ""
 
 

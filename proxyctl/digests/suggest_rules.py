@@ -32,17 +32,11 @@ def rule_row(layout: Layout, cells: Cells) -> Row:
     return tuple(given.get(column.name, column.default) for column in layout.columns)
 
 
-def with_rules(
-    configuration: Configuration, rules: Iterable[Cells], *, without: Iterable[int] = ()
-) -> Configuration:
-    """Return a configuration with these rules added, and those with a rule_id in `without` gone."""
+def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configuration:
+    """Return a configuration with these rules added."""
     layout = rule_layout(configuration)
     held = configuration.tables.get(RULES)
-    gone = set(without)
-    position = layout.index["rule_id"]
-    kept = {
-        key: row for key, row in (held.rows if held else {}).items() if row[position] not in gone
-    }
+    kept = dict(held.rows if held else {})
     for cells in rules:
         row = rule_row(layout, cells)
         kept[layout.key_of(row)] = row

@@ -92,8 +92,6 @@ _TABLES = re.compile(
     re.IGNORECASE,
 )
 _BEGINS = re.compile(r"\s*(BEGIN|START TRANSACTION|SET\s+(SESSION\s+)?AUTOCOMMIT)\b", re.IGNORECASE)
-_EQUALS = re.compile(r"\bWHERE\b.*[\w`]\s*=\s*\?", re.IGNORECASE | re.DOTALL)
-_MANY = re.compile(r"\bIN\s*\(\s*\?|\bLIKE\b|\bBETWEEN\b|[<>]|\bGROUP\s+BY\b", re.IGNORECASE)
 
 
 def is_select(text: str) -> bool:
@@ -173,8 +171,3 @@ def tables_in(text: str) -> tuple[str, ...]:
             if name is not None:
                 found[re.split(r"\s*\.\s*", name[0])[-1].strip("`").lower()] = None
     return tuple(found)
-
-
-def looks_up_one(text: str) -> bool:
-    """Return whether a SELECT asks for equality with one value, as a lookup in a loop does."""
-    return bool(is_select(text) and _EQUALS.search(text) and not _MANY.search(text))

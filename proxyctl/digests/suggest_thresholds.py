@@ -25,10 +25,6 @@ class Thresholds:
         10.0, "calls", "cache: reads for each write that names one of its tables"
     )
     cache_ttl: int = _number(1_000, "ms", "cache: the cache_ttl that is proposed")
-    repeat_calls: int = _number(1_000, "calls", "repeats: so many calls are very many")
-    repeat_share: float = _number(0.05, "part of calls", "repeats: the share of all calls")
-    repeat_average: int = _number(2_000, "us", "repeats: a longer call is not tiny")
-    repeat_rows: float = _number(1.5, "rows/call", "repeats: more than about one row")
     slow_calls: int = _number(5, "calls", "slow: an average of fewer calls says little")
     slow_average: int = _number(10_000, "us", "slow: a shorter average is no trouble")
     slow_factor: float = _number(10.0, "times", "slow: so many times the median of the peers")
@@ -36,13 +32,9 @@ class Thresholds:
         3.5, "score", "slow: the modified z-score of the log of the average"
     )
     slow_peers: int = _number(5, "digests", "slow: fewer peers are no measure")
-    unused_since: int = _number(86_400, "s", "unused: hits have to be counted for so long")
     most_rows: int = _number(
         50_000, "rows", "all: so many with most time, and with most calls, are replayed"
     )
-    order_steps: int = _number(500_000, "rules", "order: so many rules are tried to compute it")
-    order_share: float = _number(0.05, "part of calls", "order: a rule that fewer end at stays")
-    order_gain: float = _number(0.1, "part", "order: the part of the tries that has to be saved")
 
 
 class ThresholdRow(NamedTuple):

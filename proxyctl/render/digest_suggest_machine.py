@@ -43,7 +43,6 @@ def _object(one: Suggestion, rules_text: RulesText) -> dict[str, object]:
             {name: value for name, value in cells.items() if value is not None}
             for cells in one.rules
         ],
-        "replaces": list(one.replaces),
         "yaml": rules_text(one.rules) if one.rules else None,
         "proof": one.proof or None,
     }

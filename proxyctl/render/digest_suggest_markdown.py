@@ -10,7 +10,6 @@ from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
 from proxyctl.render.digest_suggest_text import (
     HEADINGS,
     RulesText,
-    replaces_text,
     short_text,
     title,
     unknowns,
@@ -54,7 +53,7 @@ def _lines(one: Suggestion, rules_text: RulesText) -> Iterator[str]:
         yield f"| {name} | {_plain('' if value is None else str(value))} |"
     yield ""
     if one.rules:
-        yield from (replaces_text(one) or "Paste into the files:", "")
+        yield from ("Paste into the files:", "")
         yield from (*_fenced("yaml", rules_text(one.rules).rstrip("\n")), "")
 
 

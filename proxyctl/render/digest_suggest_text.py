@@ -17,10 +17,7 @@ RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
 HEADINGS = {
     Kind.READS: "READS ON A WRITER",
     Kind.CACHE: "WORTH CACHING",
-    Kind.REPEATS: "LOOKUPS OF ONE ROW, VERY OFTEN",
     Kind.SLOW: "SLOWER THAN THEIR PEERS",
-    Kind.UNUSED: "RULES WITHOUT HITS",
-    Kind.ORDER: "ORDER OF THE RULES",
 }
 WIDTH = 100
 """Of a line, unless told. Rules stand on one line each, to be pasted."""
@@ -70,13 +67,6 @@ def short_text(one: Suggestion) -> str:
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
 
 
-def replaces_text(one: Suggestion) -> str:
-    """Return which rules have to go when the rules are pasted; empty where none has."""
-    if not one.replaces:
-        return ""
-    return "In place of rule " + ", ".join(map(str, one.replaces)) + ":"
-
-
 def _lines(one: Suggestion, rules_text: RulesText, style: Style, width: int) -> Iterator[str]:
     yield "  " + style("change", "*") + " " + printable(one.title)
     if one.digest:
@@ -90,7 +80,7 @@ def _lines(one: Suggestion, rules_text: RulesText, style: Style, width: int) -> 
         if text:
             yield from wrapped(printable(text), width, first="    ", then="    ")
     if one.rules:
-        yield "    " + (replaces_text(one) or "Paste into the files:")
+        yield "    " + "Paste into the files:"
         yield from (style("add", f"      {line}") for line in rules_text(one.rules).splitlines())
     yield ""
 

@@ -184,9 +184,10 @@ def digest_documents() -> Iterator[object]:
     shots = [Snapshot("px1", "h:6032", version, 1, 1, 1, [seen]) for version in ("2.6.0", "2.7.1")]
     sides = [tally(shot, tuple(Group)) for shot in shots]
     yield json.loads(digest_diff_json(compare(*sides)))
-    lookup = seen._replace(digest_text="SELECT a FROM t WHERE id = ?")
-    table = DigestTable("", "", "2.7.1", 0, [lookup])
-    found = suggest(table, held(), only=[Kind.REPEATS])
+    peers = [seen._replace(digest=f"0x{n:016X}", sum_time=n * 5_000_000) for n in range(1, 8)]
+    slow = seen._replace(sum_time=5_000_000_000)
+    table = DigestTable("", "", "2.7.1", 0, [*peers, slow])
+    found = suggest(table, held(), only=[Kind.SLOW])
     yield json.loads(suggest_json(found, lambda _rules: "mysql_query_rules:"))
     sample = Sample(1.0, {1: 5}, {1: {"rule_id": 1}})
     yield json.loads(rules_json(rule_report("px1", "h:6032", "2.7.1", sample, sample)))

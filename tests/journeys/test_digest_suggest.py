@@ -147,20 +147,12 @@ def test_all_that_is_proposed_can_stand_together(seen: Project) -> None:
     }
 
 
-def test_a_lookup_in_a_loop(seen: Project) -> None:
-    (found,) = of_kind(suggest("--format", "json", "--only", "repeats"), "repeats")
-    assert found["digest_text"] == "SELECT total FROM orders WHERE id = ?"
-    assert found["evidence"]["rows_per_call"] == 1
-    assert found["yaml"] is None
-
-
 def test_rules_of_a_file_and_digests_of_a_file(seen: Project) -> None:
     assert proxyctl("replay", "--save", "seen.jsonl").code == 0
     for name in ("HOST", "PORT"):
         seen.monkeypatch.delenv(f"PROXYCTL_{name}")
     found = suggest("--digests", "seen.jsonl", "--format", "json")
     assert len(of_kind(found, "reads")) == 2
-    assert "unused: hits are not known without the instance" in found.json["notes"]
 
 
 def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:
@@ -171,12 +163,6 @@ def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:
     found = suggest("--format", "json", "--only", "cache", "--only", "reads").json
     ids = [rule["rule_id"] for one in found["suggestions"] for rule in one["rules"]]
     assert all(10 < rule_id < 20 for rule_id in ids)
-
-
-def test_hits_are_not_judged_soon_after_a_load(seen: Project) -> None:
-    found = suggest("--only", "unused")
-    assert "Nothing to suggest" in found.out
-    assert "note: unused: hits are counted for" in found.out
 
 
 def test_limit_counts_what_it_leaves_out(seen: Project) -> None:
@@ -226,51 +212,6 @@ def test_rule_ids_that_sharding_reserves_are_not_proposed(
     seen.write(cached["yaml"], "proposed.yaml")
     found = proxyctl("validate", "-f", "proxyctl.yaml", "-f", "proposed.yaml")
     assert found.code == 0, found.text
-
-
-MANY = FILES.replace("20, match_digest", "900, match_digest").replace(
-    "30, match_digest", "910, match_digest"
-) + "".join(
-    f"  - {{rule_id: {20 * number}, match_digest: '^INSERT INTO t{number} '}}\n"
-    for number in range(1, 31)
-)
-
-
-def test_an_order_that_is_pasted_changes_nothing_and_tries_fewer_rules(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    sandbox_project.write(MANY)
-    applied()
-    remember(sandbox_instance, SEEN)
-    (order,) = of_kind(suggest("--format", "json", "--only", "order"), "order")
-    evidence = order["evidence"]
-    assert evidence["rules_per_query_then"] < evidence["rules_per_query_now"]
-    assert set(order["replaces"]) <= {10, 900, 910}
-    kept = [
-        line
-        for line in MANY.splitlines(keepends=True)
-        if not any(f"{{rule_id: {gone}," in line for gone in order["replaces"])
-    ]
-    sandbox_project.write("".join(kept) + pasted(order["yaml"]))
-    found = proxyctl("validate")
-    assert found.code == 0, found.text
-    replayed = proxyctl("replay", "--format", "json", "--detailed-exitcode")
-    assert replayed.code == 0, replayed.text
-    applied()
-    (again,) = of_kind(suggest("--format", "json", "--only", "order"), "order") or [None]
-    assert again is None
-
-
-def test_rules_of_the_server_do_not_move_the_cursor(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    sandbox_project.write(MANY.replace("rule_id: 900,", 'rule_id: 900, comment: "\\e[2J",'))
-    applied()
-    remember(sandbox_instance, SEEN)
-    for format in ("text", "markdown"):
-        found = suggest("--only", "order", "--format", format).out
-        assert "rule_id" in found
-        assert "\x1b" not in found
 
 
 def test_a_file_with_a_password_is_warned_about_once(seen: Project) -> None:

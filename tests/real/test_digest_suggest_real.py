@@ -69,13 +69,6 @@ def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
     assert after == before
 
 
-def test_hits_that_the_instance_counts(rig: Rig, project: Project) -> None:
-    rig.send(APP, READ)
-    found = proxyctl("digest", "suggest", "--only", "unused")
-    assert found.code == 0, found.text
-    assert "since the rules were loaded" in found.out
-
-
 def test_one_statement_names_the_digest_table(rig: Rig, project: Project) -> None:
     found = proxyctl("digest", "suggest", "--debug")
     assert found.code == 0, found.text

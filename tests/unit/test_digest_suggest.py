@@ -12,7 +12,6 @@ from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digester
 from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind
-from proxyctl.digests.suggest_hits import RuleHits
 from proxyctl.digests.suggest_readers import readers_of
 from proxyctl.digests.suggest_rules import with_rules
 from proxyctl.digests.suggest_thresholds import Thresholds, threshold_rows
@@ -63,8 +62,8 @@ def table(*seen, **variables):
     return DigestTable("px1", "127.0.0.1:6032", "2.7.1", 1_200, list(seen), variables)
 
 
-def found(seen, given, kind, hits=None, **options):
-    result = suggest(table(*seen), given, hits, only=[kind], **options)
+def found(seen, given, kind, **options):
+    result = suggest(table(*seen), given, only=[kind], **options)
     return result.found, result.notes
 
 
@@ -228,17 +227,6 @@ def test_rows_that_are_not_counted():
     assert "no rows are counted" in notes[0]
 
 
-def test_a_lookup_by_one_value_repeated():
-    (one,), _ = found([digest(READ, calls=9_000)], configuration(), Kind.REPEATS)
-    assert one.evidence["share_of_calls"] == 1.0
-    for query in (
-        "SELECT a FROM t WHERE id IN (1, 2)",
-        "SELECT a FROM t",
-        "SELECT a FROM t JOIN u",
-    ):
-        assert found([digest(query, calls=9_000)], configuration(), Kind.REPEATS)[0] == ()
-
-
 def peers(count=8):
     return [digest(f"SELECT c{'x' * n} FROM t WHERE id = 1", average=900 + n) for n in range(count)]
 
@@ -262,34 +250,6 @@ def test_too_few_peers_or_calls_are_no_measure():
     assert found([*peers(3), slow], configuration(), Kind.SLOW)[0] == ()
     once = digest("SELECT a FROM t WHERE note = 'x'", average=80_000, calls=2)
     assert found([*peers(), once], configuration(), Kind.SLOW)[0] == ()
-
-
-def test_rules_without_hits_say_since_when_and_why():
-    given = configuration(rule(10, "^SELECT"), rule(20, "^SELECT a"), rule(30, "^DELETE"))
-    hits = RuleHits({10: 5, 20: 0, 30: 0}, 3 * DAY)
-    (shadowed, other), _ = found([digest(READ)], given, Kind.UNUSED, hits)
-    assert shadowed.title == "rule 20 has no hits"
-    assert "3.00 d" in shadowed.says[0]
-    assert "an earlier rule with apply" in shadowed.says[1]
-    assert shadowed.evidence["calls_not_reached"] == 1_000
-    assert other.evidence["rule_id"] == 30
-
-
-def test_a_rule_without_hits_that_the_digests_would_meet():
-    hits = RuleHits({10: 0}, 3 * DAY)
-    (one,), _ = found([digest(READ)], configuration(rule(10, "^SELECT")), Kind.UNUSED, hits)
-    assert "it matches 1,000 of 1,000 calls" in one.says[1]
-
-
-def test_hits_that_are_young_or_of_unknown_age():
-    given = configuration(rule(10, "^DELETE"))
-    for hits, words in (
-        (RuleHits({10: 0}, 60), "1.00 min only"),
-        (RuleHits({10: 0}, None), "since"),
-    ):
-        some, notes = found([digest(READ)], given, Kind.UNUSED, hits)
-        assert some == ()
-        assert words in notes[0]
 
 
 def test_digests_that_are_switched_off_are_said():

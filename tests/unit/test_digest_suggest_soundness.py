@@ -65,16 +65,15 @@ def test_what_is_proposed_holds_alone_and_together(seed):
     given, seen = _configuration(random), _seen(random)
     proposed = [one for one in suggest(seen, given, limit=None).found if one.rules]
     for one in proposed:
-        sides = Sides(given, with_rules(given, one.rules, without=one.replaces))
+        sides = Sides(given, with_rules(given, one.rules))
         report = replay(seen, sides, limit=None)
         changed = {entry.seen.digest for entry in (*report.moved, *report.open)}
         assert changed == ({one.digest} if one.digest else set())
-    own = [one for one in proposed if one.kind is not Kind.ORDER]
     ids = [cells["rule_id"] for one in proposed for cells in one.rules]
     assert len(ids) == len(set(ids))
-    together = with_rules(given, [cells for one in own for cells in one.rules])
+    together = with_rules(given, [cells for one in proposed for cells in one.rules])
     before, after = Comparison(Sides(given, given), {}), Comparison(Sides(together, together), {})
-    for one in own:
+    for one in proposed:
         wanted = 20 if one.kind is Kind.READS else 1_000
         for row in seen.rows:
             if row.digest != one.digest:

@@ -21,7 +21,6 @@ from proxyctl.admin.read import read_layouts
 from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.admin.runtime_facts import read_facts, used_connections
-from proxyctl.admin.suggest_hits import read_hits_since
 from proxyctl.admin.whole_answer import END
 from proxyctl.digests.top import TopOptions
 from proxyctl.errors import ConnectionLostError, InstanceError
@@ -94,7 +93,6 @@ READERS = [
     read_digests,
     read_digest_variables,
     read_digest_size,
-    read_hits_since,
     read_holder,
     read_rule_hits,
     used_connections,

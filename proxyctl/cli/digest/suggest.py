@@ -33,10 +33,7 @@ class KindName(StrEnum):
 
     READS = "reads"
     CACHE = "cache"
-    REPEATS = "repeats"
     SLOW = "slow"
-    UNUSED = "unused"
-    ORDER = "order"
 
 
 def register(group: typer.Typer) -> None:
@@ -61,7 +58,7 @@ def suggest(
         typer.Option(
             "--only",
             metavar="KIND",
-            help="reads, cache, repeats, slow, unused or order; many times. Default: all.",
+            help="reads, cache or slow; repeatable. Default: all.",
         ),
     ] = None,
     limit: Annotated[
