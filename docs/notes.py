@@ -14,8 +14,6 @@ ENVIRONMENT = {
     "PROXYCTL_BACKEND_PASSWORD_FILE": "as `--backend-password-file`",
     "PROXYCTL_STATE_DIR": "where snapshots are kept; else `$XDG_STATE_HOME/proxyctl`, else"
     " `~/.local/state/proxyctl`",
-    "PROXYCTL_SNAPSHOT_SECRETS": "as `--snapshot-secrets`",
-    "PROXYCTL_SNAPSHOTS_KEPT": "as `--snapshots-kept`",
     "NO_COLOR": "no colour, also on a terminal",
     "FORCE_COLOR": "colour, also without a terminal",
 }

@@ -17,8 +17,6 @@ from proxyctl.admin.login import Login
 from proxyctl.admin.members import Members, same_account
 from proxyctl.admin.peers_waiting import PeersWaiting
 from proxyctl.admin.read import TableReader
-from proxyctl.admin.snapshot import DEFAULT_RULES, SnapshotRules, SnapshotWriter
-from proxyctl.admin.snapshot_folder import outcome_kept
 from proxyctl.catalog import AdminModule
 from proxyctl.cluster.membership import Membership
 from proxyctl.config.load import ParsedFiles
@@ -33,7 +31,8 @@ from proxyctl.errors import (
 from proxyctl.families import Node, node_text
 from proxyctl.plan import ModulePlan, Plan, Refusal, raise_refusals
 from proxyctl.result import ApplyResult, PeerResult
-from proxyctl.snapshot import APPLY, occasion_of
+from proxyctl.snapshots.snapshot import APPLY, header_of
+from proxyctl.snapshots.taking import TablesRead
 from proxyctl.workflow import PlanOptions, plan_files
 
 
@@ -68,7 +67,6 @@ class ApplyRequest:
     progress: Callable[[str], None] = lambda _text: None
     purpose: str = APPLY
     sources: tuple[str, ...] = ()
-    snapshots: SnapshotRules = DEFAULT_RULES
     peers: PeerRules = DEFAULT_PEERS
 
 
@@ -97,10 +95,10 @@ def apply_planned(
     """
     lock = Lock(client, request.purpose)
     members = Members(client, partial(request.peers.login_at, client.login), request.progress)
-    snapshot = SnapshotWriter(client, request.snapshots)
+    tables = TablesRead()
     try:
         members.take(lock, timeout_s=request.lock_timeout_s)
-        reader = TableReader(client, tee=snapshot.add)
+        reader = TableReader(client, tee=tables.add)
         options = replace(
             request.options,
             leftovers=lock.leftovers,
@@ -119,9 +117,6 @@ def apply_planned(
         if found.is_in_sync:
             lock.finished({module.name for module in found.modules})
             return found, None
-        occasion = occasion_of(
-            found, request.purpose, sources=request.sources, leftovers=lock.leftovers
-        )
         awaiting = AwaitingRestart(members)
         awaiting.note(found.modules, options.membership or Membership())
 
@@ -129,17 +124,16 @@ def apply_planned(
             members.wait_for_a_later_second(module)
             awaiting.before_load(module)
 
-        kept = snapshot.keep(occasion)
+        kept = tables.keep(header_of(found, request.purpose, request.sources))
         how = ApplyOptions(
             options.saves,
             request.progress,
             before_load,
         )
-        with awaiting.named_in_errors(), outcome_kept(kept):
+        with awaiting.named_in_errors():
             result = apply_plan(client, found, lock, how)
         with awaiting.named_in_errors(), applied(result):
             result.snapshot = str(kept)
-            result.omits_secrets = request.snapshots.omits_secrets
             result.notes.extend(_forget_ended_drains(client, found))
             lock.finished({module.name for module in found.modules})
             if request.peers.timeout_s:
@@ -153,7 +147,6 @@ def apply_planned(
         return found, result
     finally:
         with uninterrupted():
-            snapshot.discard()
             lock.give_back(request.progress)
             members.close()
 

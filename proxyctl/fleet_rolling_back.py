@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from proxyctl import rolling_back
 from proxyctl.applying import ApplyRequest, apply_planned
 from proxyctl.fleet.rollout import Rolled, State
 from proxyctl.fleet_planning import Target
 from proxyctl.fleet_units import Unit, told_of
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.result import ApplyResult, PeerResult
-from proxyctl.snapshot import ROLLBACK
+from proxyctl.snapshots import folder
+from proxyctl.snapshots.rollback import rollback_plan
+from proxyctl.snapshots.snapshot import ROLLBACK
 
 
 def brought_back(
@@ -77,18 +79,16 @@ def _rolled_back(
 ) -> ApplyResult | None:
     """Go back to the snapshot of an instance. Raises: as `apply_planned`."""
     with target.connect() as client:
-        back_to = rolling_back.target(client.address, one.snapshot)
+        back_to = folder.read(Path(str(one.snapshot)))
         return apply_planned(
             client,
-            lambda at, options, reader: rolling_back.rollback_plan(
-                at, back_to, options, reader=reader
-            ),
+            lambda at, options, reader: rollback_plan(at, back_to, options, reader=reader),
             replace(
                 request,
                 options=replace(request.options, force=True),
                 progress=lambda text: say(f"{target.name}: {text}"),
                 purpose=ROLLBACK,
-                sources=(back_to.snapshot.name,),
+                sources=(back_to.name,),
                 peers=unit.peer_rules(request.peers),
             ),
         )[1]

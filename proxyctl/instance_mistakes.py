@@ -8,16 +8,12 @@ from proxyctl.config.drops import admin_names
 from proxyctl.errors import Mistake
 from proxyctl.fitting import mistake_at
 from proxyctl.instance_survey import InstanceSurvey
-from proxyctl.state import KEEP, SNAPSHOT, Layer, Source
+from proxyctl.state import KEEP, Layer
 
 
-def mistakes_when_read(survey: InstanceSurvey, source: Source) -> Iterator[Mistake]:
-    """Yield what is wrong with what is managed, given the tables that have been read.
-
-    A snapshot may have users without a password: they were there.
-    """
-    if source is not SNAPSHOT:
-        yield from _new_users_without_password(survey)
+def mistakes_when_read(survey: InstanceSurvey) -> Iterator[Mistake]:
+    """Yield what is wrong with what is managed, given the tables that have been read."""
+    yield from _new_users_without_password(survey)
     yield from _unknown_variables(survey)
     yield from _logins_that_are_users(survey)
 

@@ -78,8 +78,6 @@ class ApplyResult:
     saves: int = 0
     notes: list[str] = field(default_factory=list)
     snapshot: str | None = None
-    omits_secrets: bool = False
-    """Whether secrets are left out of the snapshot."""
     peers: list[PeerResult] = field(default_factory=list)
     """The other members of the cluster, where the change travels and they were waited for."""
 

@@ -129,7 +129,7 @@ def _surveyed(
     plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
     plan.modules = list(_module_plans(survey))
-    mistakes = list(mistakes_when_read(survey, desired.source))
+    mistakes = list(mistakes_when_read(survey))
     if mistakes:
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
@@ -254,8 +254,7 @@ def _not_managed(name: str, desired: Desired) -> UsageError:
         if any(table.name in desired.tables for table in module.tables)
     ]
     return UsageError(
-        f"--only {name}: nothing of it goes back: the applies since left it alone, or the snapshot"
-        " or this ProxySQL does not have it",
+        f"--only {name}: nothing of it goes back: the apply of that snapshot left it alone",
         hint=f"what goes back: {', '.join(goes_back) or 'nothing'}",
     )
 

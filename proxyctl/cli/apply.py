@@ -17,7 +17,6 @@ from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
     PeerOptions,
-    SnapshotOptions,
     TextFormat,
     command,
 )
@@ -45,7 +44,6 @@ def apply(
     files: FileOptions,
     connection: ConnectionOptions,
     allowances: Allowances,
-    snapshots: SnapshotOptions,
     peers: PeerOptions,
     fleet: FleetOptions,
     rollout: RolloutOptions,
@@ -78,7 +76,6 @@ def apply(
             options,
             lock_timeout_s=lock_timeout,
             sources=tuple(files.paths()),
-            snapshots=snapshots.rules(),
             peers=PeerRules(peers.peer_timeout),
         )
         targets = targets_of(files, connection, fleet)
@@ -105,7 +102,6 @@ def apply(
             before=show if shows_plan else lambda _plan: None,
             progress=say,
             sources=(*([plan_file] if plan_file else []), *files.paths()),
-            snapshots=snapshots.rules(),
             peers=peer_rules(connection, parsed.instances(), peers.peer_timeout),
         )
         found, result = apply_files(client, parsed, request)

@@ -19,7 +19,6 @@ import typer
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.snapshot import SnapshotRules
     from proxyctl.config.load import Sources
 
 _FILES = "Files"
@@ -205,44 +204,6 @@ class ConnectionOptions:
     """Who is told what --debug shows; None without it."""
     typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
     """Names of the options that stand on the command line itself, not in the environment."""
-
-
-class SnapshotSecrets(StrEnum):
-    """What becomes of secrets in a snapshot."""
-
-    STORE = "store"
-    OMIT = "omit"
-
-
-@dataclass(frozen=True)
-class SnapshotOptions:
-    """How the snapshot is taken that stands before every change."""
-
-    snapshot_secrets: Annotated[
-        SnapshotSecrets,
-        typer.Option(
-            "--snapshot-secrets",
-            envvar="PROXYCTL_SNAPSHOT_SECRETS",
-            help="The snapshot stores secrets as ProxySQL has them, or omits them.",
-        ),
-    ] = SnapshotSecrets.STORE
-    snapshots_kept: Annotated[
-        int,
-        typer.Option(
-            "--snapshots-kept",
-            metavar="NUMBER",
-            min=1,
-            envvar="PROXYCTL_SNAPSHOTS_KEPT",
-            help="Keep this many snapshots of the instance.",
-        ),
-    ] = 20
-
-    def rules(self) -> SnapshotRules:
-        """Return them as the snapshot takes them."""
-        from proxyctl.admin.snapshot import SnapshotRules
-
-        omits = self.snapshot_secrets is SnapshotSecrets.OMIT
-        return SnapshotRules(omits_secrets=omits, kept=self.snapshots_kept)
 
 
 @dataclass(frozen=True)

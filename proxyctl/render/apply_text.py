@@ -34,8 +34,7 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
     lines += [f"restart required: {name}" for name in plan.restart_required]
     lines += _peer_lines(result.peers)
     if result.snapshot:
-        secrets = "without" if result.omits_secrets else "with"
-        lines.append(f"The state before, {secrets} its passwords, is kept in {result.snapshot}")
+        lines.append(f"The state before, with its passwords, is kept in {result.snapshot}")
     return "\n".join(lines) + "\n"
 
 

@@ -11,10 +11,9 @@ from proxyctl.change import ADD, CHANGE, DELETE
 from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.render.style import PLAIN, Style
-from proxyctl.snapshot import BY_HAND, Kept, Occasion, Outcome, Snapshot, Summary
+from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
 
 FORMAT = 1
-NO_OUTCOME = "outcome not known"
 
 
 def history_text(found: Sequence[Kept], style: Style = PLAIN) -> str:
@@ -26,45 +25,31 @@ def history_text(found: Sequence[Kept], style: Style = PLAIN) -> str:
 def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
     indent = " " * (width + 2)
     number = style("bold", f"{kept.number:>{width}}")
-    if kept.summary is None:
+    if kept.header is None:
         yield f"{number}  {printable(kept.name)}  {_size(kept.size)}"
         yield f"{indent}{style('refuse', 'cannot be used')}: {printable(kept.problem)}"
         return
-    occasion = kept.summary.occasion
-    yield f"{number}  {taken_when(kept.summary)}{_outcome(kept)}"
+    yield f"{number}  {taken_when(kept.header)}"
     changes = "; ".join(
-        f"{printable(module)} {_counts(counts)}" for module, counts in occasion.changes.items()
+        f"{printable(module)} {_counts(counts)}" for module, counts in kept.header.changes.items()
     )
-    parts = [printable(kept.name), _size(kept.size), changes, _secrets(occasion)]
+    parts = [printable(kept.name), _size(kept.size), changes]
     yield indent + "  ".join(part for part in parts if part)
 
 
-def taken_when(taken: Snapshot | Summary) -> str:
+def taken_when(header: Header) -> str:
     """Return when it was taken, by whom and before what."""
-    occasion, at = taken.occasion, printable(taken.taken_at.replace("+00:00", "Z"))
-    by = f" by {printable(occasion.by)}" if occasion.by else ""
-    if occasion.purpose == BY_HAND:
-        return f"taken {at}{by}"
-    verb = {"apply": "apply of", "rollback": "rollback to"}.get(occasion.purpose, occasion.purpose)
-    sources = printable(", ".join(occasion.sources))
-    return f"taken {at}, before {printable(verb)} {sources}{by}"
-
-
-def _outcome(kept: Kept) -> str:
-    if kept.summary is None or kept.summary.occasion.purpose == BY_HAND:
-        return ""
-    if kept.outcome is Outcome.APPLIED:
-        return ""
-    return f": {kept.outcome.value if kept.outcome else NO_OUTCOME}"
+    at, by = printable(header.taken_at.replace("+00:00", "Z")), printable(header.by)
+    if header.before == BY_HAND:
+        return f"taken {at} by {by}"
+    verb = {"apply": "apply of", "rollback": "rollback to"}.get(header.before, header.before)
+    sources = printable(", ".join(header.sources))
+    return f"taken {at}, before {printable(verb)} {sources} by {by}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
     words = ((ADD, "added"), (CHANGE, "changed"), (DELETE, "deleted"))
     return ", ".join(f"{counts[action]} {word}" for action, word in words if counts.get(action))
-
-
-def _secrets(occasion: Occasion) -> str:
-    return "without secrets" if occasion.omits_secrets else ""
 
 
 def _size(size: int) -> str:
@@ -84,24 +69,22 @@ def history_json(address: str, found: Sequence[Kept]) -> str:
 
 
 def _object(kept: Kept) -> dict[str, Any]:
-    summary, occasion = kept.summary, kept.summary and kept.summary.occasion
+    header = kept.header
     return {
         "number": kept.number,
         "name": kept.name,
         "path": str(kept.path),
         "bytes": kept.size,
         "problem": kept.problem or None,
-        "taken_at": summary and summary.taken_at,
-        "version": summary and summary.version,
-        "before": occasion and occasion.purpose,
-        "sources": list(occasion.sources) if occasion else [],
-        "by": occasion and occasion.by,
+        "taken_at": header and header.taken_at,
+        "version": header and header.version,
+        "before": header and header.before,
+        "sources": list(header.sources) if header else [],
+        "by": header and header.by,
         "changes": [
             {"module": module, **{action: counts.get(action, 0) for action in _ACTIONS}}
-            for module, counts in (occasion.changes if occasion else {}).items()
+            for module, counts in (header.changes if header else {}).items()
         ],
-        "outcome": kept.outcome and kept.outcome.value,
-        "omits_secrets": occasion and occasion.omits_secrets,
     }
 
 

@@ -60,7 +60,7 @@ from proxyctl.result import ApplyResult, ModuleResult, NotFollowing, PeerResult
 from proxyctl.routing import Request
 from proxyctl.routing_tests import RoutingTest, run
 from proxyctl.saved_plan import save
-from proxyctl.snapshot import Kept, Occasion, Summary
+from proxyctl.snapshots.snapshot import Header, Kept
 from proxyctl.state import Where
 from tests.docs.pages import ROOT
 from tests.support.build import desired, layout, module_plan, rows, survey
@@ -75,8 +75,8 @@ FREE = (
 """Below these the keys are columns, tables, remarks, and names that stand elsewhere."""
 
 USERS = module_plan(survey(desired("mysql_users", {"username": "app", "password": "x"}), {}))
-OCCASION = Occasion("apply", ("a",), changes={"MYSQL USERS": {"add": 1}})
-KEPT = Kept(1, Path("s.json"), 1, Summary("h:6032", "2.7.1", "now", OCCASION), "", None)
+HEADER = Header("h:6032", "2.7.1", "apply", ("a",), changes={"MYSQL USERS": {"add": 1}})
+KEPT = Kept(1, "s", Path("s.jsonl.gz"), 1, HEADER)
 PLAN = Plan("px1", "h:6032", "2.7.1", [USERS], [Refusal("code", "why", "--force")])
 
 

@@ -8,7 +8,6 @@ from tests.fuzz.imported_files import IMPORT_TARGETS
 from tests.fuzz.query_text import QUERY_TARGETS
 from tests.fuzz.saved_files import SAVED_TARGETS
 from tests.fuzz.server_answers import SERVER_TARGETS
-from tests.fuzz.snapshots import SNAPSHOT_TARGETS
 from tests.fuzz.sql_text import SQL_TARGETS
 from tests.fuzz.target import Target
 
@@ -18,7 +17,6 @@ TARGETS: dict[str, Target] = {
         *FILE_TARGETS,
         *IMPORT_TARGETS,
         *SAVED_TARGETS,
-        *SNAPSHOT_TARGETS,
         *SQL_TARGETS,
         *QUERY_TARGETS,
         *SERVER_TARGETS,

@@ -20,7 +20,7 @@ CONNECTING = {
     if name not in NOT_RUN and any("--host" in one.opts for one in command.params)
 }
 
-ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "snapshot", "lint"}
+ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "lint"}
 """What the files only add to: names of hostgroups, logins of members, what lint ignores."""
 
 BROKEN = {

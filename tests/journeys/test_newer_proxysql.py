@@ -162,16 +162,3 @@ def test_a_table_of_tomorrow_is_left_alone_and_said(project: Project, instance: 
     assert plan().code == 0
     project.write(FILES + "mysql_shards: []\n")
     said(plan(), 1, "mysql_shards: no such section")
-
-
-def test_a_rollback_elsewhere_leaves_such_a_variable_alone(
-    project: Project, instance: Instance
-) -> None:
-    there = ("--host", instance.host, "--port", str(instance.port))
-    assert proxyctl("snapshot", *there, "-o", "newer.json").code == 0
-    with Sandbox("2.7.1", variables={"mysql-monitor_enabled": "false"}) as known:
-        here = ("--host", known.host, "--port", str(known.port))
-        found = proxyctl("rollback", "newer.json", *here, "--other-instance", "--dry-run")
-    assert found.code == 0, found.text
-    assert "mysql-time_travel: left alone: this ProxySQL has no such variable" in found.out
-    assert proxyctl("rollback", "newer.json", *there, "--dry-run").code == 0

@@ -198,11 +198,3 @@ def test_the_folder_of_the_snapshots(offline: Project, asked: Asked, hidden: str
     assert not [
         sql for sql in statements if "mysql_servers" in sql and not sql.startswith("SELECT")
     ]
-
-
-def test_a_snapshot_elsewhere(offline: Project, asked: Asked) -> None:
-    offline.monkeypatch.setenv("PROXYCTL_STATE_DIR", "state")
-    (offline.folder / "out").mkdir(mode=0o500)
-    found = run("snapshot", "-o", "out/px.json", "--host", "127.0.0.1", "--port", str(asked[0]))
-    said(found, 1, "no snapshot can be taken in out: Permission denied; nothing was changed")
-    assert "PROXYCTL_STATE_DIR" not in found.err

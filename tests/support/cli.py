@@ -113,4 +113,4 @@ class Project:
 
     def snapshots(self) -> list[Path]:
         """Return the snapshots that were kept."""
-        return sorted(self.state.rglob("*.json"))
+        return sorted(self.state.rglob("*.jsonl.gz"))

@@ -1,22 +1,34 @@
-"""What a snapshot asks for, where the monitor places nodes."""
+"""What a snapshot asks for, where the monitor places nodes, and what its file says."""
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from proxyctl.catalog import REFERENCE, Value
-from proxyctl.families import Family
-from proxyctl.rollback import Rollback, rollback_of
-from proxyctl.snapshot import HeldTable, Occasion, Snapshot
-from proxyctl.state import Layer
-from tests.support.build import layout, rows
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
-GROUP = Family("group_replication", 10, frozenset({10, 20, 30, 40}), offline=40, discovers=True)
+from proxyctl.catalog import Value
+from proxyctl.errors import ProxyctlError
+from proxyctl.snapshots.file import header_line, read_snapshot, same_line, table_line
+from proxyctl.snapshots.rollback import desired_of
+from proxyctl.snapshots.snapshot import Header, HeldTable, Snapshot, TableScope
+from proxyctl.state import Desired, Glob, Layer, Row, Scope, Span
+from tests.support.build import layout, row, rows
+
 SERVERS = layout("mysql_servers")
+LAYOUTS = {
+    name: layout(name)
+    for name in ("mysql_servers", "mysql_galera_hostgroups", "mysql_group_replication_hostgroups")
+}
 
 
-def held(*servers: dict[str, Value]) -> Any:
+def held(*servers: Mapping[str, Value]) -> list[Row]:
     return list(rows("mysql_servers", *servers).values())
 
 
@@ -24,25 +36,29 @@ def node(name: str, hostgroup: int, **cells: Value) -> dict[str, Value]:
     return {"hostgroup_id": hostgroup, "hostname": name, **cells}
 
 
-def back(memory: Any, runtime: Any, family: Family, disk: Any = None, **more: Any) -> Rollback:
-    layers = {Layer.MEMORY: memory, Layer.RUNTIME: runtime, Layer.DISK: disk or memory}
-    occasion = Occasion("snapshot", families=(family,), **more)
-    tables = {"mysql_servers": HeldTable(SERVERS.names, layers)}
-    return rollback_of(
-        Snapshot("s", "h:6032", "2.7.1", "now", tables, occasion),
-        {"mysql_servers": SERVERS},
-        REFERENCE,
-        since=(),
-        secrets=frozenset(),
-        admin_names=frozenset(),
+def back(kind: str, memory: list[Row], runtime: list[Row]) -> Desired:
+    """Return what a snapshot taken by hand asks for; `kind` is that of the family 10 to 40."""
+    family = row(
+        kind,
+        writer_hostgroup=10,
+        backup_writer_hostgroup=20,
+        reader_hostgroup=30,
+        offline_hostgroup=40,
+        active=1,
     )
+    layers = {Layer.MEMORY: memory, Layer.RUNTIME: runtime, Layer.DISK: memory}
+    tables = {
+        "mysql_servers": HeldTable(SERVERS.names, layers),
+        kind: HeldTable(layout(kind).names, {layer: [family] for layer in Layer}),
+    }
+    return desired_of(Snapshot("s", Header("h:6032", "2.7.1", "snapshot"), tables), LAYOUTS, {})
 
 
-def asked(found: Rollback) -> set[tuple[object, ...]]:
+def asked(found: Desired) -> set[tuple[object, ...]]:
     index = SERVERS.index
     return {
         tuple(row[index[name]] for name in ("hostgroup_id", "hostname", "status", "weight"))
-        for row in found.desired.tables["mysql_servers"].rows.values()
+        for row in found.tables["mysql_servers"].rows.values()
     }
 
 
@@ -53,34 +69,123 @@ def test_placed_nodes_go_back_where_they_were_configured() -> None:
         node("n2", 10, weight=5, status="SHUNNED"),
         node("n2", 30, weight=5),
     )
-    found = back(memory, runtime, GALERA)
+    found = back("mysql_galera_hostgroups", memory, runtime)
     assert asked(found) == {(10, "n1", "ONLINE", 5), (10, "n2", "ONLINE", 5)}
-    assert "MEMORY and RUNTIME differed" in found.desired.warnings[0]
+    assert "MEMORY and RUNTIME differed" in found.warnings[0]
+
+
+def test_a_drained_node_goes_back_as_it_was_configured() -> None:
+    memory = held(node("n1", 10, weight=5), node("n2", 50))
+    runtime = held(
+        node("n1", 30, weight=0, max_connections=0), node("n2", 50, status="OFFLINE_SOFT")
+    )
+    found = back("mysql_galera_hostgroups", memory, runtime)
+    assert asked(found) == {(10, "n1", "ONLINE", 5), (50, "n2", "ONLINE", 1)}
 
 
 def test_nodes_that_the_monitor_found_are_no_configuration() -> None:
     memory, runtime = held(node("n1", 10)), held(node("n1", 10), node("n2", 30))
-    assert asked(back(memory, runtime, GROUP)) == {(10, "n1", "ONLINE", 1)}
-    assert asked(back(memory, runtime, GALERA)) == {
-        (10, "n1", "ONLINE", 1),
-        (30, "n2", "ONLINE", 1),
-    }
+    found = back("mysql_group_replication_hostgroups", memory, runtime)
+    assert asked(found) == {(10, "n1", "ONLINE", 1)}
+    found = back("mysql_galera_hostgroups", memory, runtime)
+    assert asked(found) == {(10, "n1", "ONLINE", 1), (30, "n2", "ONLINE", 1)}
 
 
-def test_a_table_that_only_a_newer_proxyctl_knows_is_said() -> None:
-    layers = {layer: [("a",), ("b",)] for layer in Layer}
-    tables = {"mysql_novelties": HeldTable(("name",), layers)}
-    snapshot = Snapshot("s", "h:6032", "3.9.0", "now", tables, Occasion("snapshot"))
-    found = rollback_of(
-        snapshot, {}, REFERENCE, since=(), secrets=frozenset(), admin_names=frozenset()
+def test_a_table_that_only_a_newer_proxyctl_knows_is_refused() -> None:
+    tables = {"mysql_novelties": HeldTable(("name",), {layer: [] for layer in Layer})}
+    snapshot = Snapshot("s", Header("h:6032", "2.7.1", "snapshot"), tables)
+    with pytest.raises(ProxyctlError, match="holds mysql_novelties with columns"):
+        desired_of(snapshot, LAYOUTS, {})
+
+
+# -- the file -------------------------------------------------------------------------------------
+
+RULES = layout("mysql_query_rules")
+HEADER = Header(
+    "h:6032",
+    "2.7.1",
+    "apply",
+    ("a.yaml", "größe"),
+    scope={
+        "mysql_variables": TableScope(),
+        "mysql_query_rules": TableScope(
+            Scope.of(("rule_id",), {"rule_id": [Span(10, 20), 7, Glob("4*")]}, "rule_id 10-20"),
+            frozenset({"comment"}),
+        ),
+    },
+    changes={"MYSQL USERS": {"add": 1}},
+    references={"scheduler": frozenset({"arg1"})},
+    hostgroup_names={10: "writer"},
+    taken_at="now",
+    by="ann@ops",
+)
+RULE = json.dumps(row("mysql_query_rules", rule_id=10, comment="a")).encode()
+LINES = [
+    header_line(HEADER),
+    table_line("mysql_query_rules", Layer.MEMORY, RULES.names, [RULE.replace(b'"a"', b'"\xe9"')]),
+    same_line("mysql_query_rules", Layer.DISK, RULES.names, Layer.MEMORY),
+    table_line("mysql_query_rules", Layer.RUNTIME, RULES.names, [RULE]),
+]
+
+
+def read(folder: Path, lines: list[bytes]) -> Snapshot:
+    path = folder / "s.jsonl.gz"
+    path.write_bytes(gzip.compress(b"".join(lines)))
+    return read_snapshot(path, "s")
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, LINES)
+    layers = found.tables["mysql_query_rules"].layers
+    comments = {layer: held[0][RULES.index["comment"]] for layer, held in layers.items()}
+    assert comments == {Layer.MEMORY: "\udce9", Layer.DISK: "\udce9", Layer.RUNTIME: "a"}
+    for name in ("address", "version", "before", "sources", "changes", "references", "by"):
+        assert getattr(found.header, name) == getattr(HEADER, name)
+    scope = (found.header.scope or {})["mysql_query_rules"]
+    assert scope.rows is not None
+    assert [scope.rows.owns((n,)) for n in (7, 8, 10, 20, 21, "41")] == [
+        *(True, False, True, True, False, True)
+    ]
+    assert (scope.rows.text, scope.ignored) == ("rule_id 10-20", {"comment"})
+    assert found.header.hostgroup_names == {10: "writer"}
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
     )
-    assert found.desired.warnings == (
-        "mysql_novelties: left alone: 2 rows; this proxyctl knows no such table",
-    )
+    return [path, *(place for key, inner in items for place in places(inner, (*path, key)))]
 
 
-def test_rows_that_a_dead_apply_had_placed_in_memory_are_no_configuration() -> None:
-    placed = held(node("n1", 10), node("n2", 10, status="SHUNNED"), node("n2", 30))
-    disk = held(node("n1", 10), node("n2", 10))
-    found = back(placed, placed, GALERA, disk, leftovers=frozenset({"MYSQL SERVERS"}))
-    assert asked(found) == {(10, "n1", "ONLINE", 1), (10, "n2", "ONLINE", 1)}
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_another_shape_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, len(LINES) - 1))
+    document = json.loads(LINES[number].decode("utf-8", "replace"))
+    *way, last = data.draw(st.sampled_from(places(document)[1:]))
+    inner = document
+    for step in way:
+        inner = inner[step]
+    if data.draw(st.booleans()):
+        inner[last] = data.draw(JUNK)
+    else:
+        del inner[last]
+    changed = [*LINES]
+    changed[number] = json.dumps(document).encode() + b"\n"
+    with suppress(ProxyctlError):
+        desired_of(
+            read(tmp_path, changed),
+            {"mysql_query_rules": RULES},
+            {"mysql_query_rules": frozenset({"comment"})},
+        )

@@ -170,65 +170,6 @@ def test_a_column_of_a_later_version_is_a_mistake_that_names_it(
         said(plan(), 1, "mysql_servers[1].wait: no such key")
 
 
-def test_a_snapshot_of_a_newer_version_goes_back_as_far_as_it_can(
-    project: Project, server: Server
-) -> None:
-    if server.version >= parse_version("2.6.0"):
-        pytest.skip("it takes the capabilities of the newest version")
-    project.write("version: 1\nvariables: {mysql-have_ssl: false}\n")
-    applied()
-    with Sandbox("2.7.1", variables={"mysql-monitor_enabled": "false"}) as newer:
-        there = ("--host", newer.host, "--port", str(newer.port))
-        assert proxyctl("snapshot", *there, "-o", "newer.json").code == 0
-    allowed = ("--other-instance", "--other-version", "--only", "MYSQL VARIABLES")
-    found = proxyctl("rollback", "newer.json", *allowed, "--auto-approve")
-    assert found.code == 0, found.text
-    assert "mysql-server_capabilities: left alone at 569899: it was 569867, which" in found.out
-    (ssl,) = server.instance.query(
-        "SELECT variable_value FROM runtime_global_variables WHERE variable_name='mysql-have_ssl'"
-    )
-    assert ssl == ("true",)
-    again = proxyctl("rollback", "newer.json", *allowed, "--dry-run")
-    assert "No changes" in again.out, again.text
-
-
-def test_what_has_no_place_in_an_older_version_is_said(project: Project, server: Server) -> None:
-    """Every table with rows is named, whether the snapshot is of an apply or taken by hand."""
-    newest = (
-        "version: 1\n"
-        "mysql_servers: [{hostgroup_id: 1, hostname: a}]\n"
-        "mysql_servers_ssl_params: [{hostname: a, ssl_ca: /ca}]\n"
-        "pgsql_servers: [{hostgroup_id: 1, hostname: a}, {hostgroup_id: 1, hostname: b}]\n"
-        "pgsql_users: [{username: app, password: x}]\n"
-        "variables: {pgsql-max_connections: 77}\n"
-    )
-    with Sandbox("3.0.0", variables={"mysql-monitor_enabled": "false"}) as newer:
-        there = ("--host", newer.host, "--port", str(newer.port), "--auto-approve")
-        project.write(newest)
-        applied(*there)
-        assert proxyctl("snapshot", *there[:-1], "-o", "by-hand.json").code == 0
-        project.write(newest.replace(": 77", ": 78").replace("hostname: a", "hostname: c"))
-        applied(*there, "--force")
-        of_apply = project.snapshots()[-1]
-    for name in ("by-hand.json", str(of_apply)):
-        found = proxyctl("rollback", name, "--other-instance", "--other-version", "--dry-run")
-        assert found.code == 0, found.text
-        lines = [line for line in found.out.splitlines() if line.startswith("warning ")]
-        said_of = "\n".join(lines)
-        for table, rows, since in (
-            ("mysql_servers_ssl_params", "1 row", "2.6.0"),
-            ("pgsql_servers", "2 rows", "3.0.0"),
-            ("pgsql_users", "1 row", "3.0.0"),
-        ):
-            is_gone = server.version < parse_version(since)
-            words = f"{table}: left alone: {rows}; this ProxySQL has no such table"
-            assert (words in said_of) is is_gone, found.text
-        if server.version < parse_version("3.0.0"):
-            (variables,) = (line for line in lines if "pgsql_variables: left alone" in line)
-            assert variables.endswith("not at their defaults: pgsql-max_connections"), variables
-            assert "pgsql_query_rules" not in said_of, "no rows, nothing lost"
-
-
 def test_the_doctor_looks_at_both_protocols(offline: Project, server: Server) -> None:
     if server.version < parse_version("3.0.0"):
         pytest.skip("no PostgreSQL side before 3.0")

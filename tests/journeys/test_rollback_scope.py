@@ -1,10 +1,10 @@
-"""What rollback brings back and what it leaves to others: what an apply owned, a part, a shard."""
+"""What rollback brings back and what it leaves to others; and that it shows no secret."""
 
 from __future__ import annotations
 
 from tests.journeys.layers import everything, everywhere
 from tests.journeys.story import FILES, applied, apply, plan, rolled_back, said
-from tests.support.cli import Project, proxyctl
+from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.servers import Instance
 
 OURS = """\
@@ -45,19 +45,29 @@ def test_only_what_the_apply_owned_goes_back(project: Project, instance: Instanc
     assert everywhere(instance, servers) == [("9", "1")]
 
 
-def test_further_back_undoes_what_later_applies_owned(project: Project, instance: Instance) -> None:
-    project.write("version: 1\nscheduler: []\nmysql_servers: [{hostgroup_id: 1, hostname: a}]\n")
+THEIRS = """\
+version: 1
+manage: {mysql_query_rules: {rule_id: "200-299"}}
+variables: {mysql-max_connections: 4096}
+mysql_query_rules: [{rule_id: 200, match_digest: theirs}]
+"""
+
+
+def test_another_teams_apply_since_is_not_reverted(project: Project, instance: Instance) -> None:
+    ours = OURS + "variables: {mysql-monitor_history: 7000000}\n"
+    project.write(ours)
     applied()
-    before = everything(instance)
-    project.write("version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: b}]\n")
-    applied("--force")
-    project.write("version: 1\nmysql_users: [{username: u, password: x}]\n")
+    project.write(ours.replace("^SELECT", "^INSERT").replace("7000000", "8000000"))
     applied()
-    found = rolled_back("2", "--force", "--dry-run")
-    assert "mysql_users: left alone: it was changed since" in found.out
-    rolled_back("--force")
-    rolled_back("3", "--force")
-    assert everything(instance) == before
+    project.write(THEIRS, "theirs.yaml")
+    applied("-f", "theirs.yaml")
+    rolled_back("2")
+    assert plan("-f", "theirs.yaml").code == 0
+    project.write(ours)
+    assert plan().code == 0
+    rolled_back("2")
+    assert plan("-f", "theirs.yaml").code == 2, "that was the snapshot before their apply"
+    assert plan().code == 0
 
 
 def test_a_part_of_it(project: Project, instance: Instance) -> None:
@@ -114,3 +124,43 @@ def test_a_table_does_not_change_shard_unasked(project: Project) -> None:
     rolled_back("--allow-shard-moves")
     project.write(SHARDS)
     assert plan().code == 0
+
+
+REFERENCES = """\
+version: 1
+variables: {mysql-monitor_password: {env: APP_PASSWORD}}
+mysql_users:
+  - {username: app, password: {env: APP_PASSWORD}, comment: {env: APP_PASSWORD}}
+  - {username: leaves, password: {env: OTHER_PASSWORD}}
+scheduler:
+  - {id: 1, active: 0, interval_ms: 1000, filename: /bin/true, arg1: {env: OTHER_PASSWORD}}
+"""
+
+
+def test_no_secret_is_shown(project: Project, instance: Instance) -> None:
+    """Neither one that comes back, nor one that leaves, nor one that only a later apply put."""
+    project.write(REFERENCES.replace("{env: OTHER_PASSWORD}}\n", "plain}\n"))
+    applied()
+    swapped = REFERENCES.replace("APP_", "X_").replace("OTHER_", "APP_").replace("X_", "OTHER_")
+    project.write(REFERENCES)
+    applied()
+    project.write(
+        swapped + "  - {id: 2, active: 0, interval_ms: 9999, filename: a, arg1: "
+        "{env: APP_PASSWORD}}\n"
+    )
+    applied()
+    for arguments in (
+        ("rollback", "--dry-run"),
+        ("rollback", "2", "--dry-run"),
+        ("rollback", "3", "--dry-run", "--force"),
+        ("rollback", "--dry-run", "--format", "json"),
+        ("rollback", "--auto-approve", "--debug"),
+        ("rollback", "--auto-approve", "--format", "json"),
+        ("snapshot", "--format", "json"),
+        ("rollback", "--dry-run"),
+        ("history",),
+        ("history", "--format", "json"),
+    ):
+        found = proxyctl(*arguments)
+        assert found.code == 0, found.text
+        assert not any(secret in found.text for secret in SECRETS.values()), arguments

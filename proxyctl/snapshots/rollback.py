@@ -1,0 +1,244 @@
+"""Back to a snapshot: an ordinary plan, whose desired rows are what served traffic then.
+
+Like an export it starts from RUNTIME, with MEMORY where that explains a row or has one that RUNTIME
+does not show. Only the scope of the snapshot's apply goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.read import TableReader
+from proxyctl.catalog import TABLES, Layout, Role, parse_version
+from proxyctl.catalog.variable_rules import is_out_of_reach
+from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
+from proxyctl.change import DELETE, Change, sorted_keys
+from proxyctl.compare import fold_users
+from proxyctl.drains import undrained
+from proxyctl.errors import RefusedError, counted
+from proxyctl.export import from_runtime
+from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored, place_of
+from proxyctl.instance_survey import look_at
+from proxyctl.plan import Plan
+from proxyctl.replay.shard_moves import section_of
+from proxyctl.snapshots.folder import history
+from proxyctl.snapshots.snapshot import References, Snapshot, TableScope, hidden_row
+from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Layer, Row, Rows, Scope, Where
+from proxyctl.workflow import PlanOptions, make_plan
+
+_NOT_SET = "(null)"
+"""RUNTIME shows it for an interface that is not set. As a value it would be one."""
+
+
+def check_fit(client: AdminClient, snapshot: Snapshot) -> None:
+    """Refuse a snapshot of another instance, or of another ProxySQL version.
+
+    Raises: RefusedError.
+    """
+    header = snapshot.header
+    if header.address != client.address:
+        raise RefusedError(
+            f"{snapshot.name} is a snapshot of {header.address}, not of {client.address}",
+            hint="proxyctl export and apply carry a configuration to another instance",
+        )
+    if header.version.split(".")[:2] != client.version_text.split(".")[:2]:
+        raise RefusedError(
+            f"{snapshot.name} was taken of ProxySQL {header.version}; this is"
+            f" {client.version_text}",
+            hint="apply the files of then: a snapshot goes back to its own version only",
+        )
+
+
+def rollback_plan(
+    client: AdminClient,
+    snapshot: Snapshot,
+    options: PlanOptions,
+    *,
+    reader: TableReader | None = None,
+) -> Plan:
+    """Read the instance and return the plan that brings the state of the snapshot back.
+
+    Raises: ConfigError, InstanceError, RefusedError, UsageError.
+    """
+    instance = look_at(client)
+    references = _references(snapshot, client.address)
+    desired = desired_of(snapshot, instance.layouts, references)
+    plan = make_plan(client, desired, options, reader=reader, instance=instance)
+    for module in plan.modules:
+        _hide_deleted(module.changes, references)
+    return plan
+
+
+def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
+    """Return what is to be hidden: what this snapshot tells of, and the others that are kept.
+
+    A later apply may have put a secret where this one had none.
+    """
+    found: dict[str, frozenset[str]] = dict(snapshot.header.references)
+    for kept in history(address):
+        for table, names in (kept.header.references if kept.header else {}).items():
+            found[table] = found.get(table, frozenset()) | names
+    return found
+
+
+def _hide_deleted(changes: Iterable[Change], references: References) -> None:
+    """Hide the secrets of rows that are to be deleted: no desired row tells of them.
+
+    Changes: changes.
+    """
+    for change in changes:
+        row, names = change.shown.current, references.get(change.table)
+        if change.action == DELETE and row is not None and names:
+            hidden = hidden_row(change.layout, change.key, row, names)
+            change.shown = replace(change.shown, current=hidden)
+
+
+# -- a snapshot as desired rows -------------------------------------------------------------------
+
+
+def desired_of(
+    snapshot: Snapshot, layouts: Mapping[str, Layout], references: References
+) -> Desired:
+    """Return what the instance has to hold to be as it was. `layouts`: those of the instance.
+
+    Raises: RefusedError for a table that the instance has with other columns.
+    """
+    header = snapshot.header
+    for name, held in snapshot.tables.items():
+        if name not in layouts or layouts[name].names != held.columns:
+            raise RefusedError(
+                f"{snapshot.name} holds {name} with columns that this instance does not have",
+                hint="apply the files of then",
+            )
+    scope = header.scope
+    if scope is None:
+        scope = dict.fromkeys(snapshot.tables, TableScope())
+    families = tuple(_families(snapshot, layouts))
+    tables: dict[str, DesiredTable] = {}
+    warnings: list[str] = []
+    for name in TABLES:
+        if name not in scope or name not in snapshot.tables:
+            continue
+        layout = layouts[name]
+        layers = {
+            layer: {layout.key_of(row): row for row in rows}
+            for layer, rows in snapshot.tables[name].layers.items()
+        }
+        rows = _configured(layout, layers, families)
+        if layout.table.prefix is not None:
+            settable = _settable(layout, rows, layers[Layer.DISK])
+            warnings += _left_alone(rows.keys() - settable.keys(), scope[name])
+            rows = settable
+        tables[name] = table = _desired(
+            layout, rows, scope[name], Where(snapshot.name, 0, 0), references.get(name, ())
+        )
+        warnings += _differences(table, layers)
+    return Desired(
+        tables,
+        parse_version(header.version),
+        header.hostgroup_names,
+        warnings=tuple(warnings),
+        source=SNAPSHOT,
+    )
+
+
+def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]:
+    """Return the families whose nodes the monitor placed then."""
+
+    def families(layer: Layer) -> list[Family]:
+        rows = {
+            name: snapshot.tables[name].layers[layer]
+            for name in FAMILY_TABLES
+            if name in snapshot.tables
+        }
+        return families_in(layouts, rows, rds_discovery=False)
+
+    return monitored(families(Layer.MEMORY), families(Layer.RUNTIME))
+
+
+def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Family, ...]) -> Rows:
+    """Return RUNTIME as configuration: nobody drained, no node that only the monitor added."""
+    memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
+    if layout.table.role is not Role.SERVERS:
+        return from_runtime(layout, runtime, memory)
+    everybody = {(host, port) for _, host, port in runtime}
+    runtime = undrained(layout, runtime, memory, families, everybody)
+    rows = from_runtime(layout, runtime, memory, families)
+    discovering = [family for family in families if family.discovers]
+    found_again = frozenset().union(*(family.hostgroups for family in discovering))
+    place = place_of(discovering)
+    configured = set(map(place, memory))
+    return {
+        key: row
+        for key, row in rows.items()
+        if key[0] not in found_again or place(key) in configured
+    }
+
+
+def _settable(layout: Layout, rows: Rows, disk: Rows) -> Rows:
+    """Return the variables that a statement can set: DISK's value of those that a restart reads."""
+    result: Rows = {}
+    for key, row in rows.items():
+        name, value = str(key[0]), str(row[1])
+        if name in RESTART_ONLY and key in disk:
+            result[key] = disk[key]
+        elif not (
+            name in RESTART_ONLY | READ_ONLY
+            or value == _NOT_SET
+            or is_out_of_reach(name, value, layout.version)
+        ):
+            result[key] = row
+    return result
+
+
+def _left_alone(keys: Iterable[Key], scope: TableScope) -> Iterator[str]:
+    """Yield the variables of the apply that no statement brings back."""
+    for (name,) in sorted_keys(keys):
+        if scope.rows is not None and scope.rows.owns((name,)):
+            yield f"{name}: left alone: no statement sets it back to what it was then"
+
+
+def _desired(
+    layout: Layout, rows: Rows, scope: TableScope, where: Where, hidden: Iterable[str]
+) -> DesiredTable:
+    owned = scope.rows
+    if layout.table.prefix is not None:
+        text = "the variables of the snapshot" if owned is None else owned.text
+        rows = {key: row for key, row in rows.items() if owned is None or owned.owns(key)}
+        owned = Scope(rows.__contains__, text, {} if owned is None else owned.terms)
+    elif owned is not None:
+        rows = {key: row for key, row in rows.items() if owned.owns(key)}
+    places = {key: _place(layout, row, where) for key, row in rows.items()}
+    return DesiredTable(
+        layout,
+        {key: hidden_row(layout, key, row, hidden) for key, row in rows.items()}
+        if hidden
+        else rows,
+        places,
+        keep_on_update=scope.ignored,
+        scope=owned,
+        origins=frozenset(filter(None, (place.origin for place in places.values()))),
+    )
+
+
+def _place(layout: Layout, row: Row, where: Where) -> Where:
+    section = section_of(layout, row)
+    return where if section is None else where._replace(origin=f"sharding {section}")
+
+
+def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[str]:
+    """Yield where MEMORY and DISK held something else: only what RUNTIME held comes back."""
+    layout = table.layout
+    for layer in (Layer.MEMORY, Layer.DISK):
+        held = layers[layer]
+        if layout.table.role is Role.USERS:
+            held = fold_users(layout, held)
+        keys: set[Key] = {key for key in held if table.owns(key)} | table.rows.keys()
+        rows = sum(1 for key in keys if held.get(key) != table.rows.get(key))
+        if rows:
+            yield (
+                f"{layout.name}: {layer.upper()} and RUNTIME differed in {counted(rows, 'row')}"
+                " then; all layers get what RUNTIME held"
+            )
