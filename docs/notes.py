@@ -149,7 +149,6 @@ KEY = {
     " server.",
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
-    "guards.blocks_everything": "Rules with `error_msg` or `OK_msg` answer (nearly) every query.",
     "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"
     " another one was loaded with later.",
     "guards.fresh_member": "A member of a ProxySQL Cluster that has just started is loaded before"

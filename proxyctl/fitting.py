@@ -1,4 +1,4 @@
-"""Desired rows in the columns that the connected instance really has. Pure."""
+"""Desired rows in the columns that the instance really has, and what it cannot take. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from proxyctl.catalog import Layout, Version
 from proxyctl.errors import Mistake
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Where
+from proxyctl.state import (
+    KEEP,
+    DesiredRow,
+    DesiredTable,
+    Layer,
+    Where,
+)
+from proxyctl.survey import TableSurvey
 
 
 def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
@@ -51,20 +58,34 @@ def mistake_at(where: Where | None, key: str, message: str, hint: str | None = N
     return Mistake(where.path, where.line, where.column, key, message, hint)
 
 
-def mistakes_at_instance(
-    tables: Mapping[str, DesiredTable], admin_names: frozenset[str]
-) -> Iterator[Mistake]:
-    """Yield users that would replace an administrator's login and lock him out."""
-    users = tables.get("mysql_users")
-    if users is None:
-        return
-    for key in users.rows:
-        if key[0] in admin_names:
+def mistakes_when_read(surveys: Mapping[str, TableSurvey], version: str) -> Iterator[Mistake]:
+    """Yield what is wrong with what is managed, given the tables that have been read.
+
+    `version`: that of ProxySQL.
+    """
+    for name in ("mysql_users", "pgsql_users"):
+        if name in surveys:
+            yield from _new_users_without_password(surveys[name])
+    for found in surveys.values():
+        if found.layout.table.prefix is None or found.desired is None:
+            continue
+        for change in found.changes[Layer.MEMORY]:
+            if change.current is None:
+                yield mistake_at(
+                    found.desired.where.get(change.key),
+                    str(change.key[0]),
+                    f"ProxySQL {version} has no such variable",
+                )
+
+
+def _new_users_without_password(found: TableSurvey) -> Iterator[Mistake]:
+    password = found.layout.index["password"]
+    for change in found.changes[Layer.MEMORY] if found.desired else ():
+        row = change.desired
+        if change.current is None and row is not None and row[password] is KEEP:
             yield mistake_at(
-                users.where.get(key),
-                "username",
-                f"{key[0]!r} is an administrator of this instance; as a mysql_users row it"
-                " would replace that login and lock the administrator out",
-                "choose another name for the application user, or remove the name from"
-                " admin-admin_credentials / admin-stats_credentials first",
+                found.desired.where.get(change.key) if found.desired else None,
+                "password",
+                f"user {change.key[0]!r} is new and has no password",
+                "add `password: {env: NAME}`; without it only existing users are left alone",
             )

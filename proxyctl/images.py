@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 
 from proxyctl.catalog import Value
 from proxyctl.families import Family, Node, by_hostgroup, place_of
-from proxyctl.online_limits import ATTRIBUTES, crowded, online_limits
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
 from proxyctl.staged import in_loads, value_of
@@ -21,8 +20,7 @@ def complete_images(
 
     MYSQL SERVERS loads placed rows. If servers leave a hostgroup that traffic still uses while
     rules or users change in the same apply, a first LOAD holds old and new rows: a query routed
-    into an emptied hostgroup would wait the whole connect timeout. Old servers are not among them
-    where there would be more ONLINE than max_num_online_servers, as ProxySQL would use none.
+    into an emptied hostgroup would wait the whole connect timeout.
     """
     plans = list(modules)
     reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
@@ -66,10 +64,6 @@ def _server_images(
     both = placed_again(
         survey, {**leaving, **placed}, runtime, surroundings.families, surroundings.drains
     )
-    if ATTRIBUTES in image:
-        limits = online_limits(plan.surveys[ATTRIBUTES].layout, image[ATTRIBUTES])
-        too_full = crowded(layout, both, limits).keys() - crowded(layout, placed, limits)
-        both = {k: row for k, row in both.items() if k in placed or row[hostgroup] not in too_full}
     return [{**image, "mysql_servers": both}, image]
 
 

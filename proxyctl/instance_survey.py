@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import AdminClient
@@ -13,6 +13,9 @@ from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts, used_hostgrou
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.families import DECIDE_WHO_SERVES, FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.guards.access import CREDENTIALS, Access, logins
+from proxyctl.guards.hostgroups import Needs, Servers
+from proxyctl.guards.judge import Logins, Situation
 from proxyctl.leftovers import (
     meant_rows,
     nodes_of,
@@ -20,8 +23,10 @@ from proxyctl.leftovers import (
     with_nodes_as_saved,
     with_status_again,
 )
+from proxyctl.plan import ModulePlan
+from proxyctl.replay.sides import Sides, held_at_runtime, sides_of
 from proxyctl.runtime_image import runtime_image
-from proxyctl.state import DesiredTable, Layer, Row, Scope
+from proxyctl.state import DesiredTable, Layer, Row, Rows, Scope
 from proxyctl.survey import Surroundings, TableSurvey
 from proxyctl.surveying import survey_table
 
@@ -79,6 +84,22 @@ class InstanceSurvey:
                 layout, self.tables.get(name), self.reader.layers_of(layout), self.surroundings
             )
         return self.done[name]
+
+    def at_runtime(self, name: str) -> Rows:
+        """Return the rows of RUNTIME of a table, surveyed or not."""
+        if name in self.done:
+            return held_at_runtime(self.done[name])
+        return self.reader.read(self.layouts[name], Layer.RUNTIME)
+
+    def sides(self, hostgroup_names: Mapping[int, str]) -> Sides:
+        """Return what routes queries now and once the files are applied."""
+        return sides_of(
+            self.layouts,
+            self.tables,
+            lambda layout: self.at_runtime(layout.name),
+            version=self.client.version,
+            hostgroup_names=hostgroup_names,
+        )
 
     def module(self, module: AdminModule, *, managed_only: bool) -> dict[str, TableSurvey]:
         """Return the surveys of the tables of a module that the instance has."""
@@ -246,3 +267,80 @@ def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
                 if isinstance(row[position], int)
             )
     return HostgroupsInUse(before, after)
+
+
+def situation_of(
+    survey: InstanceSurvey,
+    modules: Sequence[ModulePlan],
+    in_use: HostgroupsInUse,
+    hostgroup_names: Mapping[int, str],
+) -> Situation:
+    """Return what guards have to know of the instance; read where it was not yet."""
+    login = survey.client.login
+    rows = {
+        name: survey.done[name].target.values() for name in FAMILY_TABLES if name in survey.done
+    }
+    families = families_in(survey.layouts, rows, rds_discovery=False)
+    writers = frozenset(family.writer for family in families)
+    return Situation(
+        access=Access(login.user, login.password, login.host, login.port, login.socket),
+        monitor_is_on=survey.facts.monitor_enabled,
+        layouts=survey.layouts,
+        needs=Needs(writers, in_use.after, hostgroup_names),
+        servers=_servers_in(survey, modules),
+        logins=_logins_in(survey),
+    )
+
+
+def _servers_in(survey: InstanceSurvey, modules: Iterable[ModulePlan]) -> Servers | None:
+    """Return the servers of both sides, where an apply changes them, or who is sent where."""
+    layout = survey.layouts["mysql_servers"]
+    plans = {name: plan for plan in modules for name in plan.surveys}
+    servers = plans.get("mysql_servers")
+    if servers is not None:
+        now = servers.surveys["mysql_servers"].runtime or {}
+        loaded = servers.images[-1]["mysql_servers"] if servers.images else now
+        return Servers(layout, now, loaded, survey.surroundings.families)
+    if not any(name in plans and plans[name].at_runtime(name) for name in DESTINATIONS):
+        return None
+    now = survey.reader.read(layout, Layer.RUNTIME)
+    families = families_placed(survey) if survey.facts.monitor_enabled else ()
+    return Servers(layout, now, now, families)
+
+
+def families_placed(survey: InstanceSurvey) -> tuple[Family, ...]:
+    """Return the families of RUNTIME."""
+    rows = {
+        name: survey.reader.read(survey.layouts[name], Layer.RUNTIME).values()
+        for name in FAMILY_TABLES
+        if name in survey.layouts
+    }
+    return tuple(families_in(survey.layouts, rows, rds_discovery=survey.facts.rds_discovery))
+
+
+def _logins_in(survey: InstanceSurvey) -> Logins:
+    """Return the names that are a user and a login of the admin interface; read users if needed."""
+    admins = known = survey.facts.admin_names
+    variables = survey.done.get("admin_variables")
+    if variables is not None:
+        texts = (variables.target.get((name,)) for name in CREDENTIALS)
+        admins = frozenset(name for row in texts if row for name, _ in logins(str(row[1])))
+    is_users = "mysql_users" in survey.tables
+    if not is_users and (admins == known or "mysql_users" not in survey.layouts):
+        return Logins()
+    found = survey.table("mysql_users")
+    afterwards = _names(found.layout, found.target, admins)
+    if not afterwards:
+        return Logins()
+    before = _names(found.layout, survey.at_runtime("mysql_users"), known)
+    return Logins(afterwards, admins, before)
+
+
+def _names(layout: Layout, users: Rows, among: Collection[str]) -> frozenset[str]:
+    """Return who of these can log in."""
+    needed = [layout.index[name] for name in ("active", "frontend")]
+    return frozenset(
+        str(key[0])
+        for key, row in users.items()
+        if key[0] in among and all(row[position] == 1 for position in needed)
+    )

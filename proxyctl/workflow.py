@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from proxyctl import fitting, pending, remarks
+from proxyctl import fitting, guards, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.runtime_facts import used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.cluster import refusing
 from proxyctl.cluster.account import cut_off
 from proxyctl.cluster.differing import OtherMembers
 from proxyctl.cluster.leaving import going_on, leaving
@@ -27,27 +28,34 @@ from proxyctl.cluster.writers import further_writers
 from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.engine_in_force import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError, counted
-from proxyctl.first_check import until_first_check
+from proxyctl.guards import judge
 from proxyctl.images import complete_images
-from proxyctl.instance_dangers import add_dangers, add_shard_moves, sides_of_plan
-from proxyctl.instance_mistakes import mistakes_when_read
 from proxyctl.instance_survey import (
     LARGE,
-    HostgroupsInUse,
     InstanceLook,
     InstanceSurvey,
     all_layers,
     hostgroups_in_use,
     look_at,
     servers_put_right,
+    situation_of,
     survey_families,
     survey_managed,
 )
 from proxyctl.leftovers import nodes_of
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
-from proxyctl.replay.sides import Sides
-from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Source
+from proxyctl.replay import shard_moves
+from proxyctl.replay.sides import SIDE_TABLES, Sides
+from proxyctl.state import (
+    SNAPSHOT,
+    Desired,
+    DesiredTable,
+    GuardAction,
+    GuardLimits,
+    Key,
+    Source,
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,6 @@ def _surveyed(
     tables = select(desired, options.only)
     mistakes = [
         *fitting.misfits(tables, layouts, client.version),
-        *fitting.mistakes_at_instance(tables, facts.admin_names),
         *mistakes_at_runtime(desired, facts.regex_engine),
     ]
     if mistakes:
@@ -129,7 +136,7 @@ def _surveyed(
     plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
     plan.modules = list(_module_plans(survey))
-    mistakes = list(mistakes_when_read(survey))
+    mistakes = list(fitting.mistakes_when_read(survey.done, client.version_text))
     if mistakes:
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
@@ -141,12 +148,20 @@ def _surveyed(
     loaded = [module.name for module in plan.modules if module.images]
     others = OtherMembers() if membership is None else different(loaded, membership)
     plan.warnings.extend(others.warnings())
-    add_dangers(
-        plan, survey, desired.guards, used, membership, others.differing, force=options.force
-    )
-    add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
+    found = [
+        *judge.dangers(
+            plan.modules,
+            situation_of(survey, plan.modules, used, plan.hostgroup_names),
+            desired.guards,
+        ),
+        *(refusing.dangers(loaded, membership) if membership else ()),
+        *refusing.different_members(others.differing),
+    ]
+    plan.refusals.extend(guards.refusals(found, desired.guards, force=options.force))
+    plan.warnings.extend(guards.warnings(found, desired.guards, force=options.force))
+    _add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     is_member = membership is not None and len(membership.listed) > 1
-    _add_remarks(plan, survey, moved, used, is_member=is_member)
+    _add_remarks(plan, survey, moved, is_member=is_member)
     if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
@@ -160,6 +175,36 @@ def _surveyed(
         plan.untaken = untaken(plan.modules, membership)
     _tell_decisions(client, plan)
     return plan, survey
+
+
+def _add_shard_moves(
+    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, *, is_allowed: bool
+) -> None:
+    """Add tables and schemas that change shard; looked for where something at RUNTIME may do that.
+
+    Changes: plan.
+    """
+    changes = {
+        name: found
+        for module in plan.modules
+        for name in SIDE_TABLES
+        if (found := module.at_runtime(name))
+    }
+    leaving = (
+        (survey.layouts[name], change.current)
+        for name in (shard_moves.RULES, shard_moves.FAST_ROUTING)
+        for change in changes.get(name, ())
+        if change.current is not None
+    )
+    if not (changes and shard_moves.concerns_shards(survey.tables, leaving)):
+        return
+    sides = survey.sides(plan.hostgroup_names)
+    plan.shard_moves = shard_moves.shard_moves(sides, survey.tables)
+    names, action = plan.hostgroup_names, limits.action(shard_moves.CODE)
+    said = is_allowed or action is GuardAction.WARN
+    plan.warnings.extend(shard_moves.warnings(plan.shard_moves, names, allowed=said))
+    if action is GuardAction.REFUSE and not is_allowed:
+        plan.refusals.extend(shard_moves.refusals(plan.shard_moves, names))
 
 
 def _tell_decisions(client: AdminClient, plan: Plan) -> None:
@@ -193,7 +238,7 @@ def plan_with_sides(
 ) -> tuple[Plan, Sides]:
     """Return the plan, and what routes queries before and after it. Raises like `make_plan`."""
     plan, survey = _files_surveyed(client, files, options, None)
-    return plan, sides_of_plan(plan, survey)
+    return plan, survey.sides(plan.hostgroup_names)
 
 
 def _files_surveyed(
@@ -304,7 +349,6 @@ def _add_remarks(
     plan: Plan,
     survey: InstanceSurvey,
     moved: frozenset[Key],
-    in_use: HostgroupsInUse,
     *,
     is_member: bool,
 ) -> None:
@@ -321,16 +365,6 @@ def _add_remarks(
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
             plan.warnings.extend(remarks.shunned_by_load(module))
-            plan.warnings.extend(
-                until_first_check(
-                    module,
-                    plan.families,
-                    plan.families_before,
-                    frozenset().union(*in_use.before.values()),
-                    frozenset().union(*in_use.after.values()),
-                    survey.facts.galera_check_ms,
-                )
-            )
             leaving = remarks.leaving_servers(module)
             used = used_connections(survey.client) if leaving else {}
             plan.warnings.extend(remarks.cut_connections(leaving, used, is_member=is_member))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import TableReader, read_additions, read_layouts
@@ -23,7 +21,7 @@ from proxyctl.export import (
 )
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.sql import quoted_name
-from proxyctl.state import Layer, Row, Rows
+from proxyctl.state import Layer, Rows
 from proxyctl.survey import Surroundings
 from proxyctl.surveying import survey_table
 
@@ -44,7 +42,6 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     for name in TABLES:
         if name in layouts:
             _export_table(exported, reader, layouts[name], around, layer=layer, secrets=secrets)
-    _leave_out_admins(exported, facts)
     exported.warnings += [
         f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
         for name in unknown_tables(client)
@@ -104,20 +101,6 @@ def unknown_tables(client: AdminClient) -> list[str]:
     known = {*(table.sql_name for table in TABLES.values()), *NOT_MANAGED}
     names = [str(name) for (name,) in rows if name not in known]
     return [name for name in names if client.query(f"SELECT 1 FROM {quoted_name(name)} LIMIT 1")]
-
-
-def _leave_out_admins(exported: Exported, facts: RuntimeFacts) -> None:
-    """Leave out users that hold the login of an administrator: no plan accepts them.
-
-    Changes: exported.left_out.
-    """
-    layout = exported.layouts.get("mysql_users")
-    if layout is None:
-        return
-    reason = "its name is a login of the admin interface, and it takes the place of that"
-    rows = (cast("Row", row) for row in exported.tables.get(layout.name, ()))
-    found = {layout.key_of(row): reason for row in rows if row[0] in facts.admin_names}
-    exported.leave_out(layout.name, found, runs=True)
 
 
 def families_placed(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.cluster.membership import ACCOUNT, Membership
-from proxyctl.guards.admin_access import logins
+from proxyctl.guards.access import logins
 from proxyctl.plan import ModulePlan
 
 CREDENTIALS = "admin-admin_credentials"

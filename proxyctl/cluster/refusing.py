@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.cluster.membership import Membership, named
-from proxyctl.guards.danger import Danger
+from proxyctl.guards import Danger
 
 STALE_MEMBER = "stale_member"
 FRESH_MEMBER = "fresh_member"

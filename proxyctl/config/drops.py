@@ -7,7 +7,7 @@ of the *_hostgroups tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from proxyctl.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
@@ -117,11 +117,8 @@ def _modifiers(text: str) -> tuple[str, str | None] | None:
     return None
 
 
-def check_users(table: DesiredTable, admins: Mapping[str, str], mistakes: Mistakes) -> None:
-    """Note users that reach nothing, and those that would replace an administrator's login.
-
-    Shape: `admins` from name to the variable that lists it. Changes: mistakes.
-    """
+def check_users(table: DesiredTable, mistakes: Mistakes) -> None:
+    """Note users that reach nothing. Changes: mistakes."""
     index = table.layout.index
     active, frontend, backend = index["active"], index["frontend"], index["backend"]
     for key, row in table.rows.items():
@@ -129,26 +126,6 @@ def check_users(table: DesiredTable, admins: Mapping[str, str], mistakes: Mistak
             where, label = field_place(table, key, "frontend")
             message = "ProxySQL drops a user with frontend 0 and backend 0"
             mistakes.add(where, label, message, "write active: 0 to switch a user off")
-        if key[0] in admins and 0 not in (row[active], row[frontend]):
-            where, label = field_place(table, key, "username")
-            message = (
-                f"{key[0]!r} is in {admins[str(key[0])]}; as a user it would replace that login"
-                " and lock the administrator out"
-            )
-            mistakes.add(where, label, message, "choose another name for the user")
-
-
-def admin_names(variables: DesiredTable | None) -> dict[str, str]:
-    """Return the logins of the admin interface that the files set, with their variable."""
-    names: dict[str, str] = {}
-    for variable in ("admin-admin_credentials", "admin-stats_credentials"):
-        row = variables.rows.get((variable,)) if variables else None
-        if row is not None:
-            for login in str(row[1]).split(";"):
-                name = login.partition(":")[0]
-                if name:
-                    names.setdefault(name, variable)
-    return names
 
 
 def check_logins(variables: DesiredTable | None, mistakes: Mistakes) -> None:

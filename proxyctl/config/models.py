@@ -175,7 +175,6 @@ class Guards(Model):
     empty_hostgroup: GuardWord = "refuse"
     admin_access: GuardWord = "refuse"
     monitor_credentials: GuardWord = "refuse"
-    blocks_everything: GuardWord = "refuse"
     shard_moves: GuardWord = "refuse"
     stale_member: GuardWord = "refuse"
     fresh_member: GuardWord = "refuse"

@@ -198,9 +198,8 @@ class _Compiler:
         self._context.warnings += shared_hostgroups(_present(tables, _FAMILY_TABLES))
         admin = variables.get("admin_variables")
         drops.check_logins(admin, mistakes)
-        names = drops.admin_names(admin)
         for table in _present(tables, ("mysql_users", "pgsql_users")):
-            drops.check_users(table, names, mistakes)
+            drops.check_users(table, mistakes)
         if "mysql_servers" in tables:
             check_nodes(clusters, tables["mysql_servers"], mistakes)
         check_reserved(shards, tables.get("mysql_query_rules"), self._context)

@@ -1,31 +1,32 @@
-"""Guards: hostgroups that lose their last server while something needs them."""
+"""Guards: hostgroups that lose their last server while something needs them.
+
+Also users, rules and fast routing that turn from a hostgroup with servers to one without.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.families import DECIDE_WHO_SERVES, Family, ServerColumns
-from proxyctl.guards.crowds import Crowd
-from proxyctl.guards.danger import Danger
-from proxyctl.guards.serving import serving, serving_now, with_families
-from proxyctl.online_limits import crowd_text
-from proxyctl.plan import ModulePlan
-from proxyctl.shunned import is_shunned, shunned_by_hand
-from proxyctl.state import GuardAction, GuardLimits, Rows
-from proxyctl.survey import is_offline_hard, stays_shunned
+from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.compare import Difference
+from proxyctl.errors import counted
+from proxyctl.families import Family, ServerColumns
+from proxyctl.guards import Danger
+from proxyctl.state import GuardAction, GuardLimits, Row, Rows
 
 LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
 EMPTY_HOSTGROUP = "empty_hostgroup"
-SERVERS, USERS = "mysql_servers", "mysql_users"
+USERS = "mysql_users"
 
 _SEVERITY = {GuardAction.REFUSE: 0, GuardAction.WARN: 1, GuardAction.OFF: 2}
+_MOST_NAMES = 3
 
 
 @dataclass(frozen=True)
-class HostgroupNeeds:
+class Needs:
     """What needs hostgroups once everything is applied.
 
     Shape: `writers` are those of the monitored families; `destinations` the hostgroups that rules,
@@ -41,122 +42,177 @@ class HostgroupNeeds:
         name = self.names.get(hostgroup) if isinstance(hostgroup, int) else None
         return f"{hostgroup} ({name})" if name else str(hostgroup)
 
+    def of(self, hostgroup: Value) -> dict[str, str]:
+        """Return the guards that a hostgroup without servers concerns, and why."""
+        found: dict[str, str] = {}
+        if hostgroup in self.writers:
+            found[LAST_WRITER] = "a writer hostgroup"
+        if hostgroup in self.destinations.get(USERS, ()):
+            found[DEFAULT_HOSTGROUP] = "the default hostgroup of users"
+        if any(hostgroup in used for table, used in self.destinations.items() if table != USERS):
+            found[EMPTY_HOSTGROUP] = "used by rules"
+        return found
 
-def emptied_hostgroups(
-    module: ModulePlan,
-    families: Iterable[Family],
-    needs: HostgroupNeeds,
-    limits: GuardLimits,
-    crowds: Mapping[Value, Crowd] = MappingProxyType({}),
-) -> Iterator[Danger]:
+
+@dataclass(frozen=True)
+class Servers:
+    """The servers of RUNTIME, as they are and as the last LOAD leaves them.
+
+    `families`: those whose nodes the monitor places, now and afterwards.
+    """
+
+    layout: Layout
+    now: Rows
+    loaded: Rows
+    families: tuple[Family, ...] = ()
+
+    @property
+    def served_now(self) -> frozenset[Value]:
+        """The hostgroups with a server that gets queries."""
+        return self._served(self.now)
+
+    @property
+    def served_afterwards(self) -> frozenset[Value]:
+        """The hostgroups that keep such a server, or get a new one."""
+        columns = ServerColumns.of(self.layout)
+        return self._served(
+            {
+                key: row
+                for key, row in self.loaded.items()
+                if key not in self.now or _takes_queries(columns, self.now[key])
+            }
+        )
+
+    def _served(self, rows: Rows) -> frozenset[Value]:
+        """Return the hostgroups of these servers, and those that the monitor fills from them.
+
+        In a replication family it waits until a server says that it is the writer.
+        """
+        columns = ServerColumns.of(self.layout)
+        found = frozenset(r[columns.hostgroup] for r in rows.values() if _takes_queries(columns, r))
+        for family in self.families:
+            healthy = family.hostgroups - {family.offline}
+            if found & healthy:
+                waiting = {family.writer} if family.kind == "replication" else frozenset()
+                found |= healthy - waiting
+        return found
+
+
+def _takes_queries(columns: ServerColumns, row: Row) -> bool:
+    """Whether it is ONLINE; one of weight 0 is never chosen, one without connections gets none."""
+    is_online = str(row[columns.status]).upper() == "ONLINE"
+    return is_online and row[columns.weight] != 0 and row[columns.max_connections] != 0
+
+
+def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> Iterator[Danger]:
     """Yield each needed hostgroup that has a server that is used now and would have none.
 
     A hostgroup that several guards are about is said once, by the strictest of them, of those by
-    the first. Afterwards is what the last LOAD brings. A SHUNNED server counts as ONLINE, since
-    ProxySQL tries it again; one that is loaded SHUNNED does not. `module`: MYSQL SERVERS;
-    `families` as they would be; `crowds`: hostgroups that stop for having too many servers.
+    the first.
     """
-    survey = module.surveys[SERVERS]
-    layout = survey.layout
-    if not (crowds or any(map(module.at_runtime, DECIDE_WHO_SERVES))):
-        return
-    loaded, runtime = loaded_servers(module), running_servers(module)
-    families = list(families)
-    new = {key: row for key, row in loaded.items() if key not in runtime}
-    waiting = _families_of_waiting_nodes(layout, new, families)
-    will_serve = with_families(layout, loaded, families) - crowds.keys()
-    for hostgroup in sorted(serving_now(layout, runtime, families) - will_serve, key=str):
-        guards = _needs_of(hostgroup, needs)
+    for hostgroup in sorted(servers.served_now - servers.served_afterwards, key=str):
+        guards = needs.of(hostgroup)
         if not guards:
             continue
         guard = min(guards, key=lambda name: _SEVERITY[limits.action(name)])
         message = (
             f"hostgroup {needs.shown(hostgroup)} is {_listed([*guards.values()])}"
-            f" and would have {_nothing_left(layout, loaded, hostgroup, crowds.get(hostgroup))}"
+            f" and would have {_nothing_left(servers, hostgroup)}"
         )
-        family = waiting.get(hostgroup) if hostgroup not in crowds else None
+        family = _waiting_family(servers, hostgroup)
         if family is not None:
             message += (
-                f" until the monitor takes the new nodes out of {needs.shown(family.offline)}"
+                f" until the monitor takes the new nodes out of {needs.shown(family.offline)};"
+                " add them in one apply and remove the old ones in the next"
             )
-            message += "; add them in one apply and remove the old ones in the next"
         yield Danger(guard, message)
 
 
-def _nothing_left(layout: Layout, loaded: Rows, hostgroup: Value, crowd: Crowd | None) -> str:
+def _nothing_left(servers: Servers, hostgroup: Value) -> str:
     """Return what a hostgroup is left with that serves nobody."""
-    if crowd is not None:
-        return crowd_text(crowd.online, crowd.most)
-    if hostgroup in serving(layout, loaded):
-        return "no ONLINE server once the monitor has placed the nodes"
-    columns = ServerColumns.of(layout)
-    for row in loaded.values():
-        is_out = row[columns.weight] == 0 or row[columns.max_connections] == 0
-        is_online = str(row[columns.status]).upper() == "ONLINE"
-        if row[columns.hostgroup] == hostgroup and is_online and is_out:
-            return "only servers of weight 0 or max_connections 0"
+    columns = ServerColumns.of(servers.layout)
+    left = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
+    if any(str(row[columns.status]).upper() == "ONLINE" for row in left):
+        if any(_takes_queries(columns, row) for row in left):
+            return "only servers that are SHUNNED now"
+        return "only servers of weight 0 or max_connections 0"
     return "no ONLINE server"
 
 
-def loaded_servers(module: ModulePlan) -> Rows:
-    """Return the servers that RUNTIME has after the last LOAD of MYSQL SERVERS, if there is one.
-
-    Without those that it gets SHUNNED: they serve nobody.
-    """
-    survey = module.surveys[SERVERS]
-    if not module.load:
-        return running_servers(module)
-    rows = module.images[-1][SERVERS] if module.images else survey.target
-    return {
-        key: row
-        for key, row in rows.items()
-        if not (is_offline_hard(survey.layout, row) or stays_shunned(survey, key, row))
-    }
-
-
-def running_servers(module: ModulePlan) -> Rows:
-    """Return the servers that RUNTIME has now, without those that somebody loaded SHUNNED."""
-    survey = module.surveys[SERVERS]
-    return without_shunned(survey.layout, survey.runtime or {}, survey.memory, survey.families)
-
-
-def without_shunned(
-    layout: Layout, runtime: Rows, memory: Rows, families: Iterable[Family]
-) -> Rows:
-    """Return the servers of RUNTIME without those that somebody loaded SHUNNED, as MEMORY tells.
-
-    RUNTIME may have a node of a family in another hostgroup than MEMORY.
-    """
-    by_hand = shunned_by_hand(layout, runtime, memory, families)
-    return {
-        key: row for key, row in runtime.items() if not (key in by_hand and is_shunned(layout, row))
-    }
-
-
-def _needs_of(hostgroup: Value, needs: HostgroupNeeds) -> dict[str, str]:
-    """Return the guards that a hostgroup without servers concerns, and why."""
-    found: dict[str, str] = {}
-    if hostgroup in needs.writers:
-        found[LAST_WRITER] = "a writer hostgroup"
-    if hostgroup in needs.destinations.get(USERS, ()):
-        found[DEFAULT_HOSTGROUP] = "the default hostgroup of users"
-    if any(hostgroup in used for table, used in needs.destinations.items() if table != USERS):
-        found[EMPTY_HOSTGROUP] = "used by rules"
-    return found
+def _waiting_family(servers: Servers, hostgroup: Value) -> Family | None:
+    """Return the family of a hostgroup where new nodes wait in its offline hostgroup."""
+    hostgroups = {key[0] for key in servers.loaded if key not in servers.now}
+    return next(
+        (
+            family
+            for family in servers.families
+            if hostgroup in family.hostgroups and family.offline in hostgroups
+        ),
+        None,
+    )
 
 
 def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _families_of_waiting_nodes(
-    layout: Layout, new: Rows, families: Iterable[Family]
-) -> dict[Value, Family]:
-    """Return, by hostgroup, the families with new nodes that wait in the offline hostgroup."""
-    entered = serving(layout, new)
-    return {
-        hostgroup: family
-        for family in families
-        if family.offline in entered
-        for hostgroup in family.hostgroups
-    }
+class _Wording(NamedTuple):
+    """How a row of a table is called, what it would do, and the columns that name it."""
+
+    guard: str
+    noun: str
+    would: str
+    named_by: tuple[str, ...]
+
+
+_WORDINGS = {
+    USERS: _Wording(DEFAULT_HOSTGROUP, "user", "would be the default hostgroup of", ("username",)),
+    "mysql_query_rules": _Wording(
+        EMPTY_HOSTGROUP, "rule", "would be the destination of", ("rule_id",)
+    ),
+    "mysql_query_rules_fast_routing": _Wording(
+        EMPTY_HOSTGROUP,
+        "row",
+        "would be the destination of fast routing in",
+        ("username", "schemaname"),
+    ),
+}
+
+
+def strays(
+    layout: Layout, changes: Iterable[Difference], servers: Servers, needs: Needs
+) -> Iterator[Danger]:
+    """Yield the hostgroups without a server that rows of this table turn to from one with servers.
+
+    `layout`: of a table of DESTINATIONS, `changes` are its own at RUNTIME. A row that is new is no
+    transition. What serves now and would not afterwards is said of the hostgroup.
+    """
+    wording, position = _WORDINGS[layout.name], layout.index[DESTINATIONS[layout.name]]
+    served_now = servers.served_now
+    served = served_now | servers.served_afterwards
+    stray: dict[Value, list[str]] = {}
+    for current, hostgroup in redirected(layout, changes):
+        if hostgroup not in served and current[position] in served_now:
+            name = "/".join(str(current[layout.index[column]]) for column in wording.named_by)
+            stray.setdefault(hostgroup, []).append(name)
+    for hostgroup, names in sorted(stray.items(), key=repr):
+        yield Danger(
+            wording.guard,
+            f"hostgroup {needs.shown(hostgroup)} {wording.would}"
+            f" {counted(len(names), wording.noun)} ({_some(names)})"
+            " and has no server that takes queries",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (" ..." if len(names) > _MOST_NAMES else "")
+
+
+def redirected(layout: Layout, changes: Iterable[Difference]) -> Iterator[tuple[Row, Value]]:
+    """Yield the rows at RUNTIME that get another destination, as they are, and that hostgroup."""
+    position = layout.index[DESTINATIONS[layout.name]]
+    for change in changes:
+        if change.current is not None and change.desired is not None:
+            hostgroup = change.desired[position]
+            if isinstance(hostgroup, int) and hostgroup != change.current[position]:
+                yield change.current, hostgroup

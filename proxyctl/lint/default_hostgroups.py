@@ -9,9 +9,9 @@ from itertools import islice
 
 from proxyctl.cells import number
 from proxyctl.configuration import Configuration
-from proxyctl.lint.answers_to_samples import READS, WRITES
 from proxyctl.lint.effects_samples import samples
 from proxyctl.lint.rules_in_play import that_may_match
+from proxyctl.lint.sample_queries import READS, WRITES
 from proxyctl.lint.subject import RULES
 from proxyctl.lint.users_taken import taken_users
 from proxyctl.routing import Request, Router, Source

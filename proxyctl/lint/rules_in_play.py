@@ -15,9 +15,9 @@ from typing import NamedTuple
 from proxyctl.cells import normal_digest, number
 from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digest
-from proxyctl.lint.answers_to_samples import READS, WRITES
 from proxyctl.lint.effects_samples import samples
 from proxyctl.lint.rule_cover import Covers
+from proxyctl.lint.sample_queries import READS, WRITES
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.regex import Compiled
 from proxyctl.routing.of_configuration import digester_of

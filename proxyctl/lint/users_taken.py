@@ -15,12 +15,14 @@ from typing import NamedTuple
 from proxyctl.catalog import Value
 from proxyctl.cells import number
 from proxyctl.configuration import Configuration, Held
-from proxyctl.lint.answers_for_all import ANSWERS, matches_every_query
+from proxyctl.lint.rule_cover import Covers
 from proxyctl.lint.rules_in_play import words_in
 from proxyctl.lint.subject import RULES, Subject
+from proxyctl.routing.rule import Rule
 from proxyctl.state import Key
 
 _OTHER_CRITERIA = ("schemaname", "client_addr", "proxy_addr", "proxy_port", "digest")
+ANSWERS = ("error_msg", "OK_msg")
 _MOST_LETTERS = 100
 """A longer pattern is for something: it is not worth a proof."""
 
@@ -112,3 +114,25 @@ def _first_of_each(rules: Iterable[_Rule]) -> dict[str, int]:
     for rule in rules:
         found.setdefault(rule.username, rule.rule_id)
     return found
+
+
+def matches_every_query(rule: Rule, subject: Subject) -> bool:
+    """Return whether a rule is known to match every query of the user that it is for.
+
+    No query is empty, no digest begins with a blank, and there is none without a letter.
+    """
+    if not subject.variables.query_digests:
+        return rule.digest is None and rule.match_pattern is None
+    patterns = [one for one in (rule.match_digest, rule.match_pattern) if one is not None]
+    # Asking is quicker than a proof.
+    probes = (b"q", b"Q")
+    if not (rule.negated or all(one.matches(probe) for one in patterns for probe in probes)):
+        return False
+    judge = Covers(subject)
+
+    def covers(digest: str, text: str) -> bool:
+        cells: dict[str, Value] = {"match_digest": digest, "match_pattern": text}
+        cells["username"] = rule.username
+        return judge.covers(rule, Rule(cells, 0, subject.router.patterns))
+
+    return covers(r"^\S", r"\S") or covers("[A-Za-z]", "[A-Za-z]")

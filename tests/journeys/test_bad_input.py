@@ -48,7 +48,6 @@ RULE = "mysql_query_rules:\n  - {rule_id: 1, match_digest: '^SELECT'}\n"
             RULE.replace("match_digest", "client_addr: '10.%.1', match_digest"),
             ["proxyctl.yaml:2:31: ", "client_addr"],
         ),
-        ("mysql_users:\n  - {username: admin, password: x}\n", ["proxyctl.yaml:2:", "admin"]),
         ("mysql_users:\n  - {username: new}\n", ["proxyctl.yaml:2:", "no password"]),
         ("variables: {mysql-no_such: '1'}\n", ["proxyctl.yaml:1:13: ", "mysql-no_such"]),
         ("mysql_users: [\n", ["proxyctl.yaml:"]),
@@ -88,28 +87,39 @@ def test_no_files(sandbox_project: Project) -> None:
     said(plan("-f", "nowhere"), 1, "nowhere: ")
 
 
-def test_an_administrator_named_like_a_user(project: Project, instance: Instance) -> None:
-    instance.execute("INSERT INTO mysql_users (username, password) VALUES ('shop', 'x')")
-    project.write(
-        'variables: {admin-admin_credentials: "admin:admin;radmin:radmin;shop:s3cret-of-app"}\n'
-    )
-    said(plan(), 1, "proxyctl.yaml:1:13: admin-admin_credentials: 'shop' is in mysql_users")
-    project.write("mysql_users: []\n", "users.yaml")
-    assert plan("-f", ".", "--force").code == 2
+@pytest.mark.parametrize(
+    "files",
+    [
+        "mysql_users: [{username: admin, password: {env: APP_PASSWORD}}]\n",
+        'variables: {admin-admin_credentials: "admin:admin;radmin:radmin;theirs:x"}\n',
+    ],
+)
+def test_a_user_named_like_an_administrator_is_refused_as_long_as_it_is_none(
+    project: Project, instance: Instance, files: str
+) -> None:
+    instance.execute("INSERT INTO mysql_users (username, password) VALUES ('theirs', 'x')")
+    instance.execute("LOAD MYSQL USERS TO RUNTIME")
+    instance.execute("SAVE MYSQL USERS TO DISK")
+    project.write(files + "manage: {mysql_users: {username: admin}}\n" * ("users" in files))
+    before = dump(instance)
+    said(apply(), 3, "would be a user and a login of the admin interface", "guards.admin_access")
+    assert dump(instance) == before
 
 
-def test_a_user_named_like_an_administrator_at_runtime(
+def test_a_user_who_is_an_administrator_already_is_exported_and_plans_to_nothing(
     project: Project, instance: Instance
 ) -> None:
-    instance.execute(
-        "UPDATE global_variables SET variable_value='admin:admin;radmin:radmin;boss:x'"
-        " WHERE variable_name='admin-admin_credentials'"
-    )
-    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
-    project.write("mysql_users:\n  - {username: boss, password: {env: APP_PASSWORD}}\n")
-    before = dump(instance)
-    said(apply(), 1, "proxyctl.yaml:2:", "'boss' is an administrator", "lock the administrator out")
-    assert dump(instance) == before
+    """Nobody logs in as `stats` here, so that it does no harm that it is a user."""
+    instance.execute("INSERT INTO mysql_users (username, password) VALUES ('stats', 'stats')")
+    instance.execute("LOAD MYSQL USERS TO RUNTIME")
+    instance.execute("SAVE MYSQL USERS TO DISK")
+    exported = proxyctl("export", "-o", "proxyctl.yaml")
+    assert exported.code == 0, exported.text
+    assert "username: stats" in (project.folder / "proxyctl.yaml").read_text()
+    assert plan().code == 0
+    (project.folder / "proxyctl.yaml").unlink()
+    project.write("mysql_users: [{username: stats, comment: known}]\n")
+    assert apply().code == 0
 
 
 # -- the command line -----------------------------------------------------------------------------

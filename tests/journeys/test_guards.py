@@ -103,28 +103,6 @@ REFUSED: dict[str, tuple[str, Edit]] = {
         replaced(("destination_hostgroup: 40", "destination_hostgroup: 99")),
     ),
     "the monitor's password": ("monitor_credentials", variable('mysql-monitor_password: ""')),
-    "a rule that answers everything": (
-        "blocks_everything",
-        rule("{rule_id: 1, error_msg: closed}"),
-    ),
-    "an OK for everything": (
-        "blocks_everything",
-        rule("{rule_id: 1, match_digest: '.', OK_msg: ''}"),
-    ),
-    "patterns that together match everything": (
-        "blocks_everything",
-        rule(
-            "{rule_id: 1, match_digest: '^(?!SELECT)', error_msg: closed}\n"
-            "  - {rule_id: 2, match_digest: '(.|\\n)+', error_msg: closed}"
-        ),
-    ),
-    "a rule for each user": (
-        "blocks_everything",
-        rule(
-            "{rule_id: 1, username: app, error_msg: closed}\n"
-            "  - {rule_id: 2, username: batch, error_msg: closed}"
-        ),
-    ),
 }
 LOCKED_OUT = {
     "the login in use": variable('admin-admin_credentials: "other:other"'),
@@ -220,27 +198,18 @@ def test_all_guards_are_shown_at_once(guarded: Project, instance: Instance) -> N
     for edit in (
         REFUSED["the last writer"][1],
         REFUSED["all users switched off"][1],
-        REFUSED["a rule that answers everything"][1],
         REFUSED["the monitor's password"][1],
         LOCKED_OUT["the login in use"],
     ):
         text = edit(text)
     guarded.write(text)
     assert sorted(refusal["code"] for refusal in refusals()) == [
-        *("admin_access", "blocks_everything", "last_writer", "monitor_credentials"),
+        *("admin_access", "last_writer", "monitor_credentials"),
         "table_emptied",
     ]
     before = held(instance)
     said(apply(), 3, *(f"guards.{refusal['code']}" for refusal in refusals()))
     assert held(instance) == before
-
-
-def test_digests_switched_off_make_a_narrow_block_one_of_everything(guarded: Project) -> None:
-    blocking = rule("{rule_id: 1, match_digest: 'FROM old', error_msg: closed}")(BEFORE)
-    guarded.write(blocking)
-    applied()
-    guarded.write(variable("mysql-query_digests: false")(blocking))
-    said(apply(), 3, "rule 1 matches every query and answers it with error_msg")
 
 
 def test_shard_moves_have_an_action_like_the_others(sandbox_project: Project) -> None:

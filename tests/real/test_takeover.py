@@ -293,11 +293,6 @@ LEFT_OUT = {
         "mysql_replication_hostgroups 1: left out",
         EVERYWHERE,
     ),
-    "the login of an administrator": (
-        "INSERT INTO mysql_users (username, password) VALUES ('radmin', 'x')",
-        "mysql_users radmin:1: left out",
-        EVERYWHERE,
-    ),
 }
 """A statement, what the export says of it, and where a plan of the file deletes a row."""
 

@@ -211,16 +211,6 @@ def test_digests_that_proxysql_drops(tmp_path, value):
     assert "no digest" in mistakes(tmp_path, text)[0]
 
 
-def test_a_user_named_like_an_administrator(tmp_path):
-    text = """
-variables: {admin-admin_credentials: "admin:x;radmin:y"}
-mysql_users: [{username: radmin}]
-"""
-    (found,) = mistakes(tmp_path, text)
-    assert "lock the administrator out" in found
-    assert mistakes(tmp_path, "mysql_users: [{username: radmin}]") == []
-
-
 def test_sharding_by_table_needs_digests(tmp_path):
     text = """
 variables: {mysql-query_digests_no_digits: true}

@@ -6,7 +6,6 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.draining.placing import serves_less
 from proxyctl.drains import Drain, shows_drain, undrained
 from proxyctl.families import Family, Node
-from proxyctl.guards.hostgroups import serving
 from proxyctl.nodes.draining import (
     Standing,
     left_without,
@@ -212,12 +211,6 @@ def test_what_is_kept_of_runtime_has_no_drain_in_it() -> None:
         (100, "n1", "ONLINE", 1, 1000),
     }
     assert undrained(SERVERS, runtime, memory, [GALERA], ()) == runtime
-
-
-def test_a_drained_node_serves_nobody_where_guards_look() -> None:
-    drained = with_drained(THREE, THREE.runtime, node("n1"))
-    assert serving(SERVERS, drained) == {10, 20, 30}
-    assert serving(SERVERS, with_drained(THREE, drained, node("n2"))) == {10}
 
 
 def test_a_move_is_over_when_the_nodes_of_the_family_serve_as_before() -> None:

@@ -1,13 +1,11 @@
 """Monitored families: what is a difference, and which rows a LOAD must write to move nobody."""
 
-from dataclasses import replace
-
 import pytest
 
 from proxyctl.change import changes_of
 from proxyctl.families import Family, families_in
-from proxyctl.guards.deletions import deletions
-from proxyctl.guards.hostgroups import HostgroupNeeds, emptied_hostgroups
+from proxyctl.guards.deletes import deletions
+from proxyctl.guards.hostgroups import Needs, Servers, emptied_hostgroups
 from proxyctl.images import complete_images
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.servers_compared import compare_servers
@@ -195,21 +193,6 @@ def test_a_writer_that_its_status_takes_off_is_followed_like_one_that_is_removed
     assert loaded == statuses(with_successors(SERVERS, removed, PLACED, [GALERA]))
 
 
-def test_a_node_that_its_status_takes_off_is_not_elected_by_the_guards():
-    heavy = node(10, "n1", "OFFLINE_HARD", weight=9)
-    # Said by the files: the monitor elects one of the two others.
-    found = survey(
-        desired("mysql_servers", heavy, *CONFIGURED[1:]),
-        rows("mysql_servers", *CONFIGURED),
-        runtime=PLACED,
-        surroundings=Surroundings(families=(GALERA,), memory_families=(GALERA,)),
-    )
-    module = module_plan(found)
-    complete_images([module], Surroundings(families=(GALERA,)), frozenset())
-    needs = HostgroupNeeds(frozenset({10}), {}, {})
-    assert [*emptied_hostgroups(module, [GALERA], needs, GuardLimits())] == []
-
-
 def test_a_drained_node_or_one_in_maintenance_is_no_successor():
     runtime = rows(
         "mysql_servers",
@@ -296,74 +279,23 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
     assert compare_servers(SERVERS, placed, files, [found]).differences == []
 
 
-@pytest.mark.parametrize(
-    ("status", "codes"), [("SHUNNED", ["empty_hostgroup"]), ("OFFLINE_SOFT", [])]
-)
-def test_a_hostgroup_whose_servers_are_only_shunned_is_not_emptied_either(status, codes):
-    runtime = rows("mysql_servers", node(20, "n1", status), node(30, "n2"))
-    memory = rows("mysql_servers", node(20, "n1"), node(30, "n2"))
-    found = survey(wanted(node(30, "n2")), memory, runtime=runtime)
-    needs = HostgroupNeeds(frozenset(), {"mysql_query_rules": frozenset({20})}, {})
-    found = emptied_hostgroups(module_plan(found), [], needs, GuardLimits())
-    assert [danger.guard for danger in found] == codes
-
-
 def refused_hostgroups(runtime, files, family=GALERA):
     around = Surroundings((family,), (family,))
     memory = rows("mysql_servers", *(node(10, f"n{n}") for n in (1, 2, 3)))
     found = survey(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
     module = module_plan(found)
     complete_images([module], around, frozenset({10, 30}))
-    needs = HostgroupNeeds(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
-    found = emptied_hostgroups(module, [family], needs, GuardLimits())
+    needs = Needs(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
+    loaded = module.images[-1]["mysql_servers"]
+    servers = Servers(SERVERS, found.runtime, loaded, (family,))
+    found = emptied_hostgroups(servers, needs, GuardLimits())
     return [danger.message.split(" is used")[0] for danger in found]
 
 
 def test_the_last_node_that_serves_is_not_removed_unasked():
     offline = [node(40, "n2"), node(40, "n3")]
     files = wanted(node(10, "n2"), node(10, "n3"))
-    for status in ("ONLINE", "SHUNNED"):
-        assert refused_hostgroups([node(10, "n1", status), *offline], files) == ["hostgroup 10"]
+    assert refused_hostgroups([node(10, "n1"), *offline], files) == ["hostgroup 10", "hostgroup 30"]
     unwell = [node(10, "n1", "SHUNNED"), node(40, "n1"), *offline]
     kept = wanted(node(10, "n1", weight=5), node(10, "n2"), node(10, "n3"))
     assert refused_hostgroups(unwell, kept) == []
-
-
-DRAINED = {"max_connections": 0, "weight": 0}
-MAINTENANCE = [node(10, "n2", "SHUNNED"), node(30, "n2", "SHUNNED"), node(40, "n2")]
-
-
-@pytest.mark.parametrize(
-    "n2",
-    [
-        [
-            node(10, "n2", "SHUNNED", **DRAINED),
-            node(20, "n2", **DRAINED),
-            node(30, "n2", **DRAINED),
-        ],
-        MAINTENANCE,
-    ],
-    ids=["drained", "in maintenance"],
-)
-@pytest.mark.parametrize(
-    ("also_reader", "codes"), [(1, []), (2, ["hostgroup 30"])], ids=["readers write", "not"]
-)
-def test_the_last_reader_becomes_the_writer_where_the_other_is_drained(n2, also_reader, codes):
-    family = replace(GALERA, reader=30, writer_is_also_reader=also_reader)
-    n1, n3 = [node(10, "n1")], [node(10, "n3", "SHUNNED"), node(20, "n3"), node(30, "n3")]
-    n1 += [node(30, "n1")] if also_reader == 1 else []
-    without_n1 = wanted(node(10, "n2"), node(10, "n3"))
-    assert refused_hostgroups([*n1, *n2, *n3], without_n1, family) == codes
-    with_n1 = wanted(node(10, "n1", weight=5), node(10, "n2"), node(10, "n3"))
-    assert refused_hostgroups([*n1, *n2, *n3], with_n1, family) == []
-    healthy = [node(10, "n2", "SHUNNED"), node(20, "n2"), node(30, "n2")]
-    assert refused_hostgroups([*n1, *healthy, *n3], without_n1, family) == []
-
-
-def test_a_node_that_only_reads_stays_a_reader_beside_a_drained_one():
-    family = replace(GALERA, reader=30, writer_is_also_reader=2)
-    n2 = [node(30, "n2", **DRAINED)]
-    n4 = [node(30, "n4")]
-    files = wanted(node(10, "n2"), node(10, "n3"), node(10, "n4"))
-    n3 = [node(10, "n3", "SHUNNED"), node(20, "n3"), node(30, "n3")]
-    assert refused_hostgroups([node(10, "n1"), *n2, *n3, *n4], files, family) == []

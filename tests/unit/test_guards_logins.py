@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.families import Family
-from proxyctl.guards.admin_access import Access, lockouts
-from proxyctl.guards.danger import refusals, warnings
-from proxyctl.guards.monitoring import blind_monitor, emptied_credentials
+from proxyctl.guards import refusals, warnings
+from proxyctl.guards.access import Access, blind_monitor, lockouts, replaced_logins
 from proxyctl.state import GuardAction, GuardLimits, Layer
 from tests.support.build import desired, survey
 
@@ -89,22 +87,25 @@ class TestAdminAccess:
         assert list(warnings(found, off, force=True)) == []
 
 
+def test_a_name_is_a_user_or_a_login_of_the_admin_interface_unless_it_is_both_already():
+    (danger,) = replaced_logins({"app", "boss"}, {"radmin", "boss"}, before=())
+    assert danger.message.startswith("boss would be a user and a login of the admin interface")
+    assert [*replaced_logins({"app", "boss"}, {"radmin", "boss"}, before={"boss"})] == []
+
+
 class TestMonitorCredentials:
-    def emptied(self, before, after):
+    def said(self, before, after, *, is_on=True):
         name = "mysql-monitor_password"
         wanted = replace(desired("mysql_variables"), rows={(name,): (name, after)})
         found = survey(wanted, {(name,): (name, before)})
-        return emptied_credentials(found.changes[Layer.RUNTIME])
+        return [one.message for one in blind_monitor(found.changes[Layer.RUNTIME], is_on=is_on)]
 
-    def test_the_monitor_keeps_its_account_while_families_depend_on_it(self):
-        families = [Family("galera", 10, frozenset({10, 30}))]
-        (danger,) = blind_monitor(self.emptied("monitor", ""), families)
-        assert danger.message == (
-            "mysql-monitor_password would become empty, while the monitor places the servers of"
-            " writer hostgroup 10"
-        )
-        assert list(blind_monitor(self.emptied("monitor", ""), [])) == []
+    def test_the_monitor_keeps_its_account_while_it_is_on(self):
+        assert self.said("monitor", "") == [
+            "mysql-monitor_password would become empty: the monitor could check no server any more"
+        ]
+        assert self.said("monitor", "", is_on=False) == []
 
     def test_another_password_and_one_that_was_empty_are_no_danger(self):
-        assert self.emptied("monitor", "other") == []
-        assert self.emptied("", "monitor") == []
+        assert self.said("monitor", "other") == []
+        assert self.said("", "monitor") == []

@@ -208,24 +208,6 @@ def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
     assert len(servers.images) == 1
 
 
-def test_servers_leave_at_once_where_old_and_new_ones_would_be_too_many():
-    attributes = "mysql_hostgroup_attributes"
-    limit = {"hostgroup_id": 1, "max_num_online_servers": 1}
-
-    def first_load(*files):
-        memory = rows(SERVERS, *({"hostgroup_id": group, "hostname": "a"} for group in (1, 3)))
-        limited = survey(desired(attributes, limit), rows(attributes, limit))
-        servers = module_plan(survey(desired(SERVERS, *files), memory), limited)
-        rules = module_plan(survey(desired(RULES, {"rule_id": 1}), {}))
-        complete_images([servers, rules], NOWHERE, frozenset({1, 3}))
-        return sorted(key[:2] for key in servers.images[0][SERVERS])
-
-    there, elsewhere = ({"hostgroup_id": group, "hostname": "b"} for group in (1, 2))
-    assert first_load(there) == [(1, "b"), (3, "a")]
-    assert first_load(elsewhere) == [(1, "a"), (2, "b"), (3, "a")]
-    assert first_load({**there, "status": "OFFLINE_SOFT"}) == [(1, "a"), (1, "b"), (3, "a")]
-
-
 def test_the_fingerprint_follows_changes_and_not_secrets():
     def plan(weight, password):
         servers = desired(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": weight})

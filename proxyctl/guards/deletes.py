@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from proxyctl.catalog import Layout, Role
 from proxyctl.change import ADD, DELETE
 from proxyctl.errors import counted
-from proxyctl.guards.danger import Danger
+from proxyctl.guards import Danger
 from proxyctl.plan import ModulePlan
 from proxyctl.state import GuardLimits, Key, Rows
 from proxyctl.survey import TableSurvey

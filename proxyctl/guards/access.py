@@ -1,15 +1,18 @@
-"""Guard: changes of ADMIN VARIABLES after which proxyctl itself could not come back."""
+"""Guards: changes after which proxyctl, an administrator or the monitor could not log in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from proxyctl.compare import Difference
-from proxyctl.guards.danger import Danger
+from proxyctl.guards import Danger
 
-ADMIN_ACCESS = "admin_access"
+ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
+CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")
+_MONITOR_ACCOUNT = ("mysql-monitor_username", "mysql-monitor_password")
+_MONITOR_SWITCH = "mysql-monitor_enabled"
 
 _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
 
@@ -111,3 +114,35 @@ def _is_reached(address: str, host: str) -> bool:
         return ip_address(address.strip("[]")) == ip_address(host.strip("[]"))
     except ValueError:
         return not address.startswith("127.")
+
+
+def replaced_logins(
+    users: Collection[str], admins: Collection[str], *, before: Collection[str]
+) -> Iterator[Danger]:
+    """Yield the users whose name is a login of the admin interface, but for those of before.
+
+    `users` can log in and `admins` are the logins, once everything is applied; `before`: names
+    that are both at RUNTIME already.
+    """
+    for name in sorted({*users} & {*admins} - {*before}):
+        yield Danger(
+            ADMIN_ACCESS,
+            f"{name} would be a user and a login of the admin interface: ProxySQL keeps one of"
+            " them; choose another name for either",
+        )
+
+
+def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Danger]:
+    """Yield that the monitor's account is emptied while it is on.
+
+    `changes`: those of mysql_variables at RUNTIME. `is_on`: whether the monitor is on now.
+    """
+    before, after = _sides(changes)
+    if not (is_on or after.get(_MONITOR_SWITCH) == "true"):
+        return
+    for name in _MONITOR_ACCOUNT:
+        if before.get(name) and not after[name]:
+            yield Danger(
+                MONITOR_CREDENTIALS,
+                f"{name} would become empty: the monitor could check no server any more",
+            )
