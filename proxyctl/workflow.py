@@ -26,7 +26,7 @@ from proxyctl.cluster.membership import Membership
 from proxyctl.cluster.travelling import untaken, what_stays
 from proxyctl.cluster.writers import further_writers
 from proxyctl.config.load import ParsedFiles, Project
-from proxyctl.engine_in_force import mistakes_at_runtime
+from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.guards import judge
 from proxyctl.images import complete_images
@@ -284,24 +284,10 @@ def select(desired: Desired, only: tuple[str, ...]) -> dict[str, DesiredTable]:
             raise UsageError(f"--only {name}: no such admin module or table", hint=hint)
         found = {n: tables[n] for n in names if n in tables}
         if not found:
-            raise _not_managed(name, desired)
+            who = "the apply of that snapshot did" if desired.source is SNAPSHOT else "the files do"
+            raise UsageError(f"--only {name}: {who} not manage it")
         result |= found
     return result
-
-
-def _not_managed(name: str, desired: Desired) -> UsageError:
-    """Return the error for a part that is not among what is desired."""
-    if desired.source is not SNAPSHOT:
-        return UsageError(f"--only {name}: the files do not manage it")
-    goes_back = [
-        module.name
-        for module in ADMIN_MODULES.values()
-        if any(table.name in desired.tables for table in module.tables)
-    ]
-    return UsageError(
-        f"--only {name}: nothing of it goes back: the apply of that snapshot left it alone",
-        hint=f"what goes back: {', '.join(goes_back) or 'nothing'}",
-    )
 
 
 def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:

@@ -24,9 +24,13 @@ def engine_of(value: object) -> Engine:
 
 def engine_in_files(desired: Desired) -> Engine:
     """Return the engine that the files ask for, or the default where they do not say."""
+    return engine_of(_value_in_files(desired))
+
+
+def _value_in_files(desired: Desired) -> object:
     variables = desired.tables.get("mysql_variables")
     row = variables.rows.get(("mysql-query_processor_regex",)) if variables else None
-    return engine_of(row[1] if row else None)
+    return row[1] if row else None
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,17 @@ def check_patterns(desired: Desired, engine: Engine) -> PatternMistakes:
         for table, column in fields:
             checker.check(table, column, found)
     return found
+
+
+def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
+    """Return the patterns that the engine at RUNTIME does not compile, if the files name none.
+
+    `at_runtime`: the value of mysql-query_processor_regex there.
+    """
+    engine = engine_of(at_runtime)
+    if _value_in_files(desired) is not None or engine is engine_in_files(desired):
+        return []
+    return check_patterns(desired, engine).active
 
 
 class _Checker:
