@@ -1,4 +1,4 @@
-"""A default that a named variable brings along, and that gives way to what stands there."""
+"""The character set or collation that files do not name, although it goes with one they name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from proxyctl.state import DesiredTable, Key, Layer, Rows, Scope
 
 
 def without_guess(desired: DesiredTable, read: Callable[[Layer], Rows]) -> DesiredTable:
-    """Return the desired variables without a default that nobody named and nobody needs.
+    """Return the desired variables without a guessed one that the instance does not need.
 
-    Files that name only a character set, or only a collation, bring a default for the other along.
-    What stands at the instance and goes with the named one was somebody's choice, and ProxySQL
-    leaves it: then it is none of ours. Where a layer has another, all get the one at RUNTIME if
-    that will do, else the default.
+    Files that name only a character set, or only a collation, are compiled with the default of the
+    other. If the instance has another value that goes with the named one, that was somebody's
+    choice and stays. If a layer has one that does not go with it, all layers get the value of
+    RUNTIME where that one does, else the default.
     """
     for guessed, named in ((COLLATION, CHARSET), (CHARSET, COLLATION)):
         key = (guessed,)

@@ -1,11 +1,11 @@
-"""What stands at an instance where the files have a secret is one as well. Pure."""
+"""Old texts of an instance that secrets of the files replace: they are secrets as well. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from proxyctl.catalog import Role, Value
-from proxyctl.state import Key, Row, Rows, Secret
+from proxyctl.catalog import Role
+from proxyctl.state import Key, Rows, Secret, with_secrets
 from proxyctl.survey import TableSurvey
 
 
@@ -36,7 +36,9 @@ def hide_old_secrets(survey: TableSurvey) -> None:
 
     def covered(rows: Rows) -> Rows:
         nothing: frozenset[int] = frozenset()
-        return {key: _covered(row, hidden.get(place(key), nothing)) for key, row in rows.items()}
+        return {
+            key: with_secrets(row, hidden.get(place(key), nothing)) for key, row in rows.items()
+        }
 
     survey.memory = covered(survey.memory)
     survey.runtime = None if survey.runtime is None else covered(survey.runtime)
@@ -50,13 +52,3 @@ def _place(survey: TableSurvey) -> Callable[[Key], object]:
     if survey.layout.table.role is Role.USERS:
         return lambda key: key[0]
     return lambda key: key
-
-
-def _covered(row: Row, positions: frozenset[int]) -> Row:
-    if not positions:
-        return row
-    cells: list[Value] = list(row)
-    for position in positions:
-        cell = cells[position]
-        cells[position] = Secret(cell) if isinstance(cell, str) else cell
-    return tuple(cells)

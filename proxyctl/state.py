@@ -5,7 +5,7 @@ Both sides meet in the shapes of this file. Nothing here reads a file or talks t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from fnmatch import fnmatchcase
@@ -24,6 +24,16 @@ class Secret(str):
     """
 
     __slots__ = ()
+
+
+def with_secrets(row: Row, positions: Collection[int]) -> Row:
+    """Return the row with its texts at these positions as secrets."""
+    if not positions:
+        return row
+    return tuple(
+        Secret(cell) if n in positions and isinstance(cell, str) else cell
+        for n, cell in enumerate(row)
+    )
 
 
 Key = tuple[Value, ...]

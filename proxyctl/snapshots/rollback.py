@@ -6,7 +6,7 @@ does not show. Only the scope of the snapshot's apply goes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from proxyctl.admin.client import AdminClient
@@ -201,7 +201,7 @@ def _left_alone(keys: Iterable[Key], scope: TableScope) -> Iterator[str]:
 
 
 def _desired(
-    layout: Layout, rows: Rows, scope: TableScope, where: Where, hidden: Iterable[str]
+    layout: Layout, rows: Rows, scope: TableScope, where: Where, hidden: Collection[str]
 ) -> DesiredTable:
     owned = scope.rows
     if layout.table.prefix is not None:

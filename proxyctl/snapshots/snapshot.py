@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxyctl.catalog import Layout
 from proxyctl.plan import Plan
-from proxyctl.state import DesiredTable, Key, Layer, Row, Scope, Secret
+from proxyctl.state import DesiredTable, Key, Layer, Row, Scope, Secret, with_secrets
 
 APPLY, ROLLBACK, BY_HAND = "apply", "rollback", "snapshot"
 """What a snapshot is taken before; the last one by a person, before nothing."""
@@ -128,14 +128,10 @@ def references_in(tables: Iterable[DesiredTable]) -> References:
     return {table: frozenset(names) for table, names in found.items()}
 
 
-def hidden_row(layout: Layout, key: Key, row: Row, names: Iterable[str]) -> Row:
+def hidden_row(layout: Layout, key: Key, row: Row, names: Collection[str]) -> Row:
     """Return the row with the texts of these columns, or variables, as secrets."""
-    return tuple(
-        Secret(cell)
-        if isinstance(cell, str) and n not in layout.key_index and _name(layout, key, n) in names
-        else cell
-        for n, cell in enumerate(row)
-    )
+    positions = (n for n in range(len(row)) if n not in layout.key_index)
+    return with_secrets(row, [n for n in positions if _name(layout, key, n) in names])
 
 
 def _name(layout: Layout, key: Key, position: int) -> str:
