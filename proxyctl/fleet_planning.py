@@ -16,8 +16,6 @@ from proxyctl.cluster.checksums import Checksum
 from proxyctl.cluster.electing import as_follower, first_of, together
 from proxyctl.cluster.namesakes import in_one_spelling
 from proxyctl.config.load import ParsedFiles
-from proxyctl.doctor.examination import Examination
-from proxyctl.doctor.fleet import ExaminedFleet
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
 from proxyctl.plan import Plan
@@ -101,7 +99,7 @@ def plan_fleet(
             held = read_own_checksums(client) if plan.members else {}
             return _Found(distinct.planned(plan), held)
 
-    found, failed = _at_all(targets, work, workers, done)
+    found, failed = at_all(targets, work, workers, done)
     return Fleet(_in_turn(found, distinct), failed)
 
 
@@ -147,29 +145,10 @@ def drift_fleet(
         # A plan keeps the rows of all tables: where nothing differs nobody asks for them.
         return replace(found, modules=[]) if found.is_in_sync else found
 
-    return DriftingFleet(*_at_all(targets, work, workers, done))
+    return DriftingFleet(*at_all(targets, work, workers, done))
 
 
-def examine_fleet(
-    targets: Sequence[Target],
-    look: Callable[[AdminClient, ParsedFiles], Examination],
-    *,
-    workers: int,
-    done: Callable[[int], None] = lambda _count: None,
-) -> ExaminedFleet:
-    """Return what is wrong with all instances. As `plan_fleet`.
-
-    `look` examines one; it is given the files as they are for it.
-    """
-
-    def work(target: Target) -> Examination:
-        with target.connect(compiles=False) as client:
-            return look(client, target.files)
-
-    return ExaminedFleet(*_at_all(targets, work, workers, done))
-
-
-def _at_all(
+def at_all(
     targets: Sequence[Target],
     work: Callable[[Target], R],
     workers: int,

@@ -1,25 +1,22 @@
-"""The command doctor: what is wrong with a running ProxySQL, and the way out."""
+"""The command doctor: what is wrong with a running ProxySQL, and the fix."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.fleet import FleetOptions, examined_fleet, targets_of
+from proxyctl.cli.fleet import FleetOptions, targets_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, TextFormat, command
 from proxyctl.cli.output import style, write
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
     from proxyctl.admin.client import AdminClient
-    from proxyctl.admin.login import Login
     from proxyctl.config.load import ParsedFiles
-    from proxyctl.doctor.examination import Examination
-    from proxyctl.families import Node
+    from proxyctl.doctor.finding import Examination
 
 
 def register(app: typer.Typer) -> None:
@@ -34,8 +31,7 @@ def doctor(
     no_ask: Annotated[
         bool,
         typer.Option(
-            "--no-ask",
-            help="Connect to no server behind it and no peer: only what ProxySQL knows of them.",
+            "--no-ask", help="Connect to no server behind ProxySQL: only what ProxySQL knows."
         ),
     ] = False,
     memory: Annotated[
@@ -47,40 +43,36 @@ def doctor(
     ] = False,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="CODE", help="Leave out what has this code; many times."),
+        typer.Option(metavar="CODE", help="Leave out findings with this code; repeatable."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for a warning, too.")] = False,
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Find what is wrong with a running ProxySQL. Exit 1 for an error."""
-    from proxyctl.admin.shared_answers import SharedAnswers
-    from proxyctl.cli.connection import connected_beside, instances_beside, login_at_members
-    from proxyctl.doctor.examination import examine
-    from proxyctl.examining import read_facts_for_doctor
-    from proxyctl.render.doctor_machine import doctor_json, examined_fleet_json
-    from proxyctl.render.doctor_text import doctor_text, examined_fleet_text
+    from proxyctl.cli.connection import connected_beside
+    from proxyctl.cli.progress import progress
+    from proxyctl.doctor.examine import examine, examine_fleet
+    from proxyctl.doctor.facts import read_facts
+    from proxyctl.render.doctor import (
+        doctor_json,
+        doctor_text,
+        examined_fleet_json,
+        examined_fleet_text,
+    )
 
     ignored = _ignored(ignore or ())
-    answers = SharedAnswers()
-
-    @functools.cache  # most instances of a fleet share their files
-    def login_at(parsed: ParsedFiles | None) -> Callable[[Login, Node], Login]:
-        return login_at_members(connection, instances_beside(parsed))
 
     def look(client: AdminClient, parsed: ParsedFiles | None) -> Examination:
-        facts = read_facts_for_doctor(
-            client,
-            asks=not no_ask,
-            ask=answers,
-            memory=memory,
-            hostgroup_names={} if parsed is None else parsed.hostgroup_names(),
-            login_at=login_at(parsed),
+        names = {} if parsed is None else parsed.hostgroup_names()
+        return examine(
+            read_facts(client, asks=not no_ask, memory=memory, hostgroup_names=names), ignored
         )
-        return examine(facts, ignored)
 
     is_json = format is TextFormat.JSON
     if fleet.is_meant():
-        every = examined_fleet(targets_of(files, connection, fleet), look, fleet)
+        targets = targets_of(files, connection, fleet)
+        with progress("examining", len(targets)) as tell:
+            every = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
         write(examined_fleet_json(every) if is_json else examined_fleet_text(every, style()))
         return every.exit_code(strict=strict)
     with connected_beside(files, connection) as (client, parsed):
@@ -90,11 +82,11 @@ def doctor(
 
 
 def _ignored(codes: Collection[str]) -> frozenset[str]:
-    """Return the codes. Raises: UsageError for one that there is not."""
-    from proxyctl.doctor.examination import all_checks
+    """Return the codes. Raises: UsageError for one that does not exist."""
+    from proxyctl.doctor.finding import CODES
 
-    for code in sorted(set(codes) - all_checks().keys()):
-        near = get_close_matches(code, all_checks(), n=1)
+    for code in sorted(set(codes) - CODES.keys()):
+        near = get_close_matches(code, CODES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "the page about doctor lists them all"
         raise UsageError(f"--ignore {code}: no finding has this code", hint=hint)
     return frozenset(codes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -17,10 +17,7 @@ from proxyctl.errors import UsageError
 from proxyctl.fleet.strategy import Strategy
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import Instance, ParsedFiles, Sources
-    from proxyctl.doctor.examination import Examination
-    from proxyctl.doctor.fleet import ExaminedFleet
     from proxyctl.fleet.outcome import DriftingFleet, Fleet
     from proxyctl.fleet_planning import Target
     from proxyctl.workflow import PlanOptions
@@ -246,16 +243,3 @@ def drift_of_fleet(
 
     with progress("comparing", len(targets)) as tell:
         return drift_fleet(targets, options, workers=fleet.parallel, done=tell)
-
-
-def examined_fleet(
-    targets: Sequence[Target],
-    look: Callable[[AdminClient, ParsedFiles], Examination],
-    fleet: FleetOptions,
-) -> ExaminedFleet:
-    """Return what is wrong with all; on a terminal a bar says how many are there."""
-    from proxyctl.cli.progress import progress
-    from proxyctl.fleet_planning import examine_fleet
-
-    with progress("examining", len(targets)) as tell:
-        return examine_fleet(targets, look, workers=fleet.parallel, done=tell)

@@ -1,5 +1,4 @@
-"""What is wrong with a running ProxySQL, found in what was read of it. Pure.
+"""What is wrong with a running ProxySQL.
 
-Each kind of trouble has a file; the code and the severity of a finding stand at the function that
-finds it.
+instance -> (facts) -> Facts -> (one module a subject) -> findings -> (examine) -> Examination
 """

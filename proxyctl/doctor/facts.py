@@ -1,31 +1,34 @@
-"""What is known of an instance when the doctor looks at it: rows, mostly, each read once."""
+"""All that the doctor reads of one instance: `read_facts` makes the one frozen value of it.
+
+It sends SELECTs to the instance, and asks the servers behind it with the monitor's account.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import NamedTuple
 
-from proxyctl.catalog import Version
+from proxyctl.admin.backend import Account
+from proxyctl.admin.backends import ask_nodes
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
+from proxyctl.admin.digest_size import read_digest_size
+from proxyctl.admin.read import TableReader, read_layouts
+from proxyctl.admin.whole_answer import query_whole
+from proxyctl.catalog import Layout, Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.cluster.checksums import Checksum, PeerChecksum
-from proxyctl.drains import Drain
-from proxyctl.families import Family, Node
-from proxyctl.lint.default_hostgroups import Left
-from proxyctl.lint.rule_says import Say
+from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.nodes.model import Said
-from proxyctl.survey import TableSurvey
+from proxyctl.state import Layer
+from proxyctl.survey import Surroundings, TableSurvey
+from proxyctl.surveying import survey_table
 
 
 class Server(NamedTuple):
-    """A row of mysql_servers at RUNTIME, without those that are OFFLINE_HARD.
-
-    `max_latency_ms`: 0 where none is set. `too_slow_ms`: how long the monitor's last ping took if
-    that is more than it may be, else 0. `may_take_no_time`: no ping is fast enough, as no time is
-    left to any. `is_tried_again`: it is SHUNNED, and the next query has ProxySQL try it again.
-    """
+    """A row of mysql_servers or pgsql_servers at RUNTIME that is not OFFLINE_HARD."""
 
     hostgroup: int
     hostname: str
@@ -34,10 +37,6 @@ class Server(NamedTuple):
     weight: int = 1
     max_connections: int = 1000
     use_ssl: bool = False
-    max_latency_ms: int = 0
-    too_slow_ms: float = 0
-    may_take_no_time: bool = False
-    is_tried_again: bool = False
 
     @property
     def node(self) -> Node:
@@ -46,111 +45,44 @@ class Server(NamedTuple):
 
     @property
     def is_out_of_service(self) -> bool:
-        """Whether somebody let it take no new connections."""
+        """Whether somebody decided that it takes no new connections."""
         return self.status == "OFFLINE_SOFT" or self.max_connections == 0
 
     @property
     def is_usable(self) -> bool:
-        """Whether ProxySQL sends new queries to it.
-
-        Source: ProxySQL 2.7.1, run: a hostgroup with weight 0 only is answered with error 9001, and
-        so is one whose servers answer pings too late.
-        """
-        is_too_slow = self.too_slow_ms > 0 or self.may_take_no_time
-        takes_some = self.weight > 0 and self.max_connections > 0 and not is_too_slow
-        return self.status == "ONLINE" and takes_some
+        """Whether ProxySQL sends new queries to it. Source: ProxySQL 2.7.1, run."""
+        return self.status == "ONLINE" and self.weight > 0 and self.max_connections > 0
 
 
 class Rule(NamedTuple):
-    """A rule at RUNTIME. `answers`: by itself, with OK_msg or error_msg.
-
-    `mirrors_along`: copies begin at a flagIN, and only what no rule sends elsewhere goes to
-    `mirror`.
-
-    `say`: worked out of MySQL's rules that send to a hostgroup without servers; DECIDES of others.
-    """
+    """A row of mysql_query_rules at RUNTIME."""
 
     rule_id: int
-    destination: int | None = None
-    mirror: int | None = None
     apply: bool = False
-    answers: bool = False
     matches_digest: bool = False
     replaces: bool = False
     is_caseless: bool = True
-    say: Say = Say.DECIDES
-    mirrors_along: bool = False
 
 
-class User(NamedTuple):
-    """A user at RUNTIME that clients log in as.
+@dataclass(frozen=True)
+class Use:
+    """What sends queries to a hostgroup: `count` rows of one kind.
 
-    `left`: what comes to the default hostgroup; worked out where that has no server.
+    `kind`: `rule`, `fast-routing row` or `user`. `first`: the lowest rule_id or user name.
     """
 
-    username: str
-    default_hostgroup: int = 0
-    use_ssl: bool = False
-    fast_forward: bool = False
-    left: Left = Left.QUERIES
-
-
-SKIPS_FAST_ROUTING = Version(2, 0, 12)
-"""The first one that does not ask fast routing where the last rule has apply; so do all later."""
-
-
-class Side(NamedTuple):
-    """Who sends queries where at RUNTIME, for one protocol: `mysql` or `pgsql`.
-
-    Hostgroups of the two have nothing to do with each other. `fast_routing` counts rows by
-    destination; `most_online` has max_num_online_servers by hostgroup, where it is set.
-    """
-
-    protocol: str
-    servers: tuple[Server, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    users: tuple[User, ...] = ()
-    fast_routing: Mapping[int, int] = MappingProxyType({})
-    most_online: Mapping[int, int] = MappingProxyType({})
-
-    def is_served(self, hostgroup: int) -> bool:
-        """Return whether a server takes the queries that are sent there, or does when one comes."""
-        there = self.servers_in(hostgroup)
-        serves = any(one.is_usable or one.is_tried_again for one in there)
-        return serves and not self.too_many_online(hostgroup)
-
-    def fast_routing_asked(self, version: Version) -> Mapping[int, int]:
-        """Return the rows of fast routing by destination, if ProxySQL asks for any at all.
-
-        It does not where the last rule has apply, whatever a query matched.
-        """
-        last = max(self.rules, key=lambda rule: rule.rule_id, default=None)
-        is_skipped = version >= SKIPS_FAST_ROUTING and last is not None and last.apply
-        return {} if is_skipped else self.fast_routing
-
-    def servers_in(self, hostgroup: int) -> list[Server]:
-        """Return the servers of a hostgroup."""
-        return [one for one in self.servers if one.hostgroup == hostgroup]
-
-    def too_many_online(self, hostgroup: int) -> int:
-        """Return how many servers are ONLINE if that is more than there may be, else 0.
-
-        ProxySQL uses none of them then. Source: ProxySQL 2.7.1 and 3.0.0, run: weight and
-        max_connections are nothing to this count.
-        """
-        most = self.most_online.get(hostgroup)
-        if most is None:
-            return 0
-        count = sum(one.status == "ONLINE" for one in self.servers_in(hostgroup))
-        return count if count > most else 0
+    kind: str
+    hostgroup: int
+    count: int
+    first: str
 
 
 class MonitorLog(NamedTuple):
     """The newest line that a log of the monitor has of a server.
 
-    `log` is `connect`, `ping`, `read_only`, `replication_lag`, `galera` or `group_replication`.
-    `error` None: all was well. Units: unix seconds; `failing_since` is when the errors began that
-    followed the last success, as far as the log goes back.
+    `log`: `connect`, `ping`, `read_only`, `replication_lag`, `galera` or `group_replication`.
+    `error` None: the check went well. Units: unix seconds; `failing_since` is the first error after
+    the last success, as far as the log goes back.
     """
 
     log: str
@@ -160,57 +92,48 @@ class MonitorLog(NamedTuple):
     failing_since: float = 0
 
 
-_NOTHING: Mapping[Node, Said] = MappingProxyType({})
-_NO_PGSQL = Side("pgsql")
+class Protocol(NamedTuple):
+    """The servers of one protocol, `mysql` or `pgsql`, and what sends queries to hostgroups."""
+
+    name: str
+    servers: tuple[Server, ...] = ()
+    uses: tuple[Use, ...] = ()
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One instance.
+    """One instance as it was read.
 
-    Shape: `variables` are those of RUNTIME. `servers`, `rules`, `users`, `fast_routing` and
-    `most_online` are the MySQL side as in `Side`; `pgsql` is the other one, empty before 3.0.
-    `surveys` hold each table in its three layers, by catalogue name; `drains` is what is on record
-    of drained nodes. `said` has the answers of the servers that were asked, none with `asks` False;
-    `pooled_versions` those of open connections; `wsrep` what the Galera monitor read of a node, by
-    column of its log, and `group_checks` what that of group replication did.
-    `own` are this instance's checksums by name, `peers` the members of its cluster, itself among
-    them where it is listed. `dead_apply` tells who left an apply behind, and `dead_modules` what
-    it had begun to write. `peer_clocks`: by how much the clock of a member that was asked is ahead.
-    Units: `peer_clocks` seconds; `now` unix seconds of the instance's clock; `resident_bytes` None
-    where the history does not tell, `digest_bytes` None where nobody asked.
+    Shape: `variables` are those of RUNTIME, `families` those whose nodes the monitor places now.
+    `pgsql` has nothing before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1.
+    `surveys`: each table in its three layers, by catalogue name. `answers`: what the servers that
+    were asked say; `versions` of servers, from the answers or else from pooled connections.
+    `own`: this instance's checksums by name; `peers`: the members of its cluster, itself included.
+    Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
+    not tell, `digest_bytes` None where nobody asked.
     """
 
     name: str
     address: str
     version_text: str
     version: Version
-    now: int = 0
-    asks: bool = True
-    variables: Mapping[str, str] = field(default_factory=dict)
-    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-    servers: tuple[Server, ...] = ()
-    families: tuple[Family, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    users: tuple[User, ...] = ()
-    fast_routing: Mapping[int, int] = field(default_factory=dict)
-    most_online: Mapping[int, int] = field(default_factory=dict)
-    pgsql: Side = _NO_PGSQL
-    monitor_logs: tuple[MonitorLog, ...] = ()
-    said: Mapping[Node, Said] = field(default_factory=lambda: _NOTHING)
-    pooled_versions: Mapping[Node, str] = field(default_factory=dict)
-    wsrep: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
-    group_checks: Mapping[Node, Mapping[str, str]] = field(default_factory=dict)
-    surveys: Mapping[str, TableSurvey] = field(default_factory=dict)
-    drains: Mapping[Node, Drain] = field(default_factory=dict)
-    dead_apply: str = ""
-    dead_modules: frozenset[str] = frozenset()
-    own: Mapping[str, Checksum] = field(default_factory=dict)
-    peers: tuple[Node, ...] = ()
-    peer_checksums: tuple[PeerChecksum, ...] = ()
-    peer_clocks: Mapping[Node, float] = field(default_factory=dict)
-    resident_bytes: int | None = None
-    digest_bytes: int | None = None
+    now: int
+    variables: Mapping[str, str]
+    hostgroup_names: Mapping[int, str]
+    mysql: Protocol
+    pgsql: Protocol
+    families: tuple[Family, ...]
+    rules: tuple[Rule, ...]
+    users_with_tls: tuple[str, ...]
+    monitor_logs: tuple[MonitorLog, ...]
+    surveys: Mapping[str, TableSurvey]
+    answers: Mapping[Node, Said]
+    versions: Mapping[Node, str]
+    peers: tuple[Node, ...]
+    own: Mapping[str, Checksum]
+    peer_checksums: tuple[PeerChecksum, ...]
+    resident_bytes: int | None
+    digest_bytes: int | None
 
     def is_on(self, name: str) -> bool:
         """Return whether a boolean variable is true at RUNTIME."""
@@ -220,32 +143,225 @@ class Facts:
         """Return an integer variable at RUNTIME; 0 where this ProxySQL does not have it."""
         return atoi(self.variables.get(name, ""))
 
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """Both protocols."""
-        routing = (self.rules, self.users, self.fast_routing)
-        mysql = Side("mysql", self.servers, *routing, self.most_online)
-        return (mysql, self.pgsql)
-
     @cached_property
     def rows_by_node(self) -> dict[Node, list[Server]]:
-        """The rows of each server at RUNTIME, in their order; the servers sorted by hostgroup."""
-        found: dict[Node, list[Server]] = {server.node: [] for server in sorted(self.servers)}
-        for server in self.servers:
-            found[server.node].append(server)
+        """The rows of each MySQL server at RUNTIME, sorted by hostgroup."""
+        found: dict[Node, list[Server]] = {}
+        for server in sorted(self.mysql.servers):
+            found.setdefault(server.node, []).append(server)
         return found
 
-    @property
-    def nodes(self) -> list[Node]:
-        """The servers at RUNTIME, each once, sorted by hostgroup."""
-        return list(self.rows_by_node)
 
-    @cached_property
-    def versions(self) -> dict[Node, str]:
-        """The versions of servers as far as they are known; what a server says itself counts.
+def read_facts(
+    client: AdminClient,
+    *,
+    asks: bool = True,
+    memory: bool = False,
+    hostgroup_names: Mapping[int, str] | None = None,
+) -> Facts:
+    """Return all facts about one instance.
 
-        Shape: sorted by server.
-        """
-        known = {node: text for node, text in self.pooled_versions.items() if text}
-        known |= {node: said.version for node, said in self.said.items() if said.version}
-        return dict(sorted(known.items()))
+    `asks`: connect to the servers, as the monitor would. `memory`: have ProxySQL add up its
+    digests, for which queries wait. Raises: InstanceError.
+    """
+    variables = _variables(client)
+    layouts, reader = read_layouts(client), TableReader(client)
+    families = _families(reader, layouts, variables)
+    # First of all what is at RUNTIME: the reader refuses numbers that would end ProxySQL.
+    surroundings = Surroundings(memory_families=families)
+    surveys = {
+        name: survey_table(layout, None, reader.layers_of(layout), surroundings)
+        for name, layout in layouts.items()
+    }
+    mysql = _protocol(client, "mysql")
+    nodes = sorted({server.node for server in mysql.servers}, key=str)
+    account = Account(
+        variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
+    )
+    answers = ask_nodes(nodes, account) if asks else {}
+    versions = {node: said.version for node, said in answers.items() if said.version}
+    if len(versions) < len(nodes):
+        versions = _pooled_versions(client, nodes) | versions
+    peers = read_peers(client)
+    return Facts(
+        name=client.login.name or client.address,
+        address=client.address,
+        version_text=client.version_text,
+        version=client.version,
+        now=client.number(client.query("SELECT strftime('%s','now')", width=1)[0][0]),
+        variables=variables,
+        hostgroup_names=hostgroup_names or {},
+        mysql=mysql,
+        pgsql=_protocol(client, "pgsql") if "pgsql_servers" in layouts else Protocol("pgsql"),
+        families=families,
+        rules=_rules(client),
+        users_with_tls=_users_with_tls(client),
+        monitor_logs=_monitor_logs(client),
+        surveys=surveys,
+        answers=answers,
+        versions=dict(sorted(versions.items(), key=str)),
+        peers=peers,
+        own=read_own_checksums(client) if peers else {},
+        peer_checksums=read_peer_checksums(client) if peers else (),
+        resident_bytes=_resident(client),
+        digest_bytes=read_digest_size(client).memory if memory else None,
+    )
+
+
+def _variables(client: AdminClient) -> dict[str, str]:
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables", width=2
+    )
+    return {str(name): value or "" for name, value in rows}
+
+
+def _families(
+    reader: TableReader, layouts: Mapping[str, Layout], variables: Mapping[str, str]
+) -> tuple[Family, ...]:
+    """Return the families whose nodes the monitor places now."""
+    if variables.get("mysql-monitor_enabled") != "true":
+        return ()
+    rows = {
+        name: reader.read(layouts[name], Layer.RUNTIME).values()
+        for name in FAMILY_TABLES
+        if name in layouts
+    }
+    discovery = variables.get("mysql-monitor_aws_rds_topology_discovery_interval", "0")
+    return tuple(families_in(layouts, rows, rds_discovery=discovery != "0"))
+
+
+def _protocol(client: AdminClient, name: str) -> Protocol:
+    """Return the servers of `mysql` or `pgsql`, whose tables have the same columns, and their uses.
+
+    A rule that answers by itself sends nothing anywhere.
+    """
+    number = client.number
+    servers = client.query(
+        "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl"
+        f" FROM runtime_{name}_servers WHERE status<>'OFFLINE_HARD'",
+        width=7,
+    )
+    uses = client.query(
+        "SELECT 'rule', destination_hostgroup, count(*), min(rule_id)"
+        f" FROM runtime_{name}_query_rules WHERE destination_hostgroup>=0"
+        " AND error_msg IS NULL AND OK_msg IS NULL GROUP BY destination_hostgroup"
+        " UNION ALL SELECT 'fast-routing row', destination_hostgroup, count(*), ''"
+        f" FROM runtime_{name}_query_rules_fast_routing GROUP BY destination_hostgroup"
+        " UNION ALL SELECT 'user', default_hostgroup, count(*), min(username)"
+        f" FROM runtime_{name}_users WHERE frontend=1 GROUP BY default_hostgroup",
+        width=4,
+    )
+    return Protocol(
+        name,
+        tuple(
+            Server(
+                number(hostgroup),
+                str(host),
+                number(port),
+                str(status).upper(),
+                number(weight),
+                number(limit),
+                use_ssl == "1",
+            )
+            for hostgroup, host, port, status, weight, limit, use_ssl in servers
+        ),
+        tuple(
+            Use(str(kind), number(hostgroup), number(count), str(first))
+            for kind, hostgroup, count, first in uses
+        ),
+    )
+
+
+def _rules(client: AdminClient) -> tuple[Rule, ...]:
+    rows = client.query(
+        "SELECT rule_id, apply, match_digest IS NOT NULL, replace_pattern IS NOT NULL, re_modifiers"
+        " FROM runtime_mysql_query_rules ORDER BY rule_id",
+        width=5,
+    )
+    return tuple(
+        Rule(
+            client.number(rule_id),
+            apply == "1",
+            matches == "1",
+            replaces == "1",
+            "CASELESS" in (modifiers or "").upper(),
+        )
+        for rule_id, apply, matches, replaces, modifiers in rows
+    )
+
+
+def _users_with_tls(client: AdminClient) -> tuple[str, ...]:
+    rows = client.query(
+        "SELECT username FROM runtime_mysql_users WHERE frontend=1 AND use_ssl=1 ORDER BY username",
+        width=1,
+    )
+    return tuple(str(name) for (name,) in rows)
+
+
+_LOGS = {
+    "connect": "connect_error",
+    "ping": "ping_error",
+    "read_only": "error",
+    "replication_lag": "error",
+    "galera": "error",
+    "group_replication": "error",
+}
+"""Logs of the monitor, and the column of their error."""
+
+
+def _monitor_logs(client: AdminClient) -> tuple[MonitorLog, ...]:
+    rows = query_whole(client, " UNION ALL ".join(_newest(*one) for one in _LOGS.items()), width=6)
+    number = client.number
+    return tuple(
+        MonitorLog(
+            str(log), (str(host), number(port)), number(at) / 1e6, error, number(since) / 1e6
+        )
+        for log, host, port, at, error, since in rows
+    )
+
+
+def _newest(log: str, error: str) -> str:
+    # SQLite gives the other columns of the row that has the maximum. Window functions are not used:
+    # this ProxySQL may be of 2018.
+    table = f"monitor.mysql_server_{log}_log"
+    return (
+        f"SELECT '{log}', l.hostname, l.port, max(l.time_start_us), l.{error},"
+        f" (SELECT min(f.time_start_us) FROM {table} f WHERE f.hostname=l.hostname"
+        " AND f.port=l.port AND f.time_start_us > s.ok)"
+        f" FROM {table} l JOIN (SELECT hostname, port,"
+        f" max(CASE WHEN {error} IS NULL THEN time_start_us ELSE 0 END) AS ok FROM {table}"
+        " GROUP BY hostname, port) s ON s.hostname=l.hostname AND s.port=l.port"
+        " GROUP BY l.hostname, l.port"
+    )
+
+
+_POOL_DESCRIBED_SINCE = Version(2, 0, 4)
+_MOST_CONNECTIONS = 5_000
+
+
+def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node, str]:
+    """Return the versions that unused connections to these servers were told.
+
+    Nothing where there are very many connections: ProxySQL describes each of them.
+    """
+    if client.version < _POOL_DESCRIBED_SINCE:
+        return {}
+    ((count,),) = client.query(
+        "SELECT coalesce(sum(ConnFree), 0) FROM stats_mysql_connection_pool", width=1
+    )
+    if client.number(count) > _MOST_CONNECTIONS:
+        return {}
+    rows = client.query(
+        "SELECT DISTINCT srv_host, srv_port, json_extract(mysql_info, '$.server_version')"
+        " FROM stats_mysql_free_connections",
+        width=3,
+    )
+    found = {(str(host), client.number(port)): text for host, port, text in rows if text}
+    return {node: found[node] for node in nodes if node in found}
+
+
+def _resident(client: AdminClient) -> int | None:
+    """Return the memory that the history has last; None where it is not kept. Units: bytes."""
+    newest = "SELECT resident FROM stats_history.system_memory ORDER BY timestamp DESC LIMIT 1"
+    rows = query_whole(client, newest, width=1)
+    return client.number(rows[0][0]) if rows and rows[0][0] is not None else None

@@ -1,72 +1,160 @@
-"""What the doctor says: findings, and the checks that make them."""
+"""Findings: their codes as data, and what holds those of one instance or of all. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from proxyctl.doctor.facts import Facts
+from proxyctl.errors import ExitCode
+from proxyctl.fleet.outcome import Failed, worst
 
 
 class Severity(StrEnum):
-    """How bad it is. An error does harm now; a warning will, or may be meant; the rest is news."""
+    """An error does harm now. A warning may do harm later, or be intended. An info is news."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong: where, what, and the way out (a command, YAML, or what to look at).
+class Code(NamedTuple):
+    """A kind of finding. `summary`: one sentence for the documentation."""
 
-    `code` and `severity` are filled in from the check.
-    """
-
-    where: str
-    message: str
-    way_out: str
-    code: str = ""
-    severity: Severity = Severity.INFO
-
-
-Finder = Callable[["Facts"], Iterable[Finding]]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check. `summary`: what it finds, in one sentence."""
-
-    code: str
     severity: Severity
     summary: str
-    find: Finder
 
 
-CHECKS: dict[str, Check] = {}
-"""By code, in the order of registration."""
+_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+CODES = {
+    "monitor-off": Code(_W, "The monitor is off: nothing notices a failed server."),
+    "monitor-denied": Code(_E, "A server refuses the monitor's account."),
+    "backend-unreachable": Code(_E, "The monitor gets no connection to a server."),
+    "monitor-check-failed": Code(_E, "The monitor connects to a server, and its check fails."),
+    "server-shunned": Code(_W, "A server is SHUNNED, and ONLINE in no hostgroup."),
+    "node-drained": Code(_I, "A server takes no new connections at RUNTIME."),
+    "hostgroup-without-servers": Code(
+        _E, "Rules or fast routing send queries to a hostgroup without a usable server."
+    ),
+    "users-without-servers": Code(
+        _E, "The default hostgroup of users has no usable server. Rules may route all they send."
+    ),
+    "backend-without-tls": Code(
+        _E, "A server has `use_ssl` 1 and offers no TLS: ProxySQL connects in clear text."
+    ),
+    "users-cannot-use-tls": Code(_E, "Users must use TLS, and `mysql-have_ssl` is false."),
+    "not-loaded": Code(_W, "MEMORY holds edits that are not at RUNTIME."),
+    "not-saved": Code(_W, "RUNTIME is not on DISK: a restart brings the old state back."),
+    "restart-pending": Code(_I, "A variable has another value after a restart."),
+    "cluster-no-account": Code(_E, "The instance has peers and no account to ask them with."),
+    "peer-silent": Code(_E, "A peer has never answered, or no longer does."),
+    "peer-differs": Code(_E, "A peer and this instance hold different rows for 30 s or longer."),
+    "peer-not-synchronised": Code(
+        _W, "A peer differs in an admin module that this instance does not synchronise."
+    ),
+    "server-version-unreadable": Code(
+        _E, "`mysql-server_version` is no version: some clients fail to log in."
+    ),
+    "server-version-differs": Code(_W, "`mysql-server_version` does not fit the servers."),
+    "server-version-unknown": Code(_I, "The version of a server could not be read."),
+    "digests-off-with-rules": Code(
+        _E, "`mysql-query_digests` is false, so rules with match_digest match every query."
+    ),
+    "digests-off": Code(_I, "`mysql-query_digests` is false: there are no query statistics."),
+    "digests-large": Code(_W, "The digests take 250 MB or more (read with `--memory` only)."),
+    "memory-large": Code(_I, "ProxySQL holds 1 GB or more."),
+    "fast-routing-skipped": Code(
+        _E, "Defect: fast routing is ignored where the last rule has apply 1."
+    ),
+    "re2-replaces-by-case": Code(_W, "Defect: with RE2, replace_pattern is case-sensitive."),
+    "digests-stall-queries": Code(_W, "Defect: queries wait while digests are read."),
+    "maintenance-not-seen": Code(
+        _W, "Defect: the monitor reads pxc_maint_mode of servers of 5.7 and 8 only."
+    ),
+    "restapi-saves-scheduler": Code(_I, "Defect: SAVE RESTAPI TO MEMORY saves the scheduler."),
+}
+"""Every finding that there is. Codes are stable: scripts ignore findings by them."""
 
 
-def register(check: Check) -> None:
-    """Add a check. Raises: ValueError for a code that is taken."""
-    if check.code in CHECKS:
-        raise ValueError(f"{check.code}: taken")
-    CHECKS[check.code] = check
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong.
 
-
-def check(code: str, severity: Severity) -> Callable[[Finder], Finder]:
-    """Return a decorator that makes a check of a function from facts to findings.
-
-    The first paragraph of its docstring becomes the summary.
+    `where`: what it is about; `fix`: a command, a statement, YAML, or what to check.
     """
 
-    def registered(find: Finder) -> Finder:
-        summary = cleandoc(find.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-        register(Check(code, severity, summary, find))
-        return find
+    code: str
+    where: str
+    message: str
+    fix: str
 
-    return registered
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return CODES[self.code].severity
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What is wrong with one instance.
+
+    Shape: `findings` with errors first. `version` as the instance spells it; `ignored` counts the
+    findings that the user left out.
+    """
+
+    name: str
+    address: str
+    version: str
+    findings: tuple[Finding, ...]
+    ignored: int = 0
+
+    @property
+    def counts(self) -> Counter[Severity]:
+        """How many findings there are of each severity."""
+        return Counter(one.severity for one in self.findings)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The worst severity; None where nothing is wrong."""
+        return self.findings[0].severity if self.findings else None
+
+    def exit_code(self, *, strict: bool) -> ExitCode:
+        """Return 1 for an error, with `strict` also for a warning; else 0."""
+        fails = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+        return ExitCode.ERROR if self.worst in fails else ExitCode.DONE
+
+
+@dataclass(frozen=True)
+class ExaminedFleet:
+    """All instances in the order of the files; `failed` are those that could not be read."""
+
+    examined: Sequence[Examination]
+    failed: Sequence[Failed]
+
+    def exit_code(self, *, strict: bool) -> ExitCode:
+        """Return the worst code of all; `strict` as for `Examination.exit_code`."""
+        codes = [one.exit_code(strict=strict) for one in self.examined]
+        return worst([*codes, *(one.error.exit_code for one in self.failed)])
+
+
+_LISTED = 4
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def listed(things: Iterable[object]) -> str:
+    """Return the first few, and how many more there are."""
+    found = [str(one) for one in things]
+    if len(found) <= _LISTED + 1:
+        return ", ".join(found)
+    return f"{', '.join(found[:_LISTED])} and {len(found) - _LISTED} more"
+
+
+def duration(seconds: float) -> str:
+    """Return a time such as `3 min`, rounded down."""
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "0 s"

@@ -21,8 +21,7 @@ from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
 from proxyctl.digests.top import Load as TopLoad
-from proxyctl.doctor.examination import examine
-from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.finding import Examination, Finding
 from proxyctl.drains import Drain
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
@@ -35,7 +34,7 @@ from proxyctl.render.apply_text import apply_json
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_suggest_machine import suggest_json
 from proxyctl.render.digest_top_machine import digest_top_json
-from proxyctl.render.doctor_machine import doctor_json
+from proxyctl.render.doctor import doctor_json
 from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.explain_machine import explain_json
 from proxyctl.render.history_text import history_json, taken_json
@@ -130,8 +129,8 @@ def node_documents() -> Iterator[object]:
         "shop", {drain.node: Said()}, (10,), (drain.node,), (drain.node,), 1, (drain.node,)
     )
     yield json.loads(membership_json(instance, found, None))
-    facts = Facts("px1", "h:6032", "2.7.1", REFERENCE, dead_apply="apply by pid 7")
-    yield json.loads(doctor_json(examine(facts)))
+    finding = Finding("digests-off", "mysql-query_digests", "digests are off", "switch them on")
+    yield json.loads(doctor_json(Examination("px1", "h:6032", "2.7.1", (finding,))))
 
 
 def routing_documents() -> Iterator[object]:

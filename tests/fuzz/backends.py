@@ -20,16 +20,14 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.cli.import_users import imported_users
 from proxyctl.config.load import mistakes_in
 from proxyctl.control_characters import CONTROL
-from proxyctl.doctor.examination import examine
-from proxyctl.doctor.facts import Facts
-from proxyctl.examining import read_facts_for_doctor
+from proxyctl.doctor.examine import examine
+from proxyctl.doctor.facts import Facts, read_facts
 from proxyctl.families import Family, Node
 from proxyctl.formats.exported import exported_text
 from proxyctl.formats.pxc_section import pxc_section
 from proxyctl.nodes.discovery import compared, members_in, silent_in
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Said
-from proxyctl.render.doctor_machine import doctor_json
-from proxyctl.render.doctor_text import doctor_text
+from proxyctl.render.doctor import doctor_json, doctor_text
 from proxyctl.render.nodes_discover_text import membership_text
 from proxyctl.render.nodes_machine import Instance, membership_json, nodes_json
 from proxyctl.render.nodes_text import nodes_text
@@ -185,7 +183,8 @@ def _users(node: Node, _facts: Facts) -> None:
 
 
 def _doctor(node: Node, facts: Facts) -> None:
-    found = examine(replace(facts, asks=True, said={node: _said(node)}))
+    said = _said(node)
+    found = examine(replace(facts, answers={node: said}, versions={node: said.version}))
     _shown(doctor_text(found))
     doctor_json(found)
 
@@ -256,7 +255,7 @@ def _facts(folder: Path, node: Node) -> Facts:
         AnsweringServer(folder, truth.answer) as instance,
         AdminClient(Login(socket=instance.path, password="admin")) as client,
     ):
-        return read_facts_for_doctor(client, asks=False)
+        return read_facts(client, asks=False)
 
 
 _BROKEN = 160

@@ -25,13 +25,12 @@ from proxyctl.admin.nodes import read_nodes
 from proxyctl.admin.rule_hits import read_rule_hits
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.digests.top import TopOptions
-from proxyctl.doctor.examination import examine
+from proxyctl.doctor.examine import examine
+from proxyctl.doctor.facts import read_facts
 from proxyctl.errors import InstanceError, StatementError
-from proxyctl.examining import read_facts_for_doctor
 from proxyctl.live.notes import notes_of
 from proxyctl.live.view import Meter
-from proxyctl.render.doctor_machine import doctor_json
-from proxyctl.render.doctor_text import doctor_text
+from proxyctl.render.doctor import doctor_json, doctor_text
 from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.drift_text import drift_text
 from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
@@ -214,7 +213,7 @@ def _watch(client: AdminClient) -> None:
 
 
 def _doctor(client: AdminClient) -> None:
-    found = examine(read_facts_for_doctor(client, asks=False, memory=True))
+    found = examine(read_facts(client, asks=False, memory=True))
     doctor_text(found)
     doctor_json(found)
 

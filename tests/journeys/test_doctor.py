@@ -1,18 +1,36 @@
-"""The command doctor on an instance: exit codes, formats, what is ignored."""
+"""The command doctor on the sandbox and a real ProxySQL: findings, exit codes, formats, --all."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from proxyctl.sandbox import Sandbox
+from tests.journeys.test_fleet import listed
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance
+from tests.support.servers import Instance, free_port
 
+OFF = ("--no-ask", "--ignore", "monitor-off")
+"""The monitor of these instances is off, and their servers do not exist."""
 RULE = (
     "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply)"
     " VALUES (5,1,'^SELECT',20,1)"
 )
 LOAD, SAVE = "LOAD MYSQL QUERY RULES TO RUNTIME", "SAVE MYSQL QUERY RULES TO DISK"
+
+
+def load(instance: Instance | Sandbox, module: str, *statements: str) -> None:
+    """Change, load and save."""
+    for statement in (*statements, f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
+        instance.run(statement)
+
+
+def findings(*options: str) -> list[tuple[str, str]]:
+    """Return code and place of each finding."""
+    found = proxyctl("doctor", *OFF, "--format", "json", *options).json["findings"]
+    return [(one["code"], one["where"]) for one in found]
 
 
 def test_one_line_where_nothing_is_wrong(project: Project) -> None:
@@ -22,43 +40,96 @@ def test_one_line_where_nothing_is_wrong(project: Project) -> None:
     assert len(found.out.splitlines()) == 1
 
 
-def test_an_error_is_the_exit_code_and_a_warning_is_with_strict(
+def test_an_edit_is_a_warning_until_it_is_at_runtime_and_on_disk(
     project: Project, instance: Instance
 ) -> None:
+    load(
+        instance,
+        "MYSQL SERVERS",
+        "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (20,'db1')",
+    )
     instance.run(RULE)
-    assert proxyctl("doctor").code == 0
-    found = proxyctl("doctor", "--strict")
-    assert found.code == 1
-    assert "warning  MYSQL QUERY RULES  (not-loaded)" in found.out
+    assert findings() == [("not-loaded", "MYSQL QUERY RULES")]
+    assert proxyctl("doctor", *OFF).code == 0
+    assert proxyctl("doctor", *OFF, "--strict").code == 1
     instance.run(LOAD)
+    assert findings() == [("not-saved", "MYSQL QUERY RULES")]
     instance.run(SAVE)
-    found = proxyctl("doctor")
+    assert findings() == []
+
+
+def test_users_in_two_halves_are_no_edit(project: Project, instance: Instance) -> None:
+    load(
+        instance,
+        "MYSQL SERVERS",
+        "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (0,'db1')",
+    )
+    load(instance, "MYSQL USERS", "INSERT INTO mysql_users (username,password) VALUES ('app','x')")
+    instance.run("SAVE MYSQL USERS TO MEMORY")
+    assert findings() == []
+
+
+def test_a_variable_that_waits_for_a_restart(project: Project, instance: Instance) -> None:
+    instance.run("SET mysql-threads=8")
+    instance.run("SAVE MYSQL VARIABLES TO DISK")
+    found = proxyctl("doctor", *OFF)
+    assert found.code == 0
+    assert "info  mysql-threads  (restart-pending)" in found.out
+    assert ", and 8 after a restart" in found.out
+
+
+def test_hostgroups_in_use_without_servers(project: Project, instance: Instance) -> None:
+    load(
+        instance,
+        "MYSQL USERS",
+        "INSERT INTO mysql_users (username,default_hostgroup) VALUES ('app',30)",
+    )
+    fast = "INSERT INTO mysql_query_rules_fast_routing VALUES ('app','shop',0,20,'')"
+    load(instance, "MYSQL QUERY RULES", RULE.replace(",1)", ",0)"), fast)
+    project.write("version: 1\nhostgroups:\n  reader: {id: 20}\n")
+    found = proxyctl("doctor", *OFF)
     assert found.code == 1
-    assert "error  hostgroup 20  (hostgroup-without-servers)" in found.out
-    found = proxyctl("doctor", "--format", "json")
-    assert (found.code, found.json["healthy"]) == (1, False)
-    assert [one["code"] for one in found.json["findings"]] == ["hostgroup-without-servers"]
+    assert "error  hostgroup 20 (reader)  (hostgroup-without-servers)" in found.out
+    assert (
+        "queries of rule 5 and 1 fast-routing row fail after 10 s: the hostgroup has no server"
+        in found.out
+    )
+    assert "error  hostgroup 30  (users-without-servers)" in found.out
+    add = "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (20,'db1'), (30,'db2')"
+    load(instance, "MYSQL SERVERS", add)
+    assert findings() == []
 
 
-def test_rules_are_told_also_where_no_digest_can_be_made(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    for statement in (
-        RULE.replace(",1)", ",0)"),
-        LOAD,
-        SAVE,
-        # A list of more than 127 values can end a ProxySQL that makes digests with this.
-        "SET mysql-query_digests_grouping_limit=200",
-        "LOAD MYSQL VARIABLES TO RUNTIME",
-        "SAVE MYSQL VARIABLES TO DISK",
-    ):
-        sandbox_instance.run(statement)
-    found = proxyctl("doctor")
-    assert found.code == 1, found.text
-    assert "error  hostgroup 20  (hostgroup-without-servers)" in found.out
+def test_a_rule_that_answers_needs_no_servers(project: Project, instance: Instance) -> None:
+    answer = "UPDATE mysql_query_rules SET error_msg='no' WHERE rule_id=5"
+    load(instance, "MYSQL QUERY RULES", RULE, answer)
+    assert findings() == []
 
 
-def test_what_is_meant_can_be_left_out(project: Project, instance: Instance) -> None:
+def test_what_variables_break(project: Project, instance: Instance) -> None:
+    load(
+        instance,
+        "MYSQL SERVERS",
+        "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (20,'db1')",
+    )
+    users = "INSERT INTO mysql_users (username,default_hostgroup,use_ssl) VALUES ('app',20,1)"
+    load(instance, "MYSQL USERS", users)
+    fast = "INSERT INTO mysql_query_rules_fast_routing VALUES ('app','shop',0,20,'')"
+    load(instance, "MYSQL QUERY RULES", RULE, fast)
+    load(
+        instance,
+        "MYSQL VARIABLES",
+        "SET mysql-query_digests='false'",
+        "SET mysql-have_ssl='false'",
+    )
+    assert findings() == [
+        ("users-cannot-use-tls", "mysql-have_ssl"),
+        ("digests-off-with-rules", "mysql-query_digests"),
+        ("fast-routing-skipped", "mysql_query_rules_fast_routing"),
+    ]
+
+
+def test_a_finding_can_be_ignored_by_its_code(project: Project, instance: Instance) -> None:
     instance.run(RULE)
     instance.run(LOAD)
     codes = ("hostgroup-without-servers", "not-saved")
@@ -70,28 +141,8 @@ def test_what_is_meant_can_be_left_out(project: Project, instance: Instance) -> 
     assert "did you mean 'not-saved'?" in found.err
 
 
-def test_a_drained_node_is_no_edit_that_waits(project: Project, instance: Instance) -> None:
-    instance.run("INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (10,'db1'), (10,'db2')")
-    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
-    instance.run("SAVE MYSQL SERVERS TO DISK")
-    assert proxyctl("nodes", "drain", "db1", "--reason", "new disk").code == 0
-    off = ("--no-ask", "--ignore", "monitor-off", "--format", "json")
-    (one,) = proxyctl("doctor", *off).json["findings"]
-    assert (one["code"], one["where"]) == ("node-drained", "db1:3306")
-    assert one["message"].endswith("UTC: new disk")
-    assert proxyctl("nodes", "restore", "db1:3306").code == 0
-    assert proxyctl("doctor", *off).json["findings"] == []
-
-
-def test_hostgroups_have_the_names_of_the_files(project: Project, instance: Instance) -> None:
-    project.write("version: 1\nhostgroups:\n  reader: {id: 20}\n")
-    instance.run(RULE)
-    instance.run(LOAD)
-    assert "hostgroup 20 (reader)" in proxyctl("doctor").out
-
-
 @pytest.mark.parametrize("version", ["2.0.1", "2.0.4", "2.4.8", "2.5.5", "2.7.3", "3.0.0"])
-def test_every_version_can_be_looked_at(offline: Project, version: str) -> None:
+def test_every_version_can_be_examined(offline: Project, version: str) -> None:
     with Sandbox(version) as served:
         offline.connect(Instance(served.host, served.port, sandbox=served))
         served.run("INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (10,'db1')")
@@ -103,22 +154,67 @@ def test_every_version_can_be_looked_at(offline: Project, version: str) -> None:
         assert codes == {"not-saved"} | old
 
 
-@pytest.mark.parametrize(("version", "code"), [("2.5.5", 0), ("2.6.2", 0), ("2.6.3", 1)])
-def test_the_most_servers_that_may_be_online_count_since_they_do(
-    offline: Project, version: str, code: int
+# -- --all -----------------------------------------------------------------------------------------
+
+HOSTGROUPS = "version: 1\nhostgroups:\n  reader: {id: 20}\n"
+
+
+@pytest.fixture
+def sandboxes(offline: Project) -> Iterator[list[Sandbox]]:
+    """Three instances, named in the files."""
+    with ExitStack() as stack:
+        made = [stack.enter_context(Sandbox()) for _ in range(3)]
+        offline.write(HOSTGROUPS + listed([one.port for one in made]))
+        yield made
+
+
+def test_one_line_where_nothing_is_wrong_anywhere(sandboxes: list[Sandbox]) -> None:
+    found = proxyctl("doctor", "--all")
+    assert (found.code, found.out) == (0, "Fleet of 3 instances: 3 with nothing wrong.\n")
+
+
+def test_instances_with_the_same_findings_share_a_page(sandboxes: list[Sandbox]) -> None:
+    load(sandboxes[0], "MYSQL QUERY RULES", RULE)
+    load(sandboxes[2], "MYSQL QUERY RULES", RULE)
+    sandboxes[1].run(RULE)
+    found = proxyctl("doctor", "--all")
+    assert found.code == 1
+    assert found.out.startswith("px1, px3  2 instances alike, ProxySQL 2.7.1-sandbox\n")
+    assert found.out.count("error  hostgroup 20 (reader)") == 1
+    assert f"px2  127.0.0.1:{sandboxes[1].port}  ProxySQL 2.7.1-sandbox\n" in found.out
+    assert found.out.endswith(
+        "\nFleet of 3 instances: 2 with errors: px1, px3, 1 with warnings at worst: px2.\n"
+    )
+    left_out = ("doctor", "--all", "--ignore", "hostgroup-without-servers")
+    assert proxyctl(*left_out).code == 0
+    assert proxyctl(*left_out, "--strict").code == 1
+
+
+def test_one_that_cannot_be_reached_does_not_hide_the_others(
+    offline: Project, sandboxes: list[Sandbox]
 ) -> None:
-    """ProxySQL before 2.6.3 has the column, and takes no notice of it."""
-    with Sandbox(version) as served:
-        offline.connect(Instance(served.host, served.port, sandbox=served))
-        for statement in (
-            "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (20,'db1'), (20,'db2')",
-            "INSERT INTO mysql_hostgroup_attributes (hostgroup_id,max_num_online_servers)"
-            " VALUES (20,1)",
-            "LOAD MYSQL SERVERS TO RUNTIME",
-            RULE,
-            LOAD,
-        ):
-            served.run(statement)
-        found = proxyctl("doctor", "--no-ask")
-        assert found.code == code, found.text
-        assert ("2 servers are ONLINE" in found.out) is bool(code)
+    gone = f"{{name: gone, host: 127.0.0.1, port: {free_port()}}}"
+    offline.write(HOSTGROUPS + listed([one.port for one in sandboxes], gone))
+    sandboxes[0].run(RULE)
+    found = proxyctl("doctor", "--all")
+    assert found.code == 1
+    assert "error: cannot connect to 127.0.0.1" in found.out
+    assert found.out.endswith(
+        "Fleet of 4 instances: 2 with nothing wrong, 1 with warnings at worst: px1,"
+        " 1 not read: gone.\n"
+    )
+
+
+def test_json_has_each_instance_under_its_own_name(sandboxes: list[Sandbox]) -> None:
+    load(sandboxes[1], "MYSQL QUERY RULES", RULE)
+    found = proxyctl("doctor", "--all", "--format", "json")
+    assert found.code == 1
+    document = found.json
+    assert (document["format"], document["failed"]) == (1, [])
+    assert [(one["name"], one["counts"]["error"]) for one in document["instances"]] == [
+        ("px1", 0),
+        ("px2", 1),
+        ("px3", 0),
+    ]
+    alone = proxyctl("doctor", "--instance", "px2", "--format", "json").json
+    assert {"format": 1, **document["instances"][1]} == alone

@@ -73,13 +73,11 @@ def test_the_others_are_told(
     assert "run again with --debug" in failed["error"]
 
 
-def test_doctor_tells_of_the_others(
-    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, broken: Break
-) -> None:
-    from proxyctl import examining
+def test_doctor_tells_of_the_others(offline: Project, ports: list[int], broken: Break) -> None:
+    from proxyctl.doctor import facts
 
     offline.write(SERVERS + listed(ports))
-    broken(examining, "read_facts_for_doctor", ports[1])
+    broken(facts, "read_facts", ports[1])
     told(proxyctl("doctor", "--all"), 1, f"error: {BUG} at cli/doctor.py:", "1 not read: px2.")
 
 

@@ -13,10 +13,8 @@ import pytest
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.nodes import read_nodes
 from proxyctl.catalog import REFERENCE
-from proxyctl.doctor.examination import examine
 from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.errors import RefusedError
-from proxyctl.examining import read_facts_for_doctor
 from proxyctl.render.nodes_text import nodes_text
 from proxyctl.state import Desired
 from tests.real.test_draining_real import rows, until
@@ -159,10 +157,6 @@ def test_nobody_writes_while_the_only_primary_is_drained_and_it_is_said(
     nobody = "nobody takes writes in hostgroup 10"
     with AdminClient(login(behind_group)) as client:
         assert nobody in nodes_text(read_nodes(client))
-        facts = read_facts_for_doctor(client, asks=False)
-    (found,) = (one for one in examine(facts).findings if one.code == "drained-without-writer")
-    assert (found.where, found.severity) == (f"{READER}:{group.port}", "error")
-    assert nobody in found.message
     same = [{"hostgroup_id": 10, "hostname": host, "port": group.port} for host in HOSTS]
     wanted = Desired({"mysql_servers": desired("mysql_servers", *same)}, REFERENCE)
     (note,) = plan(behind_group, wanted).taken_out

@@ -6,11 +6,9 @@ import pytest
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.nodes import read_nodes
-from proxyctl.doctor.examination import examine
 from proxyctl.draining import DrainRequest, drain
 from proxyctl.drains import DrainMethod
 from proxyctl.errors import RefusedError
-from proxyctl.examining import read_facts_for_doctor
 from proxyctl.render.nodes_text import nodes_text
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_draining_real import drained, limits, restored, rows, until, writer
@@ -152,19 +150,3 @@ def test_pxc_maint_mode_is_refused(proxysql: ProxySQL, cluster: GaleraCluster) -
         drain(client, DrainRequest(reader, method=DrainMethod.PXC_MAINT_MODE))
     assert "nothing looks at pxc_maint_mode" in "\n".join(refused.value.lines())
     assert cluster.nodes[reader].pxc_maint_mode == "DISABLED"
-
-
-def test_doctor_does_not_advise_a_load_that_moves_everybody(
-    proxysql: ProxySQL, cluster: GaleraCluster
-) -> None:
-    switch_monitor(proxysql, "false")
-    with AdminClient(login(proxysql)) as client:
-        found = examine(read_facts_for_doctor(client, asks=False)).findings
-    (one,) = (one for one in found if one.code == "not-loaded")
-    assert one.where == "MYSQL SERVERS"
-    assert one.way_out.startswith("switch the monitor on")
-    proxysql.instance.execute("UPDATE mysql_servers SET weight=9")
-    with AdminClient(login(proxysql)) as client:
-        found = examine(read_facts_for_doctor(client, asks=False)).findings
-    (one,) = (one for one in found if one.code == "not-loaded")
-    assert one.way_out.startswith("if it is wanted, LOAD MYSQL SERVERS TO RUNTIME")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.real.cluster.files import RULE, USER, apply, hostgroups, write
 from tests.real.cluster.rig import wait_until
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.cli import Project, proxyctl
 from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -52,22 +52,16 @@ def variable(one: ProxySQL, named: str, layer: str = "runtime_") -> str | None:
     return one.instance.query(question)[0][0]
 
 
-def doctor(one: ProxySQL) -> Outcome:
-    return proxyctl("doctor", "--no-ask", *at(one))
-
-
 def test_what_was_staged_at_one_is_no_record_when_it_came_from_another(
     three: list[ProxySQL], project: Project
 ) -> None:
     write(project, USER.format(10) + RULE.format(10))
     kill_after("INSERT INTO mysql_users")
-    assert "(dead-apply)" in doctor(three[0]).out
     done = apply(*at(three[1]))
     assert done.code == 0, done.text
     assert records(three) == [set(), set(), set()]
     assert proxyctl("plan", "--detailed-exitcode").code == 0
     assert proxyctl("drift").code == 0
-    assert "dead-apply" not in doctor(three[0]).out
 
 
 def test_where_nobody_waited_the_record_is_no_warning_and_goes_with_the_next_apply(
@@ -78,7 +72,6 @@ def test_where_nobody_waited_the_record_is_no_warning_and_goes_with_the_next_app
     assert apply(*at(three[1]), "--peer-timeout", "0").code == 0
     wait_until(lambda: hostgroups(three[0], layer="disk.") == {"10"})
     wait_until(lambda: hostgroups(three[0], "mysql_query_rules", "disk.") == {"10"})
-    assert "lock  (dead-apply-over)" in doctor(three[0]).out
     done = apply()
     assert "No changes" in done.out, done.text
     assert records(three) == [set(), set(), set()]
@@ -95,7 +88,6 @@ def test_what_was_loaded_and_not_saved_is_left_to_its_own_member(
     assert records(three) == [{'["MYSQL USERS"]'}, set(), set()]
     found = proxyctl("drift")
     assert found.code == 2
-    assert "(dead-apply)" in doctor(three[0]).out
     done = apply()
     assert done.code == 0, done.text
     assert hostgroups(three[0], layer="disk.") == {"10"}

@@ -1,0 +1,54 @@
+"""Runs all subjects over the facts of one instance, and over every instance of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.config.load import ParsedFiles
+from proxyctl.doctor import (
+    cluster,
+    hostgroups,
+    known_defects,
+    layers,
+    memory,
+    monitor,
+    tls,
+    versions,
+)
+from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.finding import Examination, ExaminedFleet, Severity
+from proxyctl.fleet_planning import Target, at_all
+
+SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, known_defects)
+"""In this order within a severity: first what stops traffic."""
+
+
+def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
+    """Return what is wrong; findings with an ignored code are only counted."""
+    found = [finding for subject in SUBJECTS for finding in subject.find(facts)]
+    kept = [finding for finding in found if finding.code not in ignored]
+    kept.sort(key=lambda finding: list(Severity).index(finding.severity))
+    return Examination(
+        facts.name, facts.address, facts.version_text, tuple(kept), len(found) - len(kept)
+    )
+
+
+def examine_fleet(
+    targets: Sequence[Target],
+    look: Callable[[AdminClient, ParsedFiles], Examination],
+    *,
+    workers: int,
+    done: Callable[[int], None],
+) -> ExaminedFleet:
+    """Return what is wrong with every instance.
+
+    `look` examines one, and is given the files as they are for it; `done` is told how many are
+    finished.
+    """
+
+    def work(target: Target) -> Examination:
+        with target.connect(compiles=False) as client:
+            return look(client, target.files)
+
+    return ExaminedFleet(*at_all(targets, work, workers, done))

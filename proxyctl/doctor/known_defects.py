@@ -1,0 +1,94 @@
+"""Known defects of this version of ProxySQL that touch this configuration.
+
+Only what was seen on a running ProxySQL or read in its source, and only what a configuration can
+avoid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.catalog import Version
+from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.finding import Finding, listed
+from proxyctl.families import node_text
+from proxyctl.server_version import is_mariadb, version_numbers
+
+_SKIPS_FAST_ROUTING = Version(2, 0, 12)
+_STALLS_UNTIL = Version(2, 5, 1)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Yield the defects, each where this version has it and this configuration meets it."""
+    for defect in (
+        _fast_routing_skipped,
+        _re2_replaces_by_case,
+        _digests_stall_queries,
+        _maintenance_not_seen,
+        _restapi_saves_scheduler,
+    ):
+        yield from defect(facts)
+
+
+def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
+    has_rows = any(use.kind == "fast-routing row" for use in facts.mysql.uses)
+    last = facts.rules[-1] if facts.rules else None
+    if has_rows and last is not None and last.apply and facts.version >= _SKIPS_FAST_ROUTING:
+        yield Finding(
+            "fast-routing-skipped",
+            "mysql_query_rules_fast_routing",
+            f"fast routing is never asked, since the last rule ({last.rule_id}) has apply 1",
+            "add a last rule with flagIN: 2147483647 and apply: false; proxyctl adds it by itself"
+            " where the files have fast routing",
+        )
+
+
+def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
+    ids = [rule.rule_id for rule in facts.rules if rule.replaces and rule.is_caseless]
+    if ids and facts.variables.get("mysql-query_processor_regex") == "2":
+        yield Finding(
+            "re2-replaces-by-case",
+            "mysql_query_rules",
+            f"with RE2 the replace_pattern of {listed(ids)} is case-sensitive though matching is"
+            " not: such a query matches and stays as it is",
+            "write (?i) at the beginning of match_pattern",
+        )
+
+
+def _digests_stall_queries(facts: Facts) -> Iterator[Finding]:
+    if facts.version <= _STALLS_UNTIL and facts.is_on("mysql-query_digests"):
+        yield Finding(
+            "digests-stall-queries",
+            "stats_mysql_query_digest",
+            f"in ProxySQL {facts.version} every query waits while somebody reads the digests",
+            "read digests rarely, or upgrade to 2.5.2 or newer",
+        )
+
+
+def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
+    galera = {h for family in facts.families if family.is_galera for h in family.hostgroups}
+    nodes = {server.node for server in facts.mysql.servers if server.hostgroup in galera}
+    found = [
+        node_text(node)
+        for node, text in facts.versions.items()
+        if node in nodes and version_numbers(text) and not is_mariadb(text)
+        if not text.startswith(("5.7", "8"))
+    ]
+    if found:
+        yield Finding(
+            "maintenance-not-seen",
+            "mysql_galera_hostgroups",
+            f"the monitor does not read pxc_maint_mode of {listed(found)}: it does of 5.7 and 8",
+            "take such a node out with `proxyctl nodes drain`",
+        )
+
+
+def _restapi_saves_scheduler(facts: Facts) -> Iterator[Finding]:
+    survey = facts.surveys.get("restapi_routes")
+    if survey is not None and survey.memory:
+        yield Finding(
+            "restapi-saves-scheduler",
+            "restapi_routes",
+            "SAVE RESTAPI TO MEMORY saves the scheduler instead",
+            "do not send it; `proxyctl export` reads RUNTIME",
+        )
