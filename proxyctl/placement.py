@@ -50,10 +50,6 @@ def placed_rows(
     for family in families:
         known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
         mine = [row for row in known if not _is_off(columns, row)]
-        if family.ends_shunning:
-            # Whoever wrote SHUNNED into MEMORY would have it until the next check, to no end.
-            mine = [without_shunning(columns, row) for row in mine]
-            result.update((layout.key_of(row), row) for row in mine)
         standing: dict[Node, list[Row]] = {}
         for row in runtime.values():
             if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):

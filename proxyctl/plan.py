@@ -21,7 +21,7 @@ from proxyctl.errors import RefusedError
 from proxyctl.families import Family, Node
 from proxyctl.sql import Statement, transition
 from proxyctl.staged import value_of
-from proxyctl.state import FILES, KEEP, Key, Layer, Rows, Source
+from proxyctl.state import FILES, Layer, Rows, Source
 from proxyctl.survey import TableSurvey
 
 REGEX_ENGINE = "mysql-query_processor_regex"
@@ -62,13 +62,6 @@ class ShardMove(NamedTuple):
     current: int
     desired: int
     how: str
-
-
-class Arrival(NamedTuple):
-    """A server that comes to a layer with a status that MEMORY has and no file says."""
-
-    layer: Layer
-    status: str
 
 
 @dataclass
@@ -116,26 +109,6 @@ class ModulePlan:
     def is_in_sync(self) -> bool:
         """Whether its tables agree with the files in all three layers."""
         return not (self.changes or self.does_something)
-
-    @cached_property
-    def arriving(self) -> dict[Key, Arrival]:
-        """The status with which servers come to a layer, where it is not ONLINE and in no file."""
-        survey = self.surveys.get("mysql_servers")
-        if survey is None or survey.desired is None:
-            return {}
-        status = survey.layout.index["status"]
-        loaded = self.images[-1]["mysql_servers"] if self.images else {}
-        found: dict[Key, Arrival] = {}
-        for change in self.changes:
-            is_new = change.table == "mysql_servers" and change.action == ADD
-            if not is_new or survey.desired.rows[change.key][status] is not KEEP:
-                continue
-            # RUNTIME tells more than DISK: who comes there comes with what is saved behind it.
-            for layer, rows in ((Layer.DISK, survey.target), (Layer.RUNTIME, loaded)):
-                row = rows.get(change.key) if layer in change.layers else None
-                if row is not None and str(row[status]).upper() != "ONLINE":
-                    found[change.key] = Arrival(layer, str(row[status]).upper())
-        return found
 
     @property
     def changes_regex_engine(self) -> bool:
@@ -227,11 +200,6 @@ class Plan:
             found += module.counts(layer)
         return {action: found[action] for action in (ADD, CHANGE, DELETE)}
 
-    def arriving(self, module: ModulePlan) -> dict[Key, Arrival]:
-        """Return the servers of a module that come to a layer with a status of MEMORY's."""
-        found = module.arriving.items()
-        return {key: one for key, one in found if self.saves or one.layer is not Layer.DISK}
-
     @property
     def secrets(self) -> list[Value]:
         """The secrets that would be written, in the order of the changes."""
@@ -273,8 +241,6 @@ class Plan:
         for module in self.modules:
             yield [module.name, module.load, module.save, len(module.images)]
             yield from map(_change_content, module.changes)
-            if arriving := self.arriving(module):
-                yield ["arriving", *([*key, *one] for key, one in arriving.items())]
         yield [[one.code, one.message, *one.details] for one in self.refusals]
         if self.shard_moves:
             yield ["shard_moves", *map(list, self.shard_moves)]

@@ -29,9 +29,7 @@ AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 def _same_status(current: object, desired: object) -> bool:
     """Return whether a RUNTIME status agrees with a configured one.
 
-    ProxySQL itself gives an ONLINE server SHUNNED, and takes it back. It does not take back one
-    that was loaded, so a configured SHUNNED is no ONLINE.
-    Source: ProxySQL 2.7.1, watched in front of healthy servers.
+    ProxySQL itself gives an ONLINE server SHUNNED, and takes it back.
     """
     one, other = str(current).upper(), str(desired).upper()
     return one == other or (one.startswith("SHUNNED") and other in ("ONLINE", "SHUNNED"))
@@ -77,27 +75,18 @@ def _divided(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What both ways of comparing have to know. `is_owned` answers for rows of no file.
-
-    `shunned_by_hand`: the configured rows whose SHUNNED at RUNTIME is not ProxySQL's own.
-    """
+    """What both ways of comparing have to know. `is_owned` answers for rows of no file."""
 
     layout: Layout
     columns: ServerColumns
     is_owned: Callable[[Key], bool]
     ignored: frozenset[int]
     drains: Collection[Node]
-    shunned_by_hand: Collection[Key]
 
-    def changed(
-        self, key: Key, current: Row, desired: DesiredRow, *, ends_shunning: bool = False
-    ) -> tuple[int, ...]:
+    def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
         """Return the attributes that differ between a RUNTIME row and a configured one."""
         status = self.columns.status
-        one, other = current[status], desired[status]
-        by_hand = key in self.shunned_by_hand and not ends_shunning
-        is_same = not by_hand and _same_status(one, other)
-        is_same = is_same or (ends_shunning and _same_status(other, one))
+        is_same = _same_status(current[status], desired[status])
         return tuple(
             position
             for position in differing(self.layout, current, desired)
@@ -114,13 +103,11 @@ def compare_servers(
     owned: Mapping[Key, bool] | None = None,
     ignored: frozenset[int] = frozenset(),
     drains: Collection[Node] = (),
-    shunned_by_hand: Collection[Key] = (),
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
     `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
     only at RUNTIME whether they would be deleted (default: all). `drains`: nodes on record.
-    `shunned_by_hand`: keys of desired rows for which RUNTIME was loaded SHUNNED.
 
     Shape: a difference for every row of a node that is not as configured. Its key is the configured
     row's, so that one key may come several times, with another `current` each time.
@@ -130,7 +117,7 @@ def compare_servers(
         return owned is None or owned.get(key, True)
 
     columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored, drains, shunned_by_hand)
+    comparison = _Comparison(layout, columns, is_owned, ignored, drains)
     in_family = by_hostgroup(families)
     current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
     verdict = ServersVerdict([], [], [])
@@ -162,7 +149,7 @@ def _outside_families(
             continue
         held = drained_columns(None, comparison.columns, found, comparison.drains)
         _note_drained(verdict, comparison.columns.node(found), held)
-        if changed := tuple(p for p in comparison.changed(key, found, configured) if p not in held):
+        if changed := tuple(p for p in comparison.changed(found, configured) if p not in held):
             yield Difference(key, found, configured, changed)
 
 
@@ -189,7 +176,7 @@ def _compare_node(
         held = drained_columns(family, columns, row, comparison.drains)
         held = held or drained_by_hand(family, columns, row, configured)
         _note_drained(verdict, columns.node(row), held)
-        found = comparison.changed(key, row, configured, ends_shunning=family.ends_shunning)
+        found = comparison.changed(row, configured)
         changed = [position for position in found if position not in skip | held]
         if changed:
             verdict.differences.append(Difference(key, row, configured, tuple(changed)))

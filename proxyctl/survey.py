@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.compare import Difference
 from proxyctl.drains import Drain, End
 from proxyctl.families import Family, Node
-from proxyctl.shunned import ends_shunning, is_shunned
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
+from proxyctl.state import DesiredRow, DesiredTable, Key, Layer, Row, Rows
 
 
 @dataclass
@@ -102,60 +101,12 @@ def one_key_a_node(
     ]
 
 
-def stays_shunned(survey: TableSurvey, key: Key, row: DesiredRow) -> bool:
-    """Return whether a server that is loaded with this row serves nobody until another LOAD.
-
-    The connection pool and most monitors bring back only what they have shunned themselves.
-    """
-    return is_shunned(survey.layout, row) and not ends_shunning(survey.families, key)
-
-
 def taken_off(survey: TableSurvey) -> set[Key]:
-    """Return the servers that MEMORY has OFFLINE_HARD and RUNTIME lacks, where files say no status.
-
-    Whoever took them off decided that.
-    """
-    return {key for key, rows in _offline_hard(survey) if not rows}
-
-
-def to_be_taken_off(survey: TableSurvey) -> dict[Key, Row]:
-    """Return the servers that a LOAD takes off RUNTIME, since somebody set them OFFLINE_HARD.
-
-    Only where files say no status. Shape: a row of RUNTIME, its own if there is one, by the key
-    that MEMORY has.
-    """
-    found = {key: rows for key, rows in _offline_hard(survey) if rows}
-    if not found:
-        return {}
+    """Return the servers that MEMORY will have OFFLINE_HARD, and that RUNTIME has no more."""
+    found = {key for key, row in survey.target.items() if is_offline_hard(survey.layout, row)}
     place = survey.place or (lambda key: key)
-    held = survey.memory.items()
-    staying = {place(key) for key, row in held if not is_offline_hard(survey.layout, row)}
-    return {
-        key: rows.get(key) or next(iter(rows.values()))
-        for key, rows in found.items()
-        if place(key) not in staying
-    }
-
-
-def _offline_hard(survey: TableSurvey) -> Iterator[tuple[Key, Rows]]:
-    """Yield the servers that MEMORY has OFFLINE_HARD by a status that no file says.
-
-    Shape: with what RUNTIME has of the server, or of the node in its family.
-    """
-    if survey.desired is None or not survey.is_of_servers:
-        return
-    status, memory = survey.layout.index["status"], survey.memory
-    found = [
-        key
-        for key, row in survey.desired.rows.items()
-        if row[status] is KEEP and key in memory and is_offline_hard(survey.layout, memory[key])
-    ]
-    place = survey.place or (lambda key: key)
-    live: dict[Key, Rows] = {place(key): {} for key in found}
-    for key, row in (survey.runtime or {}).items() if found else ():
-        if place(key) in live:
-            live[place(key)][key] = row
-    yield from ((key, live[place(key)]) for key in found)
+    live = {place(key) for key in survey.runtime or {}} if found else set()
+    return {key for key in found if place(key) not in live}
 
 
 def is_offline_hard(layout: Layout, row: DesiredRow) -> bool:

@@ -6,7 +6,7 @@ than are being compared. The callable is the only thing here that may reach a se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from proxyctl.catalog import Layout, Role
@@ -18,7 +18,6 @@ from proxyctl.families import ServerColumns, place_of
 from proxyctl.guessed_variables import without_guess
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
 from proxyctl.servers_compared import ServersVerdict, compare_servers
-from proxyctl.shunned import of_shunned
 from proxyctl.staged import staged
 from proxyctl.state import DesiredRow, DesiredTable, Key, Layer, Rows
 from proxyctl.survey import Surroundings, TableSurvey, taken_off
@@ -88,9 +87,7 @@ def _compare(
     wanted = _wanted(desired, layer)
     layout = survey.layout
     if survey.is_of_servers and surroundings.is_cluster_member and surroundings.families:
-        # No SHUNNED is ProxySQL's own here: what a peer sends has none.
-        found = _by_family(desired, current, wanted, surroundings, shunned_by_hand=wanted.keys())
-        return found.differences
+        return _by_family(desired, current, wanted, surroundings).differences
     if current == wanted:
         return []
     exact = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
@@ -198,13 +195,12 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     if survey.desired is not None:
         image = runtime_image(layout, dict(survey.desired.rows))
         for key in taken_off(survey):
-            del image[key]
+            image.pop(key, None)
         verdict = _by_family(
             survey.desired,
             live,
             image,
             surroundings,
-            shunned_by_hand=_loaded_shunned(survey, survey.desired),
         )
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.discovered = verdict.discovered
@@ -223,26 +219,11 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     ).differences
 
 
-def _loaded_shunned(survey: TableSurvey, desired: DesiredTable) -> set[Key]:
-    """Return the servers of the files whose SHUNNED at RUNTIME was loaded.
-
-    Nobody but an operator writes it into MEMORY, or on DISK.
-    """
-    place = survey.place or (lambda key: key)
-    return {
-        key
-        for rows in (survey.memory, survey.disk or {})
-        for key in of_shunned(survey.layout, desired.rows, rows, place)
-    }
-
-
 def _by_family(
     desired: DesiredTable,
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
     surroundings: Surroundings,
-    *,
-    shunned_by_hand: Collection[Key] = (),
 ) -> ServersVerdict:
     index = desired.layout.index
     return compare_servers(
@@ -253,5 +234,4 @@ def _by_family(
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drains=surroundings.drains,
-        shunned_by_hand=shunned_by_hand,
     )

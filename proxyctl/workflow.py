@@ -53,7 +53,6 @@ from proxyctl.state import (
     DesiredTable,
     GuardAction,
     GuardLimits,
-    Key,
     Source,
 )
 
@@ -141,7 +140,7 @@ def _surveyed(
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
     complete_images(plan.modules, survey.surroundings, used.at_some_time)
-    moved = _add_pending(plan, survey, options, desired.source)
+    _add_pending(plan, survey, options, desired.source)
     membership = options.membership
     if membership is None and facts.is_cluster_member:
         membership = read_membership(client)
@@ -161,7 +160,7 @@ def _surveyed(
     plan.warnings.extend(guards.warnings(found, desired.guards, force=options.force))
     _add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
     is_member = membership is not None and len(membership.listed) > 1
-    _add_remarks(plan, survey, moved, is_member=is_member)
+    _add_remarks(plan, survey, is_member=is_member)
     if membership is not None and membership.listed:
         plan.members = [f"{host}:{port}" for host, port in membership.listed]
     if membership is not None and membership.listed and not plan.is_in_sync:
@@ -305,14 +304,8 @@ def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:
         yield planned
 
 
-def _add_pending(
-    plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source
-) -> frozenset[Key]:
-    """Add the refusals for pending edits. Changes: plan.
-
-    Returns the servers whose status is such an edit.
-    """
-    moved: set[Key] = set()
+def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source) -> None:
+    """Add the refusals for pending edits. Changes: plan."""
     for module in plan.modules:
         edits = pending.pending_edits(module, saves=options.saves)
         if module.name in options.leftovers:
@@ -325,21 +318,16 @@ def _add_pending(
         plan.refusals.extend(
             pending.refusals(module, edits, discard=options.discard_pending, source=source)
         )
-        if module.name == "MYSQL SERVERS":
-            moved.update(edit.key for edit in edits if "status" in edit.columns)
-            moved.update(plan.arriving(module))
-    return frozenset(moved)
 
 
 def _add_remarks(
     plan: Plan,
     survey: InstanceSurvey,
-    moved: frozenset[Key],
     *,
     is_member: bool,
 ) -> None:
     for found in survey.done.values():
-        plan.left_alone.extend(remarks.left_alone(found, moved))
+        plan.left_alone.extend(remarks.left_alone(found))
         plan.taken_out.extend(remarks.taken_out(found))
     plan.restart_required.extend(remarks.restart_required(plan.modules))
     if survey.facts.is_read_only and not plan.is_in_sync:
@@ -350,7 +338,6 @@ def _add_remarks(
     for module in plan.modules:
         if module.name == "MYSQL SERVERS" and module.load:
             plan.warnings.extend(remarks.unshunned(module, plan.families))
-            plan.warnings.extend(remarks.shunned_by_load(module))
             leaving = remarks.leaving_servers(module)
             used = used_connections(survey.client) if leaving else {}
             plan.warnings.extend(remarks.cut_connections(leaving, used, is_member=is_member))

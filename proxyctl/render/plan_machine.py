@@ -87,9 +87,9 @@ def change_objects(
     plan: Plan, module: ModulePlan, changes: Iterable[Change]
 ) -> list[dict[str, object]]:
     """Return changes of a module as plain data."""
-    entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
+    entering = entering_servers(module, plan.families)
     names = plan.hostgroup_names
-    return [_change_object(c, remark(c, entering, arriving, names)) for c in changes]
+    return [_change_object(c, remark(c, entering, names)) for c in changes]
 
 
 def _change_object(change: Change, aside: str) -> dict[str, object]:

@@ -143,9 +143,9 @@ def _frame(module: ModulePlan) -> list[str]:
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     """Yield the lines of each row as one text."""
-    entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
+    entering = entering_servers(module, plan.families)
     for change in module.changes:
-        aside = remark(change, entering, arriving, plan.hostgroup_names)
+        aside = remark(change, entering, plan.hostgroup_names)
         yield "\n".join(_diff_lines(plan, change, aside))
 
 

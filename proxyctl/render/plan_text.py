@@ -90,14 +90,14 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    entering, arriving = entering_servers(module, plan.families), plan.arriving(module)
+    entering = entering_servers(module, plan.families)
     for table, group in groupby(module.changes, key=attrgetter("table")):
         changes = _listed(list(group))
         longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
         for change in changes:
             yield from _change_lines(plan, change, style, width)
-            aside = remark(change, entering, arriving, plan.hostgroup_names)
+            aside = remark(change, entering, plan.hostgroup_names)
             if aside:
                 yield f"        {aside}"
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from proxyctl.catalog import TABLES, Value
 from proxyctl.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.control_characters import printable
-from proxyctl.plan import Arrival
 from proxyctl.render.style import hostgroup, shown
 from proxyctl.state import FILES, Key, Layer, Source
 
@@ -146,28 +145,13 @@ def listed_fields(change: Change) -> list[FieldChange]:
     ]
 
 
-def remark(
-    change: Change,
-    entering: Mapping[Key, Value],
-    arriving: Mapping[Key, Arrival],
-    names: Mapping[int, str],
-) -> str:
-    """Return how a new row comes in, or ''.
-
-    `entering`: from `remarks.entering_servers`; `arriving`: what the plan says of its module.
-    """
-    if change.table != "mysql_servers" or change.action != ADD:
+def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, str]) -> str:
+    """Return how a new row comes in, or ''. `entering`: from `remarks.entering_servers`."""
+    if change.table != "mysql_servers" or change.action != ADD or change.key not in entering:
         return ""
-    said = []
-    if change.key in entering:
-        offline = entering[change.key]
-        named = {offline: "offline", **names} if isinstance(offline, int) else names
-        said.append(f"enters through {hostgroup(offline, named)}; the monitor places it")
-    if change.key in arriving:
-        layer, status = arriving[change.key]
-        where = "" if layer is Layer.RUNTIME else f"on {layer.name} "
-        said.append(f"arrives {where}{status}, as MEMORY has it")
-    return "; ".join(said)
+    offline = entering[change.key]
+    named = {offline: "offline", **names} if isinstance(offline, int) else names
+    return f"enters through {hostgroup(offline, named)}; the monitor places it"
 
 
 def note(change: Change, source: Source = FILES) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.drained_servers import FILES, drained, layer, servers, statuses
-from tests.support.cli import Project, proxyctl
+from tests.journeys.drained_servers import drained, layer, servers, statuses
+from tests.support.cli import proxyctl
 from tests.support.servers import Instance
 
 __all__ = ["servers"]
@@ -100,24 +100,3 @@ def test_a_drain_that_somebody_undid_in_one_hostgroup_is_said_too(servers: Insta
     assert statuses(servers, "db2") == {"ONLINE", "OFFLINE_SOFT"}
     assert nodes_named("db2", 10)[0]["drain"]["ended"] == "serves"
     assert nodes_named("db2", 20)[0]["drain"]["ended"] is None
-
-
-def test_a_server_that_was_removed_is_not_drained_when_it_comes_again(
-    servers: Instance, project: Project
-) -> None:
-    drained("db2", "--reason", "old")
-    project.write("".join(line for line in FILES.splitlines(True) if "db2" not in line))
-    assert proxyctl("apply", "--auto-approve").code == 0
-    project.write(FILES)
-    assert proxyctl("apply", "--auto-approve").code == 0
-    assert statuses(servers, "db2") == {"ONLINE"}
-    # The same by hand, loaded and MEMORY put back, is nothing that was asked of proxyctl.
-    for status in ("OFFLINE_SOFT", "ONLINE"):
-        servers.execute(f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db2'")
-        if status == "OFFLINE_SOFT":
-            servers.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    assert statuses(servers, "db2") == {"OFFLINE_SOFT"}
-    assert "drained by" not in proxyctl("nodes", "list", "--no-ask").out
-    drift = proxyctl("drift")
-    assert "OFFLINE_SOFT, set by an operator" in drift.out
-    assert "drained by" not in drift.out

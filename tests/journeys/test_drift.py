@@ -69,7 +69,9 @@ def test_an_operators_offline_soft(in_sync: Project, instance: Instance) -> None
     # The files do not say: it is left alone, and still told in the one line.
     found = drift()
     assert (found.code, len(found.out.splitlines())) == (0, 1)
-    assert "no drift (db3:3306 in hostgroup 20 OFFLINE_SOFT, set by an operator)" in found.out
+    assert (
+        "no drift (db3:3306 in hostgroup 20 OFFLINE_SOFT at RUNTIME and in MEMORY, set" in found.out
+    )
     assert drift("--quiet").text == ""
     in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
     found = drift()
@@ -95,31 +97,6 @@ def test_metrics_are_never_quiet(sandbox_project: Project) -> None:
 def test_an_error_is_not_taken_for_drift(sandbox_project: Project) -> None:
     sandbox_project.write("mysql_servers: [{hostname: 1}]\n")
     assert drift("--quiet").code == 1
-
-
-@pytest.mark.parametrize(
-    ("statements", "text"),
-    [
-        ([DB3.format("status='OFFLINE_SOFT'")], "OFFLINE_SOFT in MEMORY, not loaded"),
-        (
-            [DB3.format("status='OFFLINE_SOFT'"), SAVE, DB3.format("status='ONLINE'")],
-            "OFFLINE_SOFT on DISK, unlike in MEMORY: a restart brings it",
-        ),
-        (
-            [DB3.format("status='OFFLINE_HARD'"), LOAD],
-            "OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it",
-        ),
-    ],
-)
-def test_a_status_that_the_files_do_not_set_is_told_in_any_layer(
-    in_sync: Project, instance: Instance, statements: list[str], text: str
-) -> None:
-    for statement in statements:
-        instance.run(statement)
-    found = drift()
-    assert (found.code, len(found.out.splitlines())) == (0, 1)
-    assert f"db3:3306 in hostgroup 20 {text}" in found.out
-    assert text in plan().out
 
 
 def test_a_server_that_an_operator_took_off_stays_off(in_sync: Project, instance: Instance) -> None:

@@ -1,12 +1,12 @@
-"""A status that an operator set and no file says: where it is told, and what an apply does."""
+"""A status that no file sets: it is left as it is, and one line names it."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.journeys.layers import in_layers
-from tests.journeys.story import FILES, applied, plan
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
 LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"
@@ -29,34 +29,47 @@ def set_status(instance: Instance, status: str, *then: str, schema: str = "") ->
         instance.run(statement)
 
 
-def says(found: Outcome, code: int, text: str) -> None:
-    assert found.code == code, found.text
-    assert text in found.out
-
-
-def left_alone(found: Outcome) -> str:
-    return "".join(line for line in found.out.splitlines() if line.startswith("left alone"))
-
-
-def test_a_removal_that_nobody_loaded_is_told(in_sync: Project, instance: Instance) -> None:
-    set_status(instance, "OFFLINE_HARD")
-    found = proxyctl("drift")
-    assert found.code == 0
-    assert f"no drift ({DB3} OFFLINE_HARD in MEMORY, not loaded)" in found.out
-    says(plan(), 0, f"left alone   {DB3} OFFLINE_HARD in MEMORY, not loaded")
-
-
-def test_a_drain_that_was_loaded_and_not_saved_would_be_saved(
-    in_sync: Project, instance: Instance
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("OFFLINE_SOFT", "OFFLINE_SOFT"),
+        ("SHUNNED", "SHUNNED"),
+        ("OFFLINE_HARD", "OFFLINE_HARD in MEMORY and on DISK"),
+    ],
+)
+def test_a_status_that_was_loaded_and_saved_stays_and_is_named(
+    in_sync: Project, instance: Instance, status: str, told: str
 ) -> None:
-    set_status(instance, "OFFLINE_SOFT", LOAD)
-    says(plan(), 0, f"left alone   {DB3} OFFLINE_SOFT, set by an operator")
-    in_sync.write(WEIGHT)
+    set_status(instance, status, LOAD, SAVE)
     found = plan()
-    says(found, 2, "status not saved to DISK, or edited there")
-    # Without a SAVE nothing of it moves.
-    assert f"left alone   {DB3} OFFLINE_SOFT" in applied("--no-save").out
-    assert in_layers(instance, STATUS)["DISK"] == [("ONLINE",)]
-    set_status(instance, "OFFLINE_SOFT", SAVE)
-    in_sync.write(FILES)
-    assert f"left alone   {DB3} OFFLINE_SOFT" in applied().out
+    assert found.code == 0, found.text
+    assert f"left alone   {DB3} {told}, set by an operator\n" in found.out
+    drift = proxyctl("drift")
+    assert drift.code == 0
+    assert f"no drift ({DB3} {told}, set by an operator)" in drift.out
+    in_sync.write(WEIGHT)
+    assert f"left alone   {DB3} {told}, set by an operator\n" in applied().out
+    held = in_layers(instance, STATUS)
+    assert held["MEMORY"] == held["DISK"] == [(status,)]
+    assert held["RUNTIME"] == ([] if status == "OFFLINE_HARD" else [(status,)])
+
+
+@pytest.mark.parametrize(
+    ("then", "schema", "told"),
+    [
+        ((), "", "in MEMORY"),
+        ((LOAD,), "", "at RUNTIME and in MEMORY"),
+        ((), "disk.", "on DISK"),
+    ],
+)
+def test_one_in_some_layers_is_named_with_them_and_is_a_pending_edit(
+    in_sync: Project, instance: Instance, then: tuple[str, ...], schema: str, told: str
+) -> None:
+    set_status(instance, "OFFLINE_SOFT", *then, schema=schema)
+    found = plan()
+    assert found.code == 0, found.text
+    assert f"left alone   {DB3} OFFLINE_SOFT {told}, set by an operator\n" in found.out
+    before = in_layers(instance, STATUS)
+    in_sync.write(WEIGHT)
+    said(apply(), 3, "mysql_servers 20:db3:3306: status")
+    assert in_layers(instance, STATUS) == before

@@ -6,7 +6,7 @@ from proxyctl import remarks
 from proxyctl.families import Family
 from proxyctl.images import complete_images
 from proxyctl.pending import pending_edits
-from proxyctl.state import Scope
+from proxyctl.state import Layer, Scope
 from proxyctl.survey import Surroundings
 from tests.support.build import desired, module_plan, rows, survey
 
@@ -91,7 +91,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
     found = survey(wanted, memory, runtime=standing, surroundings=around)
     assert [*remarks.left_alone(found)] == [
-        "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY, not loaded"
+        "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
     ]
     module = module_plan(found)
     complete_images([module], around, frozenset())
@@ -99,10 +99,8 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     assert (edit.key, edit.is_ours) == ((10, "n2", 3306), False)
     assert edit.columns == ("status",)
     assert remarks.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
-    gone = rows(SERVERS, nodes[0])
-    assert [*remarks.left_alone(survey(wanted, memory, runtime=gone, surroundings=around))] == [
-        "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY, set by an operator: RUNTIME is without it"
-    ]
+    gone = survey(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)
+    assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
 
 
 def test_a_load_that_ends_a_shunning_is_announced():
@@ -134,22 +132,3 @@ def test_variables_that_need_a_restart():
     wanted = ({"variable_name": n, "variable_value": "2"} for n in names)
     module = module_plan(survey(desired(VARIABLES, *wanted), there))
     assert [*remarks.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]
-
-
-def test_a_status_in_a_hostgroup_that_the_monitor_took_the_node_out_of_is_told():
-    rows_of_db1 = [DB1, {**DB1, "hostgroup_id": 20}]
-    soft = rows(SERVERS, DB1, {**rows_of_db1[1], "status": "OFFLINE_SOFT"})
-    replication = Family("replication", 10, frozenset({10, 20}))
-    around = Surroundings(families=(replication,), memory_families=(replication,))
-    found = survey(
-        desired(SERVERS, *rows_of_db1),
-        soft,
-        runtime=rows(SERVERS, DB1),
-        disk=rows(SERVERS, *rows_of_db1),
-        surroundings=around,
-    )
-    (told,) = remarks.taken_out(found)
-    assert told == (
-        "db1:3306 in hostgroup 20 OFFLINE_SOFT in MEMORY, not on DISK; RUNTIME is as the monitor"
-        " places it"
-    )
