@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,9 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.admin.answers import NOT_UNDERSTOOD, code_and_text, decoded
+from proxyctl.admin.answers import code_and_text, decoded
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.host_names import connect_to
 from proxyctl.admin.transport import why_not_answered
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Node
@@ -21,14 +19,7 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 TIMEOUT_S = 3.0
-MOST_SAID = 1 << 20
-"""Most that a server may send in one connection; what is asked of it takes some kilobytes.
-
-Units: bytes.
-"""
-_HIGHEST_PORT = 65535
 _NO_MONITOR_USER = "there is no monitor user to log in as: mysql-monitor_username is empty"
-_NO_MYSQL = "it does not speak the MySQL protocol"
 
 
 @dataclass(frozen=True)
@@ -75,11 +66,11 @@ class Backend:
         capabilities: int = self._connection.server_capabilities  # type: ignore[attr-defined]
         return bool(capabilities & CLIENT.SSL)
 
-    def query(self, sql: str, *, width: int | None = None) -> list[tuple[str | None, ...]]:
+    def query(self, sql: str) -> list[tuple[str | None, ...]]:
         """Return the rows of a statement that holds no value of a user, as text.
 
-        Bytes that are not UTF-8 are surrogate escapes. `width`: how many cells a row has to have.
-        Raises: BackendRefusedError, and ConnectionLostError when nobody knows whether it ran.
+        Bytes that are not UTF-8 are surrogate escapes. Raises: BackendRefusedError, and
+        ConnectionLostError when nobody knows whether the statement ran.
         """
         import pymysql
 
@@ -90,27 +81,14 @@ class Backend:
         except (pymysql.err.MySQLError, OSError) as error:
             kind = ConnectionLostError if _is_lost(error) else BackendRefusedError
             raise kind(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
-        except NOT_UNDERSTOOD as error:
-            raise ConnectionLostError(f"{self.name}: {_NO_MYSQL}", then=[f"  in: {sql}"]) from error
-        if width is not None and not {*map(len, rows)} <= {width}:
-            raise self.strange(f"rows that are not of {width} columns", sql)
         return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
-
-    def strange(self, what: str, sql: str | None = None) -> BackendRefusedError:
-        """Return the error for an answer that no MySQL server gives."""
-        return BackendRefusedError(
-            f"{self.name}: it answers as no MySQL server does: {what}",
-            then=[] if sql is None else [f"  in: {sql}"],
-        )
 
 
 @contextmanager
-def backend(
-    node: Node, account: Account, *, timeout_s: float = TIMEOUT_S, most_said: int = MOST_SAID
-) -> Iterator[Backend]:
+def backend(node: Node, account: Account, *, timeout_s: float = TIMEOUT_S) -> Iterator[Backend]:
     """Connect to a server until the context ends.
 
-    Units: `timeout_s` is how long a statement may take, `most_said` how many bytes it may send.
+    Units: `timeout_s` is how long a statement may take.
     Raises: BackendRefusedError, whose text is the reason without the name of the server.
     """
     host, port = node
@@ -118,46 +96,18 @@ def backend(
         raise BackendRefusedError(_NO_MONITOR_USER)
     if not port:
         raise BackendRefusedError("a Unix socket of the machine that ProxySQL runs on")
-    if not 0 < (number := int(str(port))) <= _HIGHEST_PORT:
-        raise BackendRefusedError(f"{port} is no port")
-    if not str(host).isprintable():
-        raise BackendRefusedError("not a host name")
-    with closing(_open(str(host), number, account, timeout_s, most_said)) as connection:
+    with closing(_open(str(host), int(str(port)), account, timeout_s)) as connection:
         yield Backend(node, connection)
 
 
-def _open(
-    host: str, port: int, account: Account, timeout_s: float, most_said: int
-) -> Connection[Any]:
+def _open(host: str, port: int, account: Account, timeout_s: float) -> Connection[Any]:
     import pymysql
     from pymysql.connections import Connection
     from pymysql.constants import CR
     from pymysql.converters import encoders
 
     class BackendConnection(Connection):
-        """A connection that gives no password away to who asks for it in clear text.
-
-        A server that never ends an answer would fill the memory; it is left instead.
-        """
-
-        _may_say = most_said
-
-        def connect(self, sock: socket.socket | None = None) -> None:
-            """Connect. PyMySQL itself would wait for a name as long as the system does."""
-            if sock is None:
-                try:
-                    sock = connect_to(host, port, TIMEOUT_S)
-                except OSError as error:
-                    said = f"Can't connect to MySQL server on {host!r} ({error})"
-                    raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, said) from error
-            super().connect(sock)
-
-        def _read_bytes(self, count: int) -> bytes:
-            self._may_say -= count
-            if self._may_say < 0:
-                raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "its answer does not end")
-            found: bytes = super()._read_bytes(count)  # type: ignore[misc]
-            return found
+        """A connection that gives no password away to a server that asks for it in clear text."""
 
         def _create_ssl_ctx(self, _options: object) -> ssl.SSLContext:
             return _tls_where_offered()
@@ -177,20 +127,18 @@ def _open(
             user=account.user.encode("utf-8", "surrogateescape"),
             # As text, PyMySQL would take it for latin1.
             password=account.password.encode("utf-8", "surrogateescape"),
+            connect_timeout=TIMEOUT_S,
             read_timeout=timeout_s,
             use_unicode=False,
             conv=without_decoders,
             autocommit=True,
         )
-    except (pymysql.err.MySQLError, OSError) as error:
-        raise BackendRefusedError(_reason(error)) from error
     except RuntimeError as error:
         # PyMySQL, where it would have to encrypt the password by itself.
         reason = "it asks for the whole password without TLS; it was not sent"
         raise BackendRefusedError(reason) from error
-    except NOT_UNDERSTOOD as error:
-        is_host = isinstance(error, UnicodeError) and not isinstance(error, UnicodeDecodeError)
-        raise BackendRefusedError("not a host name" if is_host else _NO_MYSQL) from error
+    except (pymysql.err.MySQLError, OSError, ValueError) as error:  # ValueError: no host name
+        raise BackendRefusedError(_reason(error)) from error
 
 
 @cache

@@ -19,15 +19,13 @@ _ADMINISTRATIVE = (
     "Repl_client_priv",
 )
 """Columns of mysql.user. Others give rights over data, as an application may have."""
-_MOST_SAID = 64 << 20
-"""Most that all accounts together may take: several hundred thousand of them. Units: bytes."""
 
 
 def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
     """Return all accounts, sorted by name and host. Raises: InstanceError."""
     name = f"{node[0]}:{node[1]}"
     try:
-        with backend(node, account, most_said=_MOST_SAID) as connection:
+        with backend(node, account) as connection:
             return _accounts(connection)
     except BackendRefusedError as error:
         raise InstanceError(
@@ -39,7 +37,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
 
 
 def _accounts(connection: Backend) -> list[BackendAccount]:
-    described = connection.query("SHOW COLUMNS FROM mysql.user", width=6)
+    described = connection.query("SHOW COLUMNS FROM mysql.user")
     columns = {row[0] for row in described}
     if "authentication_string" not in columns:
         raise InstanceError(f"{connection.name}: a server older than MySQL 5.7 or MariaDB 10.4")
@@ -48,8 +46,7 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
     # As hex: what caching_sha2_password stores need not be text.
     rows = connection.query(
         "SELECT User, Host, plugin, HEX(authentication_string),"
-        f" {', '.join([*flags, *privileges])} FROM mysql.user ORDER BY User, Host",
-        width=6 + len(privileges),
+        f" {', '.join([*flags, *privileges])} FROM mysql.user ORDER BY User, Host"
     )
     dynamic = _dynamic_privileges(connection)
     locked = _locked_in_mariadb(connection)
@@ -62,21 +59,13 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
                 user or "",
                 host or "",
                 plugin or "",
-                _from_hex(connection, password or ""),
+                bytes.fromhex(password or "").decode("utf-8", "surrogateescape"),
                 (*(name.replace("_", " ") for name in names), *dynamic.get((user, host), ())),
                 is_role == "Y",
                 is_locked == "Y" or (user, host) in locked,
             )
         )
     return found
-
-
-def _from_hex(connection: Backend, text: str) -> str:
-    try:
-        return bytes.fromhex(text).decode("utf-8", "surrogateescape")
-    except ValueError as error:
-        # Not what it is: it may be a password.
-        raise connection.strange("a stored password that is not in hex") from error
 
 
 _Grantee = tuple[str | None, str | None]
@@ -87,7 +76,7 @@ def _dynamic_privileges(connection: Backend) -> dict[_Grantee, list[str]]:
     if not _has_table(connection, "global_grants"):
         return {}
     found: dict[_Grantee, list[str]] = {}
-    grants = connection.query("SELECT USER, HOST, PRIV FROM mysql.global_grants", width=3)
+    grants = connection.query("SELECT USER, HOST, PRIV FROM mysql.global_grants")
     for user, host, name in grants:
         found.setdefault((user, host), []).append(str(name))
     return found
@@ -97,8 +86,7 @@ def _locked_in_mariadb(connection: Backend) -> set[_Grantee]:
     if not _has_table(connection, "global_priv"):
         return set()
     rows = connection.query(
-        "SELECT User, Host FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.account_locked') = 1",
-        width=2,
+        "SELECT User, Host FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.account_locked') = 1"
     )
     return {(user, host) for user, host in rows}
 

@@ -44,8 +44,8 @@ def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
 def _ask(node: Node, account: Account) -> Said:
     try:
         with backend(node, account) as connection:
-            status = _by_name(connection.query(_show("STATUS", _STATUS), width=2))
-            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES), width=2))
+            status = _by_name(connection.query(_show("STATUS", _STATUS)))
+            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
             offers_tls = connection.offers_tls
     except (BackendRefusedError, ConnectionLostError) as error:
         return Said(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.fuzz.backends import BACKEND_TARGETS
 from tests.fuzz.configuration_files import FILE_TARGETS
 from tests.fuzz.imported_files import IMPORT_TARGETS
 from tests.fuzz.query_text import QUERY_TARGETS
@@ -20,6 +19,5 @@ TARGETS: dict[str, Target] = {
         *SQL_TARGETS,
         *QUERY_TARGETS,
         *SERVER_TARGETS,
-        *BACKEND_TARGETS,
     )
 }

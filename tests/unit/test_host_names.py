@@ -7,8 +7,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from proxyctl.admin.backend import Account
-from proxyctl.admin.backends import ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.host_names import addresses_of, connect_to
 from proxyctl.admin.login import Login
@@ -23,14 +21,6 @@ def test_a_name_that_is_not_found_in_time(monkeypatch: pytest.MonkeyPatch) -> No
         assert raised.value.message == (
             f"cannot connect to {SLOW}:6032: its name is not found within 1 s"
         )
-
-
-def test_a_server_whose_name_is_not_found_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    with slow_names(monkeypatch):
-        said = ask_nodes([(SLOW, 3306)], Account("monitor", "secret"))
-    assert said[SLOW, 3306].unreachable == (
-        f"Can't connect to MySQL server on {SLOW!r} (its name is not found within 3 s)"
-    )
 
 
 def test_addresses() -> None:

@@ -1,0 +1,69 @@
+"""A server behind ProxySQL: what it says, why it could not be asked, and no password for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.admin.backend import Account, backend
+from proxyctl.admin.backends import ask_nodes
+from proxyctl.families import Node
+from proxyctl.nodes.model import Said
+from tests.support.answering_server import OK, Answer, AnsweringServer, error, packets, result
+from tests.support.hostile_server import HostileServer
+from tests.support.servers import free_port
+
+ACCOUNT = Account("monitor", "s3cret-of-monitor")
+DONE = packets([OK])
+_SWITCH = b"\xfe%b\0abcdefghijklmnopqrst\0"
+
+
+def said(node: Node, account: Account = ACCOUNT) -> Said:
+    return ask_nodes([node], account)[node]
+
+
+def said_with(variables: Answer, account: Account = ACCOUNT) -> Said:
+    """Return what a server says that answers SHOW VARIABLES with this."""
+    with AnsweringServer(None, lambda sql: variables if b"VARIABLES" in sql else DONE) as server:
+        return said(("127.0.0.1", server.port), account)
+
+
+def test_a_server_says_its_version() -> None:
+    cells = [[b"version", b"8.0.36"], [b"wsrep_node_name", b"x\xe9"], [b"pxc_maint_mode", None]]
+    found = said_with(result([b"a", b"b"], cells))
+    assert (found.version, found.unreachable) == ("8.0.36", None)
+    assert found.variables == {"version": "8.0.36", "wsrep_node_name": "x\udce9"}
+
+
+def test_why_a_server_could_not_be_asked() -> None:
+    assert said_with(error(1227, b"Access denied")).unreachable == "Access denied"
+    assert "Lost connection" in (said_with(b"").unreachable or "")
+    nobody = said(("127.0.0.1", free_port())).unreachable
+    assert "Can't connect to MySQL server" in (nobody or "")
+    assert said(("/run/mysql.sock", 0)).unreachable is not None
+    assert said(("a..b", 3306)).unreachable is not None
+
+
+def test_without_a_monitor_user_nobody_logs_in() -> None:
+    """A driver would log in as the user of this machine instead."""
+    found = said_with(result([b"a", b"b"], [[b"version", b"8.0.36"]]), Account("", "x"))
+    assert found.unreachable == (
+        "there is no monitor user to log in as: mysql-monitor_username is empty"
+    )
+
+
+def test_an_account_whose_bytes_are_no_text() -> None:
+    """ProxySQL may hold such a password for its monitor."""
+    with (
+        AnsweringServer(None, lambda _: DONE) as server,
+        backend(("127.0.0.1", server.port), Account("m\udce9", "\udce9")) as connection,
+    ):
+        assert connection.query("SELECT 1") == []
+
+
+@pytest.mark.parametrize("method", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
+def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(method: bytes) -> None:
+    with HostileServer(b"mysql_native_password", _SWITCH % method) as server:
+        found = said(("127.0.0.1", server.port))
+    assert "it was not sent" in (found.unreachable or "")
+    assert server.heard
+    assert ACCOUNT.password.encode() not in server.heard
