@@ -183,13 +183,10 @@ class ApplyError(ProxyctlError):
     """An apply stopped part way. The layers may have changed: they are listed by admin module.
 
     `snapshot`: the state before, where the apply itself was done and only what follows it was not.
-    `reloaded`: the admin modules that were loaded again as they were before: members of a cluster
-    take that over.
     """
 
     exit_code = ExitCode.INCOMPLETE
     snapshot: str | None = None
-    reloaded: frozenset[str] = frozenset()
 
     def __init__(
         self,

@@ -42,7 +42,6 @@ class PuttingBack:
         self.steps = steps
         self._goes_on = goes_on
         self._marks = marks
-        self._reloaded: set[str] = set()
 
     def unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
@@ -155,7 +154,6 @@ class PuttingBack:
                 self._write_back(module, image)
                 self.steps.lock.renew(at_once=True)
                 result.runtime = UNKNOWN
-                self._reloaded.add(module.name)
                 self.steps.command(module.module.load)
                 self.steps.verify_runtime(module, image, self.steps.plan.families_before)
             result.runtime = OLD
@@ -234,14 +232,12 @@ class PuttingBack:
             what = [RESTARTED, *what]
         if self.steps.lost is not None:
             said = [*said_of(self.steps.lost), *_after("after reconnecting", error)]
-        failure = kind(
+        return kind(
             said[0],
             then=[*said[1:], *what],
             hint=hint or getattr(error, "hint", None) or self._goes_on,
             layers=[result.text() for result in results.values()],
         )
-        failure.reloaded = frozenset(self._reloaded)
-        return failure
 
 
 def _disk_before(module: ModulePlan) -> dict[str, Rows]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances
-from proxyctl.cli.apply_fleet import apply_all
-from proxyctl.cli.fleet import FleetOptions, RolloutOptions, targets_of
+from proxyctl.cli.approval import approve_all, approve_one, show
+from proxyctl.cli.fleet import FleetOptions, RolloutOptions, Strategy, planned_fleet, targets_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -20,17 +18,19 @@ from proxyctl.cli.options import (
     TextFormat,
     command,
 )
-from proxyctl.cli.output import is_terminal, say, says_yes, style, write, write_beside
+from proxyctl.cli.output import say, style, write, write_beside
 from proxyctl.errors import (
+    ApplyError,
     ExitCode,
+    InternalError,
+    InterruptedApplyError,
     ProxyctlError,
-    RefusedError,
     UsageError,
+    said_of,
 )
 
 if TYPE_CHECKING:
-    from proxyctl.plan import Plan
-    from proxyctl.result import ApplyResult
+    from proxyctl.fleet.outcome import Fleet, Rollout
     from proxyctl.saved_plan import SavedPlan
 
 
@@ -61,96 +61,93 @@ def apply(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
-    from proxyctl.applying import ApplyRequest, PeerRules, applied, apply_files
-    from proxyctl.cli.connection import opened, peer_rules
-    from proxyctl.render.apply_text import apply_json, apply_text
+    from proxyctl.applying import ApplyRequest
+    from proxyctl.cli.connection import peer_rules
+    from proxyctl.fleet.cluster import as_applied
+    from proxyctl.fleet.rollout import RolloutRequest, roll_out
     from proxyctl.saved_plan import SavedPlan
-    from proxyctl.workflow import plan_files
 
     rollout.check(fleet)
-    if fleet.is_meant():
-        if plan_file:
-            raise UsageError("a saved plan is of one instance; leave out --all")
-        options = replace(allowances.options(), saves=not no_save)
-        every = ApplyRequest(
-            options,
-            lock_timeout_s=lock_timeout,
-            sources=tuple(files.paths()),
-            peers=PeerRules(peers.peer_timeout),
-        )
-        targets = targets_of(files, connection, fleet)
-        return apply_all(targets, every, fleet, rollout, format, auto_approve=auto_approve)
+    if plan_file and fleet.is_meant():
+        raise UsageError("a saved plan is of one instance; leave out --all")
     saved = SavedPlan.read(Path(plan_file)) if plan_file else None
     if saved is not None:
         files, allowances = _as_saved(saved, files, allowances)
+    targets = targets_of(files, connection, fleet)
+    if saved is not None:
+        saved.check_address(targets[0].login.address)
     is_text = format is TextFormat.TEXT
-    tell = write if is_text else write_beside
-    with opened(files, connection) as (client, parsed):
-        if saved is not None:
-            saved.check_address(client.address)
-        options = replace(allowances.options(), saves=not no_save)
-        shows_plan = is_text and (auto_approve or saved is not None)
-        is_approved = (
-            saved.is_of
-            if saved is not None
-            else approval(auto_approve, lambda: plan_files(client, parsed, options), tell)
-        )
-        request = ApplyRequest(
-            options,
-            is_approved,
-            lock_timeout_s=lock_timeout,
-            before=show if shows_plan else lambda _plan: None,
-            progress=say,
-            sources=(*([plan_file] if plan_file else []), *files.paths()),
-            peers=peer_rules(connection, parsed.instances(), peers.peer_timeout),
-        )
-        found, result = apply_files(client, parsed, request)
-    text = apply_text(found, result) if is_text else apply_json(found, result)
-    with applied(result):
+    # One instance is planned under its lock alone, where nobody has to see that plan before.
+    is_approved = not fleet.all_instances and (auto_approve or saved is not None)
+    request = ApplyRequest(
+        replace(allowances.options(), saves=not no_save),
+        saved.is_of if saved is not None else lambda _plan: True,
+        lock_timeout_s=lock_timeout,
+        before=show if is_text and is_approved else lambda _plan: None,
+        progress=say,
+        sources=(*([plan_file] if plan_file else []), *files.paths()),
+        peers=peer_rules(connection, targets[0].files.members(), peers.peer_timeout),
+    )
+    approved = None
+    if not is_approved:
+        approved = planned_fleet(targets, request.options, fleet)
+        tell = write if is_text else write_beside
+        if fleet.all_instances:
+            approved = as_applied(approved)
+            skips = rollout.skip_unreachable
+            approve_all(approved, tell, is_automatic=auto_approve, skips=skips)
+        else:
+            approve_one(approved.only_plan(), tell)
+    how = RolloutRequest(
+        request,
+        rollout.max_unavailable,
+        has_canary=rollout.strategy is Strategy.CANARY,
+        workers=fleet.parallel,
+        skips=rollout.skip_unreachable,
+        say=say,
+    )
+    done = roll_out(targets, approved, how)
+    if fleet.all_instances:
+        _report_all(done, is_text=is_text)
+    else:
+        _report_one(done, approved, is_text=is_text)
+    return done.exit_code
+
+
+def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
+    """Write what became of a fleet of one. Raises: what hindered its apply."""
+    from proxyctl.applying import applied
+    from proxyctl.fleet.outcome import State
+    from proxyctl.render.apply_text import apply_json, apply_text
+
+    (one,) = done.rolled
+    if one.error is not None:
+        raise one.error
+    if done.was_interrupted and one.state is State.NOT_TOUCHED:
+        raise KeyboardInterrupt
+    plan = approved.only_plan() if one.plan is None and approved is not None else one.plan
+    if plan is None:
+        raise InternalError("an apply without a plan")
+    text = apply_text(plan, one.result) if is_text else apply_json(plan, one.result)
+    with applied(one.result):
         write(text)
-    return exit_code(result)
 
 
-def exit_code(result: ApplyResult | None) -> ExitCode:
-    """Return the code of an apply that finished: its peers may not follow."""
-    return ExitCode.INCOMPLETE if result is not None and result.not_following else ExitCode.DONE
+def _report_all(done: Rollout, *, is_text: bool) -> None:
+    """Write what became of each instance; where that is hindered, the error says it."""
+    from proxyctl.render.rollout_text import rollout_json, rollout_text
 
-
-def show(found: Plan) -> None:
-    """Write a plan that is about to be applied."""
-    from proxyctl.render.plan_text import plan_text
-
-    write(plan_text(found, style(), is_done=True))
-
-
-def approval(
-    is_automatic: bool, plan: Callable[[], Plan], tell: Callable[[str], None], verb: str = "apply"
-) -> Callable[[Plan], bool]:
-    """Return what tells whether a plan is the one that was approved; ask where nobody did yet."""
-    from proxyctl.plan import raise_refusals
-    from proxyctl.render.plan_text import plan_text
-
-    if is_automatic:
-        return lambda _plan: True
-    shown = plan()
-    tell(plan_text(shown, style()))
-    raise_refusals(shown)
-    if not shown.is_in_sync:
-        _ask(shown, verb)
-    return lambda found: found.fingerprint == shown.fingerprint
-
-
-def _ask(found: Plan, verb: str) -> None:
-    """Ask on the terminal. Only `yes` goes on."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        hint = "--auto-approve applies without asking"
-        if verb == "apply":
-            hint += "; plan --out and apply PLANFILE apply what was reviewed"
-        raise UsageError(
-            f"{verb} asks before it acts, and there is no terminal to ask on", hint=hint
-        )
-    if not says_yes(f"Apply this to {found.name}?"):
-        raise RefusedError("not applied: the answer was not 'yes'")
+    try:
+        if not is_text:
+            write(rollout_json(done))
+        elif done.has_work:
+            write(rollout_text(done, style()))
+    except (Exception, KeyboardInterrupt) as error:
+        if not done.has_changed:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        layers = rollout_text(done).splitlines()
+        raise kind(f"changed, but then: {said_of(error)[0]}", layers=layers) from error
 
 
 def _as_saved(

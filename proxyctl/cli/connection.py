@@ -36,7 +36,7 @@ def opened(
     or that refer to what is not at hand.
     """
     connection = settled(connection)
-    parsed, chosen = _read(files, connection)
+    parsed, chosen = read_files(files, connection)
     parsed.raise_if_unresolved(needs_secrets=needs_secrets)
     with connect(connection, chosen) as client:
         yield client, parsed
@@ -55,7 +55,7 @@ def connected_beside(
     parsed: ParsedFiles | None = None
     chosen: Instance | None = None
     if _counts(files, connection):
-        parsed, chosen = _read(files, connection)
+        parsed, chosen = read_files(files, connection)
     elif has_files(files):
         from proxyctl.config.load import ParsedFiles
 
@@ -116,10 +116,12 @@ def _counts(files: FileOptions, connection: ConnectionOptions) -> bool:
 
 
 def _instance_meant(files: FileOptions, connection: ConnectionOptions) -> Instance | None:
-    return _read(files, connection)[1] if _counts(files, connection) else None
+    return read_files(files, connection)[1] if _counts(files, connection) else None
 
 
-def _read(files: FileOptions, connection: ConnectionOptions) -> tuple[ParsedFiles, Instance | None]:
+def read_files(
+    files: FileOptions, connection: ConnectionOptions
+) -> tuple[ParsedFiles, Instance | None]:
     """Return the files as they are for the instance that is meant, and that one if they name it.
 
     Raises: UsageError; ConfigError for whatever hides a part of the files.

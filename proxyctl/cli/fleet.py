@@ -1,4 +1,4 @@
-"""The options of commands over many instances, and which instances they mean."""
+"""Which instances a command means, and the options of commands over many."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +14,13 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, spelled
 from proxyctl.cli.printed_instances import printed_instances
+from proxyctl.cli.progress import progress
 from proxyctl.errors import UsageError
-from proxyctl.fleet.strategy import Strategy
 
 if TYPE_CHECKING:
     from proxyctl.config.load import Instance, ParsedFiles, Sources
-    from proxyctl.fleet.outcome import DriftingFleet, Fleet
-    from proxyctl.fleet_planning import Target
+    from proxyctl.fleet.outcome import Fleet
+    from proxyctl.fleet.targets import Target
     from proxyctl.workflow import PlanOptions
 
 _FLEET = "Many instances"
@@ -67,15 +68,22 @@ class FleetOptions:
         return self.all_instances
 
 
+class Strategy(StrEnum):
+    """How many instances change before anybody looks at their servers."""
+
+    ROLLING = "rolling"
+    CANARY = "canary"
+
+
 @dataclass(frozen=True)
 class RolloutOptions:
-    """How a fleet changes: in which batches, and when it stops."""
+    """How a fleet changes: in which batches."""
 
     strategy: Annotated[
         Strategy,
         typer.Option(
             "--strategy",
-            help="With --all: one after the other, one before the others, or all at once.",
+            help="With --all: one batch after the other, or one instance before all others.",
             rich_help_panel=_FLEET,
         ),
     ] = Strategy.ROLLING
@@ -85,29 +93,10 @@ class RolloutOptions:
             "--max-unavailable",
             metavar="NUMBER",
             min=1,
-            help="With --strategy rolling: so many at the same time.",
+            help="With --strategy rolling: so many in a batch.",
             rich_help_panel=_FLEET,
         ),
     ] = 1
-    settle: Annotated[
-        float,
-        typer.Option(
-            "--settle",
-            metavar="SECONDS",
-            min=0,
-            max=3600,
-            help="With --all: look that long how an instance does, before and after; 0: do not.",
-            rich_help_panel=_FLEET,
-        ),
-    ] = 5.0
-    rollback_on_failure: Annotated[
-        bool,
-        typer.Option(
-            "--rollback-on-failure",
-            help="With --all: when one fails or does worse, roll back those that are done.",
-            rich_help_panel=_FLEET,
-        ),
-    ] = False
     skip_unreachable: Annotated[
         bool,
         typer.Option(
@@ -135,16 +124,36 @@ def _refuse_without_all(typed: Collection[str]) -> None:
 def targets_of(
     files: FileOptions, connection: ConnectionOptions, fleet: FleetOptions
 ) -> list[Target]:
-    """Return all instances that are meant, with a login and the files for each.
-
-    Instances without `vars` share the files, which are compiled once for each version.
+    """Return the instances that are meant, with a login and the files for each.
 
     Raises: UsageError, ConfigError, ProxyctlError.
     """
+    return (
+        _all_targets(files, connection, fleet)
+        if fleet.is_meant()
+        else [_one_target(files, connection)]
+    )
+
+
+def _one_target(files: FileOptions, connection: ConnectionOptions) -> Target:
+    """Return the instance that options or files name."""
+    from proxyctl.cli.connection import login, read_files, settled
+    from proxyctl.fleet.targets import Target
+
+    connection = settled(connection)
+    parsed, chosen = read_files(files, connection)
+    parsed.raise_if_unresolved()  # before anybody is asked for a password
+    return Target(login(connection, chosen), parsed, connection.debug)
+
+
+def _all_targets(
+    files: FileOptions, connection: ConnectionOptions, fleet: FleetOptions
+) -> list[Target]:
+    """Return all instances. Those without `vars` share the files, compiled once a version."""
     from proxyctl.cli.connection import Logins
     from proxyctl.config.fenced import Fence
     from proxyctl.config.load import ParsedFiles
-    from proxyctl.fleet_planning import Target
+    from proxyctl.fleet.targets import Target
 
     named = connection.typed & {"host", "port", "socket", "instance"}
     if named:
@@ -226,20 +235,14 @@ def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]
 
 
 def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions) -> Fleet:
-    """Return the plans of all; on a terminal a bar says how many are there."""
-    from proxyctl.cli.progress import progress
-    from proxyctl.fleet_planning import plan_fleet
+    """Return the plans of the instances that are meant.
 
-    with progress("planning", len(targets)) as tell:
-        return plan_fleet(targets, options, workers=fleet.parallel, done=tell)
+    Raises: what hindered the plan of the only one, unless --all was given.
+    """
+    from proxyctl.fleet.plan import plan_fleet
 
-
-def drift_of_fleet(
-    targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions
-) -> DriftingFleet:
-    """Return the drift of all; on a terminal a bar says how many are there."""
-    from proxyctl.cli.progress import progress
-    from proxyctl.fleet_planning import drift_fleet
-
-    with progress("comparing", len(targets)) as tell:
-        return drift_fleet(targets, options, workers=fleet.parallel, done=tell)
+    with progress("planning", len(targets) if fleet.all_instances else 0) as tell:
+        found = plan_fleet(targets, options, workers=fleet.parallel, done=tell)
+    if not fleet.all_instances:
+        found.only_plan()
+    return found

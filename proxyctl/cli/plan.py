@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances, tables
-from proxyctl.cli.fleet import FleetOptions
+from proxyctl.cli.fleet import FleetOptions, planned_fleet, targets_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -20,10 +20,8 @@ from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
-    from proxyctl.config.load import ParsedFiles
     from proxyctl.fleet.outcome import Fleet
-    from proxyctl.plan import Plan
+    from proxyctl.fleet.targets import Target
     from proxyctl.replay.report import Report
     from proxyctl.workflow import PlanOptions
 
@@ -63,33 +61,27 @@ def plan(
     format: Annotated[PlanFormat, typer.Option("--format", help="How to write.")] = PlanFormat.TEXT,
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
-    from proxyctl.cli.connection import opened
+    from proxyctl.fleet.cluster import as_applied
     from proxyctl.saved_plan import check_target, save
-    from proxyctl.workflow import plan_files
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay has no place in a plan as SQL")
-
     if fleet.is_meant():
-        if with_replay or out:
-            raise UsageError("--replay and --out are about one instance: --instance NAME")
-        if format is PlanFormat.SQL:
-            raise UsageError("--format sql is about one instance: --instance NAME")
-        return _plan_all(files, connection, allowances, fleet, format, detailed_exitcode)
+        _refuse_for_all(format, with_replay=with_replay, out=out)
     if out:
         check_target(Path(out))
-    with opened(files, connection) as (client, parsed):
-        options = allowances.options()
-        if with_replay:
-            found, report = _replayed(client, parsed, options)
-        else:
-            found, report = plan_files(client, parsed, options), None
-    write(_plan_output(found, format, report))
+    targets, options = targets_of(files, connection, fleet), allowances.options()
+    report = None
+    if with_replay:
+        found, report = _replayed(targets[0], options)
+    else:
+        found = as_applied(planned_fleet(targets, options, fleet))
+    write(_plan_output(found, format, report, is_fleet=fleet.all_instances))
     if out:
         write_file(
             Path(out),
             save(
-                found,
+                found.only_plan(),
                 paths=files.paths(),
                 variables=files.variable_names(),
                 options=allowances.names(),
@@ -97,38 +89,14 @@ def plan(
             mode=0o600,
         )
         say(f"saved to {out}; apply it with: proxyctl apply {out}")
-    if detailed_exitcode and not found.is_in_sync:
-        return ExitCode.DIFFERENCES
-    return ExitCode.DONE
+    return found.exit_code(detailed=detailed_exitcode)
 
 
-def _plan_all(
-    files: FileOptions,
-    connection: ConnectionOptions,
-    allowances: Allowances,
-    fleet: FleetOptions,
-    format: PlanFormat,
-    detailed_exitcode: bool,
-) -> int:
-    from proxyctl.cli.fleet import planned_fleet, targets_of
-
-    targets = targets_of(files, connection, fleet)
-    found = planned_fleet(targets, allowances.options(), fleet)
-    write(_fleet_output(found, format))
-    differs = detailed_exitcode and bool(found.alike)
-    return found.exit_code(ExitCode.DIFFERENCES if differs else ExitCode.DONE)
-
-
-def _fleet_output(found: Fleet, format: PlanFormat) -> str:
-    from proxyctl.render.fleet_text import fleet_text
-    from proxyctl.render.plan_machine import fleet_json
-    from proxyctl.render.plan_markdown import fleet_markdown
-
-    if format is PlanFormat.JSON:
-        return fleet_json(found)
-    if format is PlanFormat.MARKDOWN:
-        return fleet_markdown(found)
-    return fleet_text(found, style())
+def _refuse_for_all(format: PlanFormat, *, with_replay: bool, out: str | None) -> None:
+    if with_replay or out:
+        raise UsageError("--replay and --out are about one instance: --instance NAME")
+    if format is PlanFormat.SQL:
+        raise UsageError("--format sql is about one instance: --instance NAME")
 
 
 def drift(
@@ -147,75 +115,50 @@ def drift(
     ] = DriftFormat.TEXT,
 ) -> int:
     """Say what differs from the files, and in which layer (exit 2)."""
-    from proxyctl.cli.connection import opened
-    from proxyctl.workflow import PlanOptions, plan_files
+    from proxyctl.workflow import PlanOptions
 
     if quiet and format is DriftFormat.PROMETHEUS:
         raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
-    options = PlanOptions(only=tuple(only or ()))
-    if fleet.is_meant():
-        return _drift_all(files, connection, fleet, options, format, quiet=quiet)
-    with opened(files, connection) as (client, parsed):
-        found = plan_files(client, parsed, options)
-    if found.is_in_sync and quiet:
-        return ExitCode.DONE
-    write(_drift_output(found, format))
-    return ExitCode.DONE if found.is_in_sync else ExitCode.DIFFERENCES
-
-
-def _drift_all(
-    files: FileOptions,
-    connection: ConnectionOptions,
-    fleet: FleetOptions,
-    options: PlanOptions,
-    format: DriftFormat,
-    *,
-    quiet: bool,
-) -> int:
-    from proxyctl.cli.fleet import drift_of_fleet, targets_of
-    from proxyctl.render.drift_machine import drifting_fleet_json
-    from proxyctl.render.fleet_text import drifting_fleet_text
-    from proxyctl.render.prometheus import drift_prometheus
-
-    found = drift_of_fleet(targets_of(files, connection, fleet), options, fleet)
-    code = found.exit_code()
-    if quiet and code == ExitCode.DONE:
-        return code
-    match format:
-        case DriftFormat.TEXT:
-            write(drifting_fleet_text(found, style()))
-        case DriftFormat.JSON:
-            write(drifting_fleet_json(found))
-        case DriftFormat.PROMETHEUS:
-            write(drift_prometheus(found.found, found.failed))
+    targets = targets_of(files, connection, fleet)
+    found = planned_fleet(targets, PlanOptions(only=tuple(only or ())), fleet)
+    code = found.exit_code(detailed=True)
+    if not quiet or code != ExitCode.DONE:
+        write(_drift_output(found, format, is_fleet=fleet.all_instances))
     return code
 
 
-def _drift_output(found: Plan, format: DriftFormat) -> str:
-    from proxyctl.render.drift_machine import drift_json
+def _drift_output(found: Fleet, format: DriftFormat, *, is_fleet: bool) -> str:
+    from proxyctl.render.drift_machine import drift_json, fleet_drift_json
     from proxyctl.render.drift_text import drift_text
+    from proxyctl.render.fleet_text import fleet_drift_text
     from proxyctl.render.prometheus import drift_prometheus
 
     match format:
+        case DriftFormat.TEXT if is_fleet:
+            return fleet_drift_text(found, style())
         case DriftFormat.TEXT:
-            return drift_text(found, style())
+            return drift_text(found.only_plan(), style())
+        case DriftFormat.JSON if is_fleet:
+            return fleet_drift_json(found)
         case DriftFormat.JSON:
-            return drift_json(found)
+            return drift_json(found.only_plan())
         case DriftFormat.PROMETHEUS:
-            return drift_prometheus([found])
+            plans = [one.own_plan for one in found.planned]
+            return drift_prometheus(plans, found.failed if is_fleet else None)
 
 
-def _replayed(
-    client: AdminClient, parsed: ParsedFiles, options: PlanOptions
-) -> tuple[Plan, Report]:
-    """Return the plan, and what becomes of the digests."""
+def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Report]:
+    """Return the plan of an instance, and what becomes of the digests that it has seen."""
     from proxyctl.admin.digests import read_digests
     from proxyctl.cli.progress import progress
+    from proxyctl.fleet.outcome import Fleet, Planned
     from proxyctl.replay.report import replay
     from proxyctl.workflow import plan_with_sides
 
-    found, sides = plan_with_sides(client, parsed, options)
-    table = read_digests(client)
+    with target.connect() as client:
+        plan, sides = plan_with_sides(client, target.files, options)
+        table = read_digests(client)
+    found = Fleet([Planned(plan.name, plan.address, plan.fingerprint, plan)])
     with progress("replaying digests", len(table.rows)) as tell:
         return found, replay(table, sides, limit=_LISTED, progress=tell)
 
@@ -224,12 +167,22 @@ _LISTED = 5
 """Digests of each kind that stand behind a plan."""
 
 
-def _plan_output(found: Plan, format: PlanFormat, report: Report | None) -> str:
-    from proxyctl.render.plan_machine import plan_json
-    from proxyctl.render.plan_markdown import plan_markdown
+def _plan_output(fleet: Fleet, format: PlanFormat, report: Report | None, *, is_fleet: bool) -> str:
+    from proxyctl.render.fleet_text import fleet_text
+    from proxyctl.render.plan_machine import fleet_json, plan_json
+    from proxyctl.render.plan_markdown import LONGEST, fleet_markdown, plan_markdown
     from proxyctl.render.plan_sql import plan_sql
     from proxyctl.render.plan_text import plan_text
 
+    if is_fleet:
+        match format:
+            case PlanFormat.JSON:
+                return fleet_json(fleet)
+            case PlanFormat.MARKDOWN:
+                return fleet_markdown(fleet)
+            case _:
+                return fleet_text(fleet, style())
+    found = fleet.only_plan()
     match format:
         case PlanFormat.TEXT:
             return plan_text(found, style()) + _appended(report)
@@ -242,7 +195,6 @@ def _plan_output(found: Plan, format: PlanFormat, report: Report | None) -> str:
         case PlanFormat.MARKDOWN:
             if report is None:
                 return plan_markdown([found])
-            from proxyctl.render.plan_markdown import LONGEST
             from proxyctl.render.replay_markdown import replay_markdown
 
             text = replay_markdown(report)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.allowances import Allowances
-from proxyctl.cli.apply import approval, exit_code, show
+from proxyctl.cli.approval import approval, show
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -95,7 +95,8 @@ def rollback(
         found, result = apply_planned(client, planner, request)
     with applied(result):
         write(apply_text(found, result) if is_text else apply_json(found, result))
-    return exit_code(result)
+    follows = result is None or not result.not_following
+    return ExitCode.DONE if follows else ExitCode.INCOMPLETE
 
 
 def _plan_output(found: Plan, *, is_text: bool) -> str:

@@ -95,21 +95,6 @@ def is_covered(found: Plan, approved: Plan) -> bool:
     return all(wish(one) in wanted for one in changes if Layer.RUNTIME in one.layers)
 
 
-def travels_alike(one: Plan, other: Plan) -> bool:
-    """Return whether two plans of an instance change the same of what members take over."""
-    return _travelling(one) == _travelling(other)
-
-
-def _travelling(plan: Plan) -> set[Wish]:
-    return {
-        wish(change)
-        for module in plan.modules
-        if module.name in MODULES.values()
-        for change in module.changes
-        if not change.is_members_own
-    }
-
-
 Wish = tuple[str, Key, DesiredRow | None]
 """The table and the key of a row, and the row as it is to be; None where it is to go."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 from proxyctl.families import Node
 
@@ -36,35 +35,3 @@ def namesakes(
         if len(alike) == 1:
             found[node] = alike[0]
     return found
-
-
-def in_one_spelling(
-    listed: Sequence[Collection[str]], addresses_of: AddressesOf
-) -> list[list[str]]:
-    """Return lists of members, as host:port, in which each member has the same name everywhere.
-
-    Two names mean one member where their ports agree and their hosts have an address in common. No
-    name is looked up that stands in all lists where its port does.
-    """
-    distinct = {frozenset(names) for names in listed}
-    lists_with_port = Counter(port for names in distinct for port in {*map(_port, names)})
-    lists_with_name = Counter(name for names in distinct for name in names)
-    unlike = sorted(n for n, count in lists_with_name.items() if count < lists_with_port[_port(n)])
-    addresses = addresses_of({_host(name) for name in unlike}) if unlike else {}
-    spelled: dict[str, str] = {}
-    for name in unlike:
-        alike = (
-            one
-            for one in spelled.values()
-            if _port(one) == _port(name) and addresses[_host(one)] & addresses[_host(name)]
-        )
-        spelled[name] = next(alike, name)
-    return [[spelled.get(name, name) for name in names] for names in listed]
-
-
-def _host(name: str) -> str:
-    return name.rpartition(":")[0]
-
-
-def _port(name: str) -> str:
-    return name.rpartition(":")[2]

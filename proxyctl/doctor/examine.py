@@ -18,7 +18,7 @@ from proxyctl.doctor import (
 )
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Examination, ExaminedFleet, Severity
-from proxyctl.fleet_planning import Target, at_all
+from proxyctl.fleet.targets import Target, at_all
 
 SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, known_defects)
 """In this order within a severity: first what stops traffic."""
@@ -51,4 +51,4 @@ def examine_fleet(
         with target.connect(compiles=False) as client:
             return look(client, target.files)
 
-    return ExaminedFleet(*at_all(targets, work, workers, done))
+    return ExaminedFleet(*at_all(targets, work, workers=workers, done=done))

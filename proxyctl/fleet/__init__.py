@@ -1,4 +1,4 @@
-"""Many instances: what became of each, which of them are alike, and in what order they change.
+"""Instances that one command means: their plans, in what order they change, what became of each.
 
-Pure. The plans are made and carried out by `fleet_planning` and `fleet_applying`.
+One instance is a fleet of one. Values are returned, and nothing is printed.
 """

@@ -1,88 +1,275 @@
-"""What became of each instance of a fleet that was changed. Pure."""
+"""Apply to instances, batch after batch; the next batch only when the last one did well."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from proxyctl.errors import ExitCode, ProxyctlError
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.interrupts import interruptible, uninterrupted
+from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
+from proxyctl.cluster.electing import is_covered
+from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
+from proxyctl.fleet.cluster import units
+from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, State
+from proxyctl.fleet.targets import Target, at_all
+from proxyctl.plan import Plan
+from proxyctl.result import ApplyResult, PeerResult
 
+SETTLE_S = 2.0
+"""Seconds between a batch and the look at its servers: clients that fail have them shunned then."""
 
-class State(StrEnum):
-    """What became of one instance."""
-
-    APPLIED = "applied"
-    FOLLOWED = "followed"
-    IN_SYNC = "in sync"
-    PEERS_BEHIND = "applied, and peers do not follow"
-    FAILED = "failed"
-    UNHEALTHY = "unhealthy"
-    ROLLED_BACK = "rolled back"
-    NOT_ROLLED_BACK = "not rolled back"
-    NOT_TOUCHED = "not touched"
-
-
-WELL = frozenset({State.APPLIED, State.FOLLOWED, State.IN_SYNC})
-"""What is as it should be."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Rolled:
-    """One instance after a rollout.
+class RolloutRequest:
+    """How instances change.
 
-    `error`: why it failed, or why it was not rolled back. `reasons`: what got worse there, and who
-    of its cluster does not hold the same. `snapshot`: the state before. `loaded`: the admin modules
-    that were loaded at the instance itself. `notes`: what is to be known of its apply besides.
+    `apply`: what holds for each. `batch_size`: how many change at the same time. `has_canary`: one
+    changes first, then all others. `skips`: whether the others are changed where an instance cannot
+    be reached. `say` is told what is under way.
     """
 
-    name: str
-    address: str
-    state: State
-    error: ProxyctlError | None = None
-    reasons: tuple[str, ...] = ()
-    snapshot: str | None = None
-    loaded: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """What this instance alone would end a command with."""
-        if self.state is State.NOT_ROLLED_BACK:
-            # Whatever hindered that: what was applied is still there.
-            return ExitCode.INCOMPLETE
-        if self.error is not None:
-            return self.error.exit_code
-        if self.state in WELL:
-            return ExitCode.DONE
-        # What was not touched is as it was; another instance says why.
-        return ExitCode.DONE if self.state is State.NOT_TOUCHED else ExitCode.INCOMPLETE
+    apply: ApplyRequest
+    batch_size: int = 1
+    has_canary: bool = False
+    workers: int = 1
+    skips: bool = False
+    say: Callable[[str], None] = lambda _text: None
 
 
-@dataclass(frozen=True)
-class Rollout:
-    """What became of all instances, in their order.
+def batches(
+    units: Sequence[T], batch_size: int, *, has_canary: bool = False
+) -> Iterator[Sequence[T]]:
+    """Yield what changes at the same time, one batch after the other."""
+    if has_canary and units:
+        yield units[:1]
+        units, batch_size = units[1:], len(units)
+    for start in range(0, len(units), batch_size):
+        yield units[start : start + batch_size]
 
-    `was_interrupted`: by a person or a signal. `unread`: those that had no plan, and were left out.
+
+def roll_out(targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest) -> Rollout:
+    """Apply to the instances that differ, and return what became of all.
+
+    `approved`: the plans that were shown; an instance that would change in another way by now
+    fails. None: what `request.apply` says of its approval holds. Members of one cluster count as
+    one instance.
     """
+    return _Rollout(targets, approved, request).run()
 
-    rolled: Sequence[Rolled]
-    was_interrupted: bool = False
-    unread: Sequence[Failed] = ()
 
-    @property
-    def has_changed(self) -> bool:
-        """Whether any instance was, or may have been, changed: also one that is back by now."""
-        return any(one.state not in (State.IN_SYNC, State.NOT_TOUCHED) for one in self.rolled)
+_SHUNNED = (
+    "SELECT DISTINCT srv_host, srv_port FROM stats_mysql_connection_pool"
+    " WHERE status LIKE 'SHUNNED%' AND (srv_host, srv_port) NOT IN"
+    " (SELECT srv_host, srv_port FROM stats_mysql_connection_pool WHERE status='ONLINE')"
+)
+"""A node that waits beside a Galera writer is SHUNNED there, and ONLINE where it reads."""
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """The worst of all: 4 as soon as one is applied and another one is not."""
-        of_unread = [one.error.exit_code for one in self.unread]
-        code = worst([*(one.exit_code for one in self.rolled), *of_unread])
-        states = {one.state for one in self.rolled}
-        is_partial = self.unread or states & {State.NOT_TOUCHED, State.FAILED}
-        if State.APPLIED in states and is_partial:
-            code = worst([code, ExitCode.INCOMPLETE])
-        return ExitCode.INTERRUPTED if self.was_interrupted else code
+
+def _read_shunned(client: AdminClient) -> frozenset[str]:
+    """Return the servers that are ONLINE in no hostgroup, as host:port. Raises: InstanceError."""
+    return frozenset(f"{host}:{port}" for host, port in client.query(_SHUNNED, width=2))
+
+
+class _Rollout:
+    """One rollout under way. `_found` says what became of each instance."""
+
+    def __init__(
+        self, targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest
+    ) -> None:
+        self._request = request
+        self._targets = targets
+        self._approved: Mapping[Target, Planned] = {}
+        self._units = [[target] for target in targets]
+        self._unread: list[Failed] = []
+        self._shunned_before: dict[Target, frozenset[str]] = {}
+        self._was_interrupted = False
+        if approved is not None:
+            by_name = {one.name: one for one in targets}
+            self._approved = {by_name[one.name]: one for one in approved.planned}
+            self._units = [[by_name[one.name] for one in unit] for unit in units(approved)]
+            self._unread += approved.failed
+        unread = {one.name for one in self._unread}
+        self._found = {
+            target: _rolled(target, self._state_before(target))
+            for target in targets
+            if target.name not in unread
+        }
+
+    def _state_before(self, target: Target) -> State:
+        planned = self._approved.get(target)
+        return State.IN_SYNC if planned is not None and planned.is_in_sync else State.NOT_TOUCHED
+
+    def run(self) -> Rollout:
+        """Change one batch after the other, until one goes wrong."""
+        with interruptible():
+            try:
+                self._change()
+            except KeyboardInterrupt:
+                self._was_interrupted = True
+        return Rollout([*self._found.values()], self._was_interrupted, self._unread)
+
+    def _change(self) -> None:
+        request = self._request
+        found = [*batches(self._units, request.batch_size, has_canary=request.has_canary)]
+        for number, batch in enumerate(found, 1):
+            if len(self._targets) > 1:
+                named = ", ".join(map(_names, batch))
+                request.say(f"batch {number} of {len(found)}: {named}")
+            is_last = number == len(found)
+            self._apply(batch, is_watched=not is_last)
+            targets = [one for unit in batch for one in unit if one in self._found]
+            if not is_last:
+                self._look_at_servers([one for one in targets if one in self._shunned_before])
+            if self._was_interrupted or not all(self._found[one].is_well for one in targets):
+                return
+
+    def _apply(self, batch: Sequence[list[Target]], *, is_watched: bool) -> None:
+        """Apply to the units of a batch at the same time.
+
+        An interrupt ends an apply that is alone; several that have begun are finished.
+        """
+        if len(batch) == 1:
+            self._apply_unit(batch[0], is_watched)
+            return
+        with ThreadPoolExecutor(self._request.workers) as pool:
+            futures = [pool.submit(self._apply_unit, unit, is_watched) for unit in batch]
+            try:
+                wait(futures)
+            except KeyboardInterrupt:
+                self._was_interrupted = True
+                self._request.say("interrupted: those that have begun are finished")
+                for future in futures:
+                    future.cancel()
+                with uninterrupted():
+                    wait(futures)
+        for future in futures:
+            if not future.cancelled():
+                future.result()
+
+    def _apply_unit(self, unit: list[Target], is_watched: bool) -> None:
+        """Apply to one after the other until one fails. Changes: what is found of them."""
+        for target in unit:
+            one = self._applied(target, unit, is_watched)
+            if self._request.skips and isinstance(one.error, InstanceError):
+                self._unread.append(Failed(one.name, one.address, one.error))
+                del self._found[target]
+                continue
+            self._found[target] = one
+            if one.error is not None:
+                self._note_what_may_have_followed(unit)
+                return
+
+    def _applied(self, target: Target, unit: list[Target], is_watched: bool) -> Rolled:
+        try:
+            with target.connect() as client:
+                if is_watched:
+                    self._shunned_before[target] = _read_shunned(client)
+                request = self._request_of(target, unit)
+                plan, result = apply_files(client, target.files, request)
+        except Exception as error:
+            return replace(_rolled(target, State.FAILED), error=_error_of(target, error))
+        kept = plan if len(self._targets) == 1 else None
+        if result is None:
+            follows = target is not unit[0] and not self._approved[target].is_in_sync
+            state = State.FOLLOWED if follows else State.IN_SYNC
+            return replace(_rolled(target, state), plan=kept)
+        return replace(
+            _rolled(target, State.APPLIED),
+            plan=kept,
+            result=result,
+            behind=self._behind(result),
+            notes=_notes(result),
+        )
+
+    def _request_of(self, target: Target, unit: list[Target]) -> ApplyRequest:
+        """Return how this instance is changed, and which plan of it is the approved one."""
+        request = self._request.apply
+        if len(self._targets) > 1:
+            say = self._request.say
+            request = replace(request, progress=lambda text: say(f"{target.name}: {text}"))
+        if len(unit) > 1 and not request.peers.timeout_s:
+            # The next member would be changed while it is behind this one, and refused for that.
+            peers = replace(request.peers, timeout_s=DEFAULT_PEERS.timeout_s)
+            request = replace(request, peers=peers)
+        approved = self._approved.get(target)
+        if approved is None:
+            return request
+        is_first = target is unit[0]
+
+        def is_approved(plan: Plan) -> bool:
+            # A member may have taken over some of it already.
+            return (
+                plan.is_in_sync
+                or plan.fingerprint == approved.fingerprint
+                or (not is_first and is_covered(plan, approved.plan))
+            )
+
+        return replace(request, is_approved=is_approved)
+
+    def _behind(self, result: ApplyResult) -> list[PeerResult]:
+        """Return the peers that do not follow, without instances of the fleet: those come next."""
+        ours = {(one.login.host, one.login.port) for one in self._targets}
+        return [peer for peer in result.not_following if peer.node not in ours]
+
+    def _note_what_may_have_followed(self, unit: list[Target]) -> None:
+        """Say of the other members of a cluster that a change may have reached them."""
+        found = [self._found[one] for one in unit if one in self._found]
+        if not any(one.result or isinstance(one.error, ApplyError) for one in found):
+            return
+        note = "it may have taken over what a member of its cluster was loaded with; run plan"
+        for target in unit:
+            if target in self._found and self._found[target].state is State.NOT_TOUCHED:
+                self._found[target] = replace(self._found[target], notes=[note])
+
+    def _look_at_servers(self, targets: Sequence[Target]) -> None:
+        """Name the servers that were shunned since. Changes: what is found of these instances."""
+        changed = (State.APPLIED, State.FOLLOWED)
+        targets = [one for one in targets if self._found[one].state in changed]
+        if not targets:
+            return
+        time.sleep(SETTLE_S)
+
+        def look(target: Target) -> tuple[Target, frozenset[str]]:
+            with target.connect() as client:
+                return target, _read_shunned(client)
+
+        found, failed = at_all(targets, look, workers=self._request.workers)
+        for target, shunned in found:
+            new = sorted(shunned - self._shunned_before[target])
+            self._found[target] = replace(self._found[target], shunned=new)
+        for target in targets:
+            for one in failed:
+                if one.name == target.name:
+                    error = ApplyError(f"applied, and then not read: {one.error.message}")
+                    self._found[target] = replace(self._found[target], error=error)
+
+
+def _rolled(target: Target, state: State) -> Rolled:
+    """Return what became of an instance, with nothing more to say."""
+    return Rolled(target.name, target.login.address, state)
+
+
+def _names(unit: Sequence[Target]) -> str:
+    listed = " + ".join(target.name for target in unit)
+    return f"{listed} (one ProxySQL Cluster)" if len(unit) > 1 else listed
+
+
+def _notes(result: ApplyResult) -> list[str]:
+    """Return what is to be known of an apply, and of the peers that follow."""
+    following = (peer for peer in result.peers if peer.follows)
+    return [*result.notes, *(f"peer {one.name}: {note}" for one in following for note in one.notes)]
+
+
+def _error_of(target: Target, error: Exception) -> ProxyctlError:
+    """Return what to say of an error; after a bug nobody knows what the layers hold."""
+    expected = target.expected_error(error)
+    if isinstance(error, ProxyctlError):
+        return expected
+    unknown = "what it has changed there is not known; plan says what differs from the files"
+    return ApplyError(expected.message, then=[unknown], hint=expected.hint)

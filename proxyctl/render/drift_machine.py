@@ -6,7 +6,7 @@ import json
 
 from proxyctl.change import Change
 from proxyctl.drift import pattern_of
-from proxyctl.fleet.outcome import DriftingFleet
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.render.plan_machine import (
     FORMAT,
@@ -24,11 +24,11 @@ def drift_json(plan: Plan) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def drifting_fleet_json(fleet: DriftingFleet) -> str:
+def fleet_drift_json(fleet: Fleet) -> str:
     """Return the drift of many instances as JSON: `failed` lists those that could not be read."""
     document = {
         "format": FORMAT,
-        "instances": [_instance_object(plan) for plan in fleet.found],
+        "instances": [_instance_object(one.own_plan) for one in fleet.planned],
         "failed": [failed_object(one) for one in fleet.failed],
     }
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proxyctl.cluster.electing import together
-from proxyctl.cluster.followers import followers
 from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.fleet.outcome import DriftingFleet, Failed, Fleet, Planned
+from proxyctl.fleet.cluster import clusters
+from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.render.drift_text import drift_text
 from proxyctl.render.plan_text import plan_text
 from proxyctl.render.style import PLAIN, Style
@@ -19,43 +18,18 @@ MOST_NAMES = 8
 
 def fleet_text(fleet: Fleet, style: Style = PLAIN) -> str:
     """Return all plans, each once, those without a plan, who is out of service, and the count."""
-    lines = (*told_in_sync(fleet), summary(fleet), *clusters(fleet))
+    lines = (*told_in_sync(fleet), summary(fleet), *cluster_lines(fleet))
     last = "".join(f"{line}\n" for line in lines)
     return "\n".join([*_plans(fleet, style), *failures(fleet.failed, style), last])
 
 
-def clusters(fleet: Fleet) -> Iterator[str]:
-    """Yield which instances are members of one cluster, where some of them would change."""
-    for positions in together([one.members for one in fleet.planned]):
-        members = [fleet.planned[position] for position in positions]
-        if len(members) > 1 and not all(one.is_in_sync for one in members):
-            first = next((one for one in members if one.is_first), members[0])
-            others = [one for one in members if one is not first]
-            does = changed_first(first, others)
-            yield f"One ProxySQL Cluster: {names(members)}{f'; {does}' if does else ''}."
-            yield from _apart(first, others)
-
-
-def changed_first(first: Planned, others: Sequence[Planned]) -> str:
-    """Return that the first one of a cluster is changed first, and who follows; '' if nobody."""
-    following = followers(first.plan, [one.plan for one in others]).following
-    if not following:
-        return ""
-    said = "the others follow"
-    if len(following) < len(others):
-        who = names([others[position] for position in following])
-        said = f"{who} {'follows' if len(following) == 1 else 'follow'}"
-    return f"{printable(first.name)} is changed first, and {said}"
-
-
-def _apart(first: Planned, others: Sequence[Planned]) -> Iterator[str]:
-    """Yield who takes over nothing of an admin module."""
-    for (module, why), positions in followers(
-        first.plan, [one.plan for one in others]
-    ).apart.items():
-        take, are = ("takes", "it is") if len(positions) == 1 else ("take", "each is")
-        who = names([others[position] for position in positions])
-        yield f"{who} {take} no {module} over ({printable(why)}): {are} changed by itself."
+def cluster_lines(fleet: Fleet) -> Iterator[str]:
+    """Yield which instances are members of one cluster, and which of them is changed first."""
+    for members in clusters(fleet):
+        first = members[0]
+        listed = names([one for one in fleet.planned if one in members])
+        goes_first = "" if first.is_in_sync else f"; {printable(first.name)} is changed first"
+        yield f"One ProxySQL Cluster: {listed}{goes_first}."
 
 
 def told_in_sync(fleet: Fleet) -> Iterator[str]:
@@ -76,24 +50,22 @@ def told_in_sync(fleet: Fleet) -> Iterator[str]:
         yield f"{names(alike)}: in sync; warning: {printable(text)}"
 
 
-def drifting_fleet_text(fleet: DriftingFleet, style: Style = PLAIN) -> str:
+def fleet_drift_text(fleet: Fleet, style: Style = PLAIN) -> str:
     """Return the drift of those that have one, those that could not be read, and the count.
 
     Of those without drift it names the ones with servers that an operator took out.
     """
-    parts = [drift_text(plan, style) for plan in fleet.drifted]
-    quiet = [plan for plan in fleet.found if plan.is_in_sync and plan.taken_out]
+    parts = [drift_text(one.own_plan, style) for one in fleet.differing]
+    quiet = [one.own_plan for one in fleet.in_sync if one.plan.taken_out]
     last = "".join([*(drift_text(plan, style) for plan in quiet), _drift_summary(fleet) + "\n"])
     return "\n".join([*parts, *failures(fleet.failed, style), last])
 
 
-def _drift_summary(fleet: DriftingFleet) -> str:
-    quiet = len(fleet.found) - len(fleet.drifted)
-    parts = [f"{quiet} without drift"] if quiet else []
-    if fleet.drifted:
-        named = listed_names([plan.name for plan in fleet.drifted])
-        parts.append(f"{len(fleet.drifted)} drifted: {named}")
-    return fleet_of(len(fleet.found) + len(fleet.failed), parts, fleet.failed)
+def _drift_summary(fleet: Fleet) -> str:
+    parts = [f"{len(fleet.in_sync)} without drift"] if fleet.in_sync else []
+    if fleet.differing:
+        parts.append(f"{len(fleet.differing)} drifted: {names(fleet.differing)}")
+    return fleet_of(fleet.count, parts, fleet.failed)
 
 
 def fleet_of(count: int, parts: list[str], failed: Sequence[Failed]) -> str:
@@ -105,9 +77,9 @@ def fleet_of(count: int, parts: list[str], failed: Sequence[Failed]) -> str:
 def _plans(fleet: Fleet, style: Style) -> Iterator[str]:
     for alike in fleet.alike:
         if len(alike) == 1:
-            yield plan_text(alike[0].plan, style)
+            yield plan_text(alike[0].own_plan, style)
             continue
-        version = printable(alike[0].version)
+        version = printable(alike[0].plan.version)
         headline = f"{names(alike)}  {counted(len(alike), 'instance')} alike, ProxySQL {version}"
         yield plan_text(alike[0].plan, style, headline=headline)
 
@@ -126,14 +98,13 @@ def failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
 def summary(fleet: Fleet) -> str:
     """Return how many instances are in sync, would change, and have no plan; who they are."""
     parts = []
-    in_sync, alike = fleet.in_sync, fleet.alike
-    if in_sync:
-        parts.append(f"{len(in_sync)} in sync")
+    alike = fleet.alike
+    if fleet.in_sync:
+        parts.append(f"{len(fleet.in_sync)} in sync")
     if alike:
-        count = sum(map(len, alike))
         several = "" if len(alike) == 1 else f" in {len(alike)} ways"
         listed = "; ".join(names(group) for group in alike)
-        parts.append(f"{count} would change{several}: {listed}")
+        parts.append(f"{len(fleet.differing)} would change{several}: {listed}")
     return fleet_of(fleet.count, parts, fleet.failed)
 
 

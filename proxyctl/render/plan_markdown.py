@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan import ModulePlan, Plan
 from proxyctl.remarks import entering_servers
-from proxyctl.render.fleet_text import clusters, names, told_in_sync
+from proxyctl.render.fleet_text import cluster_lines, names, told_in_sync
 from proxyctl.render.fleet_text import summary as fleet_summary
 from proxyctl.render.plan_text import cluster_line, no_changes, summary
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note, remark
@@ -56,7 +56,7 @@ def fleet_markdown(fleet: Fleet) -> str:
     ]
     if len(fleet.failed) > _MOST_FAILED:
         lines.append(f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}")
-    told = [f"- {_remark(text)}" for text in (*told_in_sync(fleet), *clusters(fleet))]
+    told = [f"- {_remark(text)}" for text in (*told_in_sync(fleet), *cluster_lines(fleet))]
     lines += _cut(told, LONGEST // _TOLD_SHARE, "remark")
     begin = "\n".join([*lines, ""])
     plans = [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.fleet.rollout import WELL, Rolled, Rollout, State
+from proxyctl.fleet.outcome import Rolled, Rollout, State
+from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import failed_object
 from proxyctl.render.style import PLAIN, Style
@@ -23,23 +24,24 @@ def rollout_text(rollout: Rollout, style: Style = PLAIN) -> str:
 
 def _lines(one: Rolled, style: Style) -> Iterator[str]:
     name = f"{one.name}  " if one.name != one.address else ""
-    if one.state in WELL or one.state is State.NOT_TOUCHED:
-        if one.notes:
-            yield f"{printable(name + one.address)}: {one.state}"
-        yield from _notes(one)
-        return
-    yield f"{printable(name + one.address)}: {style('refuse', one.state)}"
-    for reason in one.reasons:
-        yield f"  {printable(reason)}"
-    yield from _notes(one)
-    if one.error is not None:
-        yield from (f"  {printable(line)}" for line in one.error.lines())
-    if one.snapshot and one.state is not State.ROLLED_BACK:
+    if not one.is_well:
+        yield f"{printable(name + one.address)}: {style('refuse', one.state)}"
+        yield from (f"  {line}" for line in _problems(one))
+    elif one.notes:
+        yield f"{printable(name + one.address)}: {one.state}"
+    yield from (f"  note: {printable(note)}" for note in one.notes)
+    if not one.is_well and one.snapshot:
         yield f"  the state before is kept in {printable(one.snapshot)}"
 
 
-def _notes(one: Rolled) -> Iterator[str]:
-    yield from (f"  note: {printable(note)}" for note in one.notes)
+def _problems(one: Rolled) -> Iterator[str]:
+    """Yield why the next batch does not begin."""
+    if one.error is not None:
+        yield from map(printable, one.error.lines())
+    if one.shunned:
+        yield f"SHUNNED since: {', '.join(map(printable, one.shunned))}"
+    for peer in one.behind:
+        yield from (line.strip() for line in peer_lines(peer))
 
 
 def _summary(rollout: Rollout) -> str:
@@ -73,8 +75,7 @@ def _object(one: Rolled) -> dict[str, object]:
         "name": one.name,
         "address": one.address,
         "state": str(one.state),
-        "reasons": list(one.reasons),
+        "problems": [*_problems(one)],
         "notes": list(one.notes),
-        "error": None if one.error is None else "\n".join(one.error.lines()),
         "snapshot": one.snapshot,
     }

@@ -17,8 +17,6 @@ from tests.containers.traffic import Traffic, connected
 from tests.support.cli import Project, proxyctl
 from tests.support.placement_samples import Sampler, settle
 
-SETTLE = "--settle=3"
-
 
 @pytest.fixture
 def fleet(cluster: GaleraCluster, network: Network) -> Iterator[list[ProxySQLContainer]]:
@@ -45,7 +43,7 @@ def files(
         for number, one in enumerate(fleet, 1)
     )
     project.write(EXAMPLE.read_text() + "\ninstances:\n" + instances)
-    text = applied("--all", "--strategy", "all", "--settle", "0")
+    text = applied("--all", "--max-unavailable", "3")
     assert "3 applied: px1, px2, px3" in text
     for one in fleet:
         settle(one.instance, list(HOSTS))
@@ -68,7 +66,7 @@ def test_one_after_the_other_announces_another_version_under_load(
         samplers = [stack.enter_context(Sampler(one.instance)) for one in fleet]
         for each in traffic:
             each.flows()
-        done = applied("--all", "--strategy", "rolling", SETTLE)
+        done = applied("--all")
         for each in traffic:
             each.flows()
     assert [line for line in done.splitlines() if line.startswith("batch")] == [
@@ -86,31 +84,3 @@ def test_one_after_the_other_announces_another_version_under_load(
     # Clients are told another version than that of the nodes: all three have that, in these words.
     assert doctor.out.startswith("px1, px2, px3  3 instances alike, ProxySQL ")
     assert "server-version-" in doctor.out
-
-
-def test_where_one_does_worse_the_others_keep_what_they_had(
-    files: Project, fleet: list[ProxySQLContainer]
-) -> None:
-    """A rewriting that names a table which is not there. Only the second one has such queries."""
-    text = (files.folder / "proxyctl.yaml").read_text()
-    rule = (
-        "mysql_query_rules:\n"
-        "  - {rule_id: 40, match_pattern: '^INSERT INTO written',"
-        " replace_pattern: 'INSERT INTO writen'}\n"
-    )
-    assert text.count("mysql_query_rules:\n") == 1
-    with Traffic(fleet[1].traffic_port) as traffic:
-        traffic.flows()
-        files.write(text.replace("mysql_query_rules:\n", rule))
-        done = proxyctl("apply", "--all", "--auto-approve", "--rollback-on-failure", SETTLE)
-        assert done.code == 4, done.text
-        failed = len(traffic.errors)
-        assert failed > 0
-        assert "errors to clients" in done.out
-        assert "2 rolled back: px1, px2; 1 not touched: px3.\n" in done.out
-
-        # Back at work, as if nothing had been.
-        traffic.flows()
-        assert len(traffic.errors) == failed
-        files.write(text)
-        assert proxyctl("drift", "--all").out == "Fleet of 3 instances: 3 without drift.\n"

@@ -124,7 +124,7 @@ def test_the_drawing_matches_the_import_contract() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
     (drawing,) = [b for b in blocks(ROOT / "docs" / "architecture.md") if b.language == "text"]
-    layers = [re.findall(r"proxyctl\.(\w+)", layer) for layer in contract]
+    layers = [re.findall(r"proxyctl\.([\w.]+)", layer) for layer in contract]
     places = [[_line_of(name, drawing.lines) for name in layer] for layer in layers]
     for upper, lower in itertools.pairwise(places):
         assert max(upper) < min(lower)
@@ -147,4 +147,4 @@ def test_the_architecture_names_files_that_are_there() -> None:
 
 def _line_of(name: str, lines: list[str]) -> int:
     """Return the line where a package is drawn: the first that begins with it, or lists it."""
-    return next(n for n, line in enumerate(lines) if re.search(rf"(^|\s){name}(\s\s|$)", line))
+    return next(n for n, line in enumerate(lines) if re.search(rf"(^|\s){re.escape(name)}(\s\s|$)", line))

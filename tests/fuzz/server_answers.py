@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hypothesis import strategies as st
+from proxyctl.admin.health import read_health
 
 from proxyctl.admin.backend import monitor_account
 from proxyctl.admin.client import AdminClient
@@ -17,7 +18,6 @@ from proxyctl.admin.digest_size import read_digest_size
 from proxyctl.admin.digest_top import read_top
 from proxyctl.admin.digests import read_digests, streamed_digests
 from proxyctl.admin.export import export_layer
-from proxyctl.admin.health import read_health
 from proxyctl.admin.live import Looker
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login

@@ -265,7 +265,7 @@ def test_what_does_not_go_together(offline: Project, ports: list[int]) -> None:
 
 def test_apply_changes_one_after_the_other(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
-    found = proxyctl("apply", "--all", "--auto-approve", "--settle", "0.2")
+    found = proxyctl("apply", "--all", "--auto-approve")
     assert found.code == 0, found.text
     assert "px1, px2, px3  3 instances alike" in found.out
     assert "Fleet of 3 instances: 3 applied: px1, px2, px3.\n" in found.out
@@ -280,7 +280,7 @@ def test_in_json_each_has_its_state_also_where_nothing_is_left_to_do(
     offline: Project, ports: list[int]
 ) -> None:
     offline.write(SERVERS + listed(ports))
-    apply = ("apply", "--all", "--auto-approve", "--settle", "0", "--format", "json")
+    apply = ("apply", "--all", "--auto-approve", "--max-unavailable", "3", "--format", "json")
     for state in ("applied", "in sync"):
         found = proxyctl(*apply)
         assert found.code == 0, found.text
@@ -291,7 +291,7 @@ def test_in_json_each_has_its_state_also_where_nothing_is_left_to_do(
 
 def test_a_canary_goes_first(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
-    found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "canary", "--settle", "0")
+    found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "canary")
     assert found.code == 0, found.text
     assert "batch 1 of 2: px1\n" in found.err
     assert "batch 2 of 2: px2, px3\n" in found.err
@@ -310,7 +310,7 @@ def lock(port: int) -> None:
 def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
     lock(ports[1])
-    options = ("--auto-approve", "--settle", "0", "--lock-timeout", "0")
+    options = ("--auto-approve", "--lock-timeout", "0")
     found = proxyctl("apply", "--all", *options)
     assert found.code == 4, found.text
     assert f"px2  127.0.0.1:{ports[1]}: failed\n" in found.out
@@ -318,19 +318,33 @@ def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
     last = "Fleet of 3 instances: 1 applied: px1; 1 failed: px2; 1 not touched: px3.\n"
     assert found.out.endswith(last)
 
-    back = proxyctl("apply", "--all", *options, "--strategy", "all", "--rollback-on-failure")
-    assert back.out.endswith(
-        "Fleet of 3 instances: 1 in sync; 1 failed: px2; 1 rolled back: px3.\n"
-    )
+    again = proxyctl("apply", "--all", *options, "--max-unavailable", "2")
+    assert again.out.endswith("Fleet of 3 instances: 1 applied: px3; 1 in sync; 1 failed: px2.\n")
     plans = proxyctl("plan", "--all", "--format", "json").json["instances"]
-    assert [one["in_sync"] for one in plans] == [True, False, False]
+    assert [one["in_sync"] for one in plans] == [True, False, True]
+
+
+def test_it_stops_where_a_server_gets_shunned(offline: Project, ports: list[int]) -> None:
+    """Who was SHUNNED before is no news."""
+    offline.write(SERVERS.replace("db1", "db1, status: SHUNNED") + listed(ports))
+    apply = ("apply", "--all", "--auto-approve")
+    found = proxyctl(*apply)
+    assert found.code == 4, found.text
+    assert f"px1  127.0.0.1:{ports[0]}: applied\n  SHUNNED since: db1:3306\n" in found.out
+    assert found.out.endswith("Fleet of 3 instances: 1 applied: px1; 2 not touched: px2, px3.\n")
+    (one, *_) = proxyctl(*apply, "--format", "json").json["instances"]
+    assert one["state"] == "in sync"
+    applied("px2")
+    applied("px3")
+    offline.write(SERVERS.replace("db1", "db1, weight: 2, status: SHUNNED") + listed(ports))
+    assert proxyctl(*apply).code == 0
 
 
 def test_one_refusal_stops_all(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
-    assert proxyctl("apply", "--all", "--auto-approve", "--settle", "0").code == 0
+    assert proxyctl("apply", "--all", "--auto-approve", "--max-unavailable", "3").code == 0
     offline.write("version: 1\nmysql_servers: []\n" + listed(ports))
-    found = proxyctl("apply", "--all", "--auto-approve", "--settle", "0")
+    found = proxyctl("apply", "--all", "--auto-approve")
     said(found, 3, "no instance was changed", "px1, px2, px3: mysql_servers: nothing would be left")
 
 
@@ -347,44 +361,13 @@ def test_members_of_a_cluster_do_not_change_at_the_same_time(
 ) -> None:
     make_members(ports[:2])
     offline.write(SERVERS + listed(ports))
-    found = proxyctl("apply", "--all", "--auto-approve", "--strategy", "all", "--settle", "0")
+    found = proxyctl("apply", "--all", "--auto-approve", "--max-unavailable", "2")
     # Sandboxes take nothing over from one another: each is changed, as part of one batch.
     assert found.code == 0, found.text
     assert "Fleet of 3 instances: 3 applied: px1, px2, px3.\n" in found.out
-    assert (
-        "One ProxySQL Cluster: px1, px2.\n"
-        "px2 takes no MYSQL SERVERS over (admin-cluster_username is empty): it is changed by"
-        " itself.\n"
-    ) in found.out
+    assert "One ProxySQL Cluster: px1, px2; px1 is changed first.\n" in found.out
     assert "batch 1 of 1: px1 + px2 (one ProxySQL Cluster), px3\n" in found.err
     lines = found.err.splitlines()
     assert lines.index("px1: SAVE MYSQL SERVERS TO DISK") < lines.index(
         "px2: MYSQL SERVERS: write MEMORY"
     )
-
-
-def test_members_of_a_cluster_with_different_files_are_refused(
-    offline: Project, ports: list[int]
-) -> None:
-    make_members(ports[:2])
-    instances = "".join(
-        f"  - {{name: px{n}, host: 127.0.0.1, port: {port}, password: admin, vars: {{n: {n}}}}}\n"
-        for n, port in enumerate(ports[:2], 1)
-    )
-    text = "version: 1\ninstances:\n" + instances
-    jobs = "scheduler: [{id: 1, interval_ms: 60000, filename: /bin/job{{ n }}}]\n"
-    servers = "mysql_servers: [{hostgroup_id: 10, hostname: db{{ n }}}]\n"
-    offline.write(text)
-    offline.write(servers + jobs, "more.yaml.j2")
-    apply = ("apply", "--all", "--auto-approve", "--settle", "0", "-f", "proxyctl.yaml", "-f")
-    found = proxyctl(*apply, "more.yaml.j2")
-    assert found.code == 3, found.text
-    assert "px1 and px2 are members of one ProxySQL Cluster, and their files differ" in found.out
-    for port in ports[:2]:
-        rows = Instance("127.0.0.1", port).query("SELECT count(*) FROM runtime_mysql_servers")
-        assert rows == [("0",)]
-
-    offline.write(jobs, "more.yaml.j2")
-    again = proxyctl(*apply, "more.yaml.j2")
-    assert again.code == 0, again.text
-    assert "2 applied: px1, px2.\n" in again.out

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from proxyctl import applying, fleet_applying, fleet_planning, fleet_rolling_back, fleet_units
+from proxyctl import applying
+from proxyctl.fleet import plan as fleet_plan
+from proxyctl.fleet import rollout
 from tests.journeys.test_fleet import SERVERS, listed, ports
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
@@ -18,7 +20,7 @@ from tests.support.servers import Instance
 __all__ = ["ports"]
 
 SECRET = "s3cret-in-an-exception"
-APPLY = ("apply", "--all", "--auto-approve", "--settle", "0")
+APPLY = ("apply", "--all", "--auto-approve")
 BUG = "internal error, a bug in proxyctl: KeyError"
 
 Break = Callable[[Any, str, int], None]
@@ -56,18 +58,18 @@ def told(found: Outcome, code: int, *parts: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "name", "others"),
+    ("command", "others"),
     [
-        ("plan", "plan_files", "2 would change: px1, px3, 1 not read: px2."),
-        ("drift", "drift_of", "2 drifted: px1, px3, 1 not read: px2."),
+        ("plan", "2 would change: px1, px3, 1 not read: px2."),
+        ("drift", "2 drifted: px1, px3, 1 not read: px2."),
     ],
 )
 def test_the_others_are_told(
-    offline: Project, ports: list[int], broken: Break, command: str, name: str, others: str
+    offline: Project, ports: list[int], broken: Break, command: str, others: str
 ) -> None:
     offline.write(SERVERS + listed(ports))
-    broken(fleet_planning, name, ports[1])
-    told(proxyctl(command, "--all"), 1, f"error: {BUG} at fleet_planning.py:", others)
+    broken(fleet_plan, "plan_files", ports[1])
+    told(proxyctl(command, "--all"), 1, f"error: {BUG} at fleet/plan.py:", others)
     (failed,) = proxyctl(command, "--all", "--format", "json").json["failed"]
     assert (failed["name"], failed["exit_code"]) == ("px2", 1)
     assert "run again with --debug" in failed["error"]
@@ -83,62 +85,31 @@ def test_doctor_tells_of_the_others(offline: Project, ports: list[int], broken: 
 
 def test_debug_says_where_it_is(offline: Project, ports: list[int], broken: Break) -> None:
     offline.write(SERVERS + listed(ports))
-    broken(fleet_planning, "plan_files", ports[1])
+    broken(fleet_plan, "plan_files", ports[1])
     found = proxyctl("plan", "--all", "--debug")
-    told(found, 1, BUG, "px2: KeyError at fleet_planning.py:", "hint: report what it says")
+    told(found, 1, BUG, "px2: KeyError at fleet/plan.py:", "hint: report what it says")
 
 
 def test_no_instance_changes_where_one_has_no_plan(
     offline: Project, ports: list[int], broken: Break
 ) -> None:
     offline.write(SERVERS + listed(ports))
-    broken(fleet_planning, "plan_files", ports[1])
+    broken(fleet_plan, "plan_files", ports[1])
     told(proxyctl(*APPLY), 1, "no instance was changed: there is no plan for px2")
     assert servers(ports) == ["0", "0", "0"]
 
 
 def test_a_rollout_stops_there(offline: Project, ports: list[int], broken: Break) -> None:
     offline.write(SERVERS + listed(ports))
-    broken(fleet_units, "apply_files", ports[1])
+    broken(rollout, "apply_files", ports[1])
     found = proxyctl(*APPLY)
-    told(found, 4, f"px2  127.0.0.1:{ports[1]}: failed\n  {BUG} at fleet_units.py:")
+    told(found, 4, f"px2  127.0.0.1:{ports[1]}: failed\n  {BUG} at fleet/rollout.py:")
     assert "  what it has changed there is not known" in found.out
     assert "1 applied: px1; 1 failed: px2; 1 not touched: px3.\n" in found.out
     assert servers(ports) == ["1", "0", "0"]
 
 
-@pytest.mark.parametrize("strategy", ["rolling", "all"])
-def test_the_others_go_back(
-    offline: Project, ports: list[int], broken: Break, strategy: str
-) -> None:
-    offline.write(SERVERS + listed(ports))
-    broken(fleet_units, "apply_files", ports[1])
-    told(proxyctl(*APPLY, "--rollback-on-failure", "--strategy", strategy), 4, "1 failed: px2")
-    assert servers(ports) == ["0", "0", "0"]
-
-
-def test_also_where_it_is_the_way_back_of_one_that_fails(
-    offline: Project, ports: list[int], broken: Break
-) -> None:
-    """The last one goes back first, and px2 fails at that: px1 goes back all the same."""
-    offline.write(SERVERS + listed(ports))
-    broken(fleet_units, "apply_files", ports[2])
-    broken(fleet_rolling_back, "apply_planned", ports[1])
-    found = proxyctl(*APPLY, "--rollback-on-failure")
-    told(found, 4, f"px2  127.0.0.1:{ports[1]}: not rolled back\n  {BUG}", "1 rolled back: px1")
-    assert servers(ports) == ["0", "1", "0"]
-
-
-def test_nothing_changes_where_it_shows_in_the_look_before(
-    offline: Project, ports: list[int], broken: Break
-) -> None:
-    offline.write(SERVERS + listed(ports))
-    broken(fleet_applying, "read_health", ports[1])
-    told(proxyctl(*APPLY[:-1], "0.1"), 1, BUG, "1 failed: px2; 2 not touched: px1, px3.\n")
-    assert servers(ports) == ["0", "0", "0"]
-
-
-@pytest.mark.parametrize("options", [("--instance", "px1"), ("--all", "--settle", "0")])
+@pytest.mark.parametrize("options", [("--instance", "px1"), ("--all",)])
 def test_one_that_shows_after_all_is_applied_does_not_hide_that(
     offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:

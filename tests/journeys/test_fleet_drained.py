@@ -21,7 +21,7 @@ BY_HAND = "db2:3306 in hostgroup 10 OFFLINE_SOFT, set by an operator"
 def fleet(offline: Project, ports: list[int]) -> list[int]:
     """Three instances in sync: one with a drained node, one with a server that was taken out."""
     offline.write(FILES + listed(ports))
-    assert proxyctl("apply", "--all", "--auto-approve", "--settle", "0").code == 0
+    assert proxyctl("apply", "--all", "--auto-approve", "--max-unavailable", "3").code == 0
     done = proxyctl("nodes", "drain", "db2", "--reason", "new disks", "--instance", "px1")
     assert done.code == 0, done.text
     px2 = Instance("127.0.0.1", ports[1])
@@ -43,7 +43,7 @@ def test_drift_says_it_as_for_one(fleet: list[int]) -> None:
 
 @pytest.mark.parametrize("command", ["plan", "apply"])
 def test_plan_and_apply_say_it_by_instance(fleet: list[int], command: str) -> None:
-    more = ("--auto-approve", "--settle", "0") if command == "apply" else ()
+    more = ("--auto-approve",) if command == "apply" else ()
     found = proxyctl(command, "--all", *more)
     assert found.code == 0, found.text
     first, second, last = found.out.splitlines()

@@ -62,7 +62,7 @@ def test_a_full_disk_behind_the_report_of_all_instances(
 ) -> None:
     named = f"{{name: px1, host: {instance.host}, port: {instance.port}, user: {instance.user}}}"
     project.write(f"{FILES}instances: [{named}]\n")
-    apply = "$proxyctl apply --all --auto-approve --settle 0 --format json > /dev/full"
+    apply = "$proxyctl apply --all --auto-approve --format json > /dev/full"
     found = shell(apply)
     assert found.returncode == 4, found.stderr
     assert "changed, but then: stdout cannot be written: No space left" in found.stderr

@@ -293,7 +293,7 @@ def test_what_many_instances_are_called(offline: Project) -> None:
         ]
         servers = f"mysql_servers: [{{hostgroup_id: 1, hostname: {YAML}}}]\n"
         offline.write(f"version: 1\n{servers}instances:\n{''.join(instances)}")
-        skipping = ("--auto-approve", "--skip-unreachable", "--settle", "0")
+        skipping = ("--auto-approve", "--skip-unreachable")
         for arguments in (
             ("plan", "--all"),
             ("drift", "--all"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from proxyctl.cluster.namesakes import in_one_spelling, namesakes
+from proxyctl.cluster.namesakes import namesakes
 
 ADDRESSES = {"px1": {"10.0.0.1"}, "px2": {"10.0.0.2", "fd00::2"}, "any": {"10.0.0.1", "10.0.0.2"}}
 LISTED = (("10.0.0.1", 6032), ("10.0.0.2", 6032), ("px2", 6033))
@@ -31,14 +31,3 @@ def test_another_name_of_the_host_is_found_by_its_address() -> None:
 def test_what_may_be_several_or_has_another_port_is_none() -> None:
     assert namesakes([("any", 6032), ("px3", 6032)], LISTED, addresses_of) == {}
     assert namesakes([("px1", 6034)], LISTED, nobody_is_looked_up) == {}
-
-
-def test_lists_with_other_names_for_the_same_members() -> None:
-    listed = [["px1:6032", "px2:6032"], ["10.0.0.1:6032", "10.0.0.2:6032"], ["10.0.0.1:6033"], []]
-    found = in_one_spelling(listed, addresses_of)
-    assert found == [["10.0.0.1:6032", "10.0.0.2:6032"]] * 2 + listed[2:]
-
-
-def test_nobody_is_looked_up_where_all_list_the_same_names_or_other_ports() -> None:
-    listed = [["px1:6032", "px2:6032"], ["px2:6032", "px1:6032"], ["10.0.0.1:6033"], []]
-    assert in_one_spelling(listed, nobody_is_looked_up) == listed

@@ -278,7 +278,7 @@ def test_a_fleet_says_so_of_a_peer_in_no_file(
 ) -> None:
     peer.instance.execute(USERS.format("", ""))
     write(project, fleet_of(*three[:2]) + files(20))
-    done = proxyctl("apply", "--all", "--auto-approve", "--settle", "0")
+    done = proxyctl("apply", "--all", "--auto-approve")
     assert done.code == 3, done.text
     assert f"edit of others in MEMORY of {name(peer)} would be lost" in done.out
     assert hostgroups(peer, layer="") == {"9", "10"}

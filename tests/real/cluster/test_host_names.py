@@ -54,7 +54,7 @@ def test_one_of_a_fleet_that_does_not_follow_is_none_that_is_left_behind(
 ) -> None:
     set_admin(three[2], cluster_mysql_users_diffs_before_sync=0)
     write(project, named + USER.format(10))
-    done = proxyctl("apply", "--all", "--auto-approve", "--settle", "0")
+    done = proxyctl("apply", "--all", "--auto-approve")
     assert done.code == 0, done.text
     assert "2 applied: px1, px3; 1 followed: px2.\n" in done.out
     assert "no lock there" not in done.err

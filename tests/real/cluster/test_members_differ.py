@@ -71,9 +71,6 @@ def test_one_is_not_given_what_is_meant_for_another(
     assert [hostgroups(one) for one in three] == [{"10"}] * 3
 
     write(project, three, 30, 30, 20)
-    done = proxyctl("apply", "--all", "--auto-approve", "--force", "--settle", "0", *FILES)
-    assert done.code == 3, done.text
-    assert "are members of one ProxySQL Cluster, and their files differ" in done.out
     code, text = apply_at("px1", "--force")
     assert code == 0, text
     assert [hostgroups(one) for one in three] == [{"30"}] * 3
@@ -175,15 +172,3 @@ def test_those_that_a_command_prints_are_members_too(
     assert done.code == 3, done.text
     assert SAID in done.err
     assert [hostgroups(one) for one in three] == [set()] * 3
-
-
-def test_one_that_is_in_sync_is_not_the_one_that_fails(
-    three: list[ProxySQL], project: Project
-) -> None:
-    write(project, three, 10, 10, 10)
-    assert apply_at("px1")[0] == 0
-    write(project, three, 10, 10, 20)
-    done = proxyctl("apply", "--all", "--auto-approve", "--force", "--settle", "0", *FILES)
-    assert done.code == 3, done.text
-    assert "px1 and px3 are members of one ProxySQL Cluster, and their files differ" in done.out
-    assert "1 in sync; 1 failed: px3; 1 not touched: px2.\n" in done.out

@@ -141,7 +141,7 @@ def test_members_that_are_each_changed_by_themselves_never_have_a_second_writer(
     write(project, fleet_of(*settled) + files(nodes, most=77))
     with ExitStack() as stack:
         samplers = [stack.enter_context(Sampler(one.instance)) for one in settled]
-        done = proxyctl("apply", "--all", "--auto-approve", "--settle", "1")
+        done = proxyctl("apply", "--all", "--auto-approve")
     assert done.code == 0, done.text
     for sampler in samplers:
         sampler.check()

@@ -1,0 +1,46 @@
+"""The plans of all instances that a command means. Sends SELECTs only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.fleet.outcome import Fleet, Planned
+from proxyctl.fleet.targets import Target, at_all
+from proxyctl.plan import Plan
+from proxyctl.workflow import PlanOptions, plan_files
+
+
+@dataclass
+class _DistinctPlans:
+    """Plans that differ from one another; a fleet of a hundred mostly has one."""
+
+    _kept: dict[str, Plan] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def kept(self, plan: Plan) -> Plan:
+        """Return the plan, or one like it that is kept already."""
+        with self._guard:
+            return self._kept.setdefault(plan.likeness, plan)
+
+
+def plan_fleet(
+    targets: Sequence[Target],
+    options: PlanOptions,
+    *,
+    workers: int,
+    done: Callable[[int], None] = lambda _count: None,
+) -> Fleet:
+    """Return the plans of all instances, and why some have none. As `at_all`."""
+    distinct = _DistinctPlans()
+
+    def work(target: Target) -> Planned:
+        with target.connect() as client:
+            plan = plan_files(client, target.files, options)
+            checksums = read_own_checksums(client) if plan.members and len(targets) > 1 else {}
+        kept = distinct.kept(plan)
+        return Planned(plan.name, plan.address, plan.fingerprint, kept, checksums)
+
+    return Fleet(*at_all(targets, work, workers=workers, done=done))

@@ -1,0 +1,80 @@
+"""The instances that a command means, and the same work done at each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.admin.login import Login
+from proxyctl.at_once import at_once
+from proxyctl.config.load import ParsedFiles
+from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
+from proxyctl.fleet.outcome import Failed
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """One instance, and the files as they are for it."""
+
+    login: Login
+    files: ParsedFiles
+    trace: Callable[[str], None] | None = None
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.login.name or self.login.address
+
+    def connect(self, *, compiles: bool = True) -> AdminClient:
+        """Open a connection; `compiles` where the files are to be compiled then.
+
+        Raises: InstanceError; ConfigError for files that cannot be read, or refer to what is not at
+        hand.
+        """
+        self.files.raise_if_misread()
+        if compiles:
+            self.files.raise_if_unresolved()
+        return AdminClient(self.login, trace=self.trace)
+
+    def expected_error(self, error: Exception) -> ProxyctlError:
+        """Return an exception that was raised here as one of ours; --debug shows where a bug is."""
+        if isinstance(error, ProxyctlError):
+            return error
+        if self.trace is not None:
+            for line in traceback_lines(error):
+                self.trace(f"{self.name}: {line}")
+        return unexpected(error, is_debug=self.trace is not None)
+
+
+def at_all(
+    targets: Sequence[Target],
+    work: Callable[[Target], R],
+    *,
+    workers: int,
+    done: Callable[[int], None] = lambda _count: None,
+) -> tuple[list[R], list[Failed]]:
+    """Return what the work gave for each instance, and where it failed, in their order.
+
+    At most `workers` instances are asked at the same time; `done` is told how many are finished. A
+    bug that shows at one instance is a failure of that one.
+    """
+    found: dict[Target, R | BaseException] = {}
+    for count, (target, result) in enumerate(at_once(targets, work, workers=workers), 1):
+        found[target] = result
+        done(count)
+    good: list[R] = []
+    failed: list[Failed] = []
+    for target in targets:
+        result = found[target]
+        if isinstance(result, Exception):
+            error = target.expected_error(result)
+            failed.append(Failed(target.name, target.login.address, error))
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            good.append(result)
+    return good, failed
