@@ -147,4 +147,6 @@ def test_the_architecture_names_files_that_are_there() -> None:
 
 def _line_of(name: str, lines: list[str]) -> int:
     """Return the line where a package is drawn: the first that begins with it, or lists it."""
-    return next(n for n, line in enumerate(lines) if re.search(rf"(^|\s){re.escape(name)}(\s\s|$)", line))
+    return next(
+        n for n, line in enumerate(lines) if re.search(rf"(^|\s){re.escape(name)}(\s\s|$)", line)
+    )
