@@ -1,9 +1,10 @@
-"""A connection to one server behind ProxySQL, as any client of it has one."""
+"""The servers behind ProxySQL: a connection to one, and what each says when it is asked."""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.transport import why_not_answered
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.families import Node
+from proxyctl.nodes.model import Said
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -167,3 +169,59 @@ def _reason(error: Exception) -> str:
     """Return why a server could not be asked, on one line that is not empty."""
     _, text = code_and_text(error)
     return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+_AT_ONCE = 100
+"""Many that do not answer must not make the others wait. They cost a thread each, which waits."""
+_STATUS = (
+    "threads_connected",
+    "wsrep_cluster_size",
+    "wsrep_cluster_status",
+    "wsrep_incoming_addresses",
+    "wsrep_local_recv_queue",
+    "wsrep_local_state_comment",
+)
+_VARIABLES = (
+    "pxc_maint_mode",
+    "read_only",
+    "version",
+    "version_comment",
+    "wsrep_cluster_name",
+    "wsrep_desync",
+    "wsrep_node_name",
+    "wsrep_provider_options",
+    "wsrep_reject_queries",
+)
+
+
+def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
+    """Return what every node says of itself; one that cannot be reached says why."""
+    if not nodes:
+        return {}
+    with ThreadPoolExecutor(min(_AT_ONCE, len(nodes))) as pool:
+        return dict(zip(nodes, pool.map(lambda node: _ask(node, account), nodes), strict=True))
+
+
+def _ask(node: Node, account: Account) -> Said:
+    try:
+        with backend(node, account) as connection:
+            status = _by_name(connection.query(_show("STATUS", _STATUS)))
+            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
+            offers_tls = connection.offers_tls
+    except (BackendRefusedError, ConnectionLostError) as error:
+        return Said(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
+    return Said(
+        version=variables.get("version", ""),
+        offers_tls=offers_tls,
+        status=status,
+        variables=variables,
+    )
+
+
+def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
+    return {name.lower(): value for name, value in rows if name is not None and value is not None}
+
+
+def _show(what: str, names: Collection[str]) -> str:
+    wanted = ",".join(f"'{name}'" for name in names)
+    return f"SHOW GLOBAL {what} WHERE Variable_name IN ({wanted})"

@@ -20,8 +20,7 @@ def imported_users(
 
     Raises: UsageError, InstanceError.
     """
-    from proxyctl.admin.backend_users import read_backend_users
-    from proxyctl.backend_accounts import chosen_accounts, user_rows
+    from proxyctl.admin.backend_accounts import chosen_accounts, read_backend_users, user_rows
     from proxyctl.catalog import TABLES, layout_of
     from proxyctl.export import Exported
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.admin.backend import Account
-from proxyctl.admin.backends import ask_nodes
+from proxyctl.admin.backend import Account, ask_nodes
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
 from proxyctl.admin.digest_size import read_digest_size

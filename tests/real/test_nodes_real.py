@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.backend import monitor_account
-from proxyctl.admin.backends import ask_nodes
+from proxyctl.admin.backend import ask_nodes, monitor_account
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.nodes import read_nodes
 from proxyctl.nodes.grouping import with_answers

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.admin.backend import Account, backend
-from proxyctl.admin.backends import ask_nodes
+from proxyctl.admin.backend import Account, ask_nodes, backend
 from proxyctl.families import Node
 from proxyctl.nodes.model import Said
 from tests.support.answering_server import OK, Answer, AnsweringServer, error, packets, result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.backend_accounts import BackendAccount, chosen_accounts, user_rows
+from proxyctl.admin.backend_accounts import BackendAccount, chosen_accounts, user_rows
 from proxyctl.catalog import REFERENCE, known_version
 from tests.support.build import layout
 

@@ -117,8 +117,7 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
 
     Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it.
     """
-    from proxyctl.admin.backend import monitor_account
-    from proxyctl.admin.backends import ask_nodes
+    from proxyctl.admin.backend import ask_nodes, monitor_account
     from proxyctl.nodes.discovery import PRIMARY, named_by
     from proxyctl.render.nodes_discover_text import silent_text
 

@@ -54,8 +54,7 @@ def list_nodes(
 
 
 def _asked(client: AdminClient, report: NodeReport) -> NodeReport:
-    from proxyctl.admin.backend import monitor_account
-    from proxyctl.admin.backends import ask_nodes
+    from proxyctl.admin.backend import ask_nodes, monitor_account
     from proxyctl.nodes.grouping import with_answers
 
     nodes = {view.node for group in report.groups for view in group.nodes}
