@@ -18,7 +18,7 @@ from proxyctl.cli.progress import progress
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import Instance, ParsedFiles, Sources
+    from proxyctl.config.load import Instance
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.workflow import PlanOptions
@@ -162,8 +162,8 @@ def _all_targets(
     parsed = ParsedFiles(sources)
     instances = parsed.instances()
     if fleet.instances_from is not None:
-        hidden = _password_variables(parsed, sources)
-        instances = printed_instances(fleet.instances_from, hidden, Fence.around(sources))
+        passwords = [name for one in instances if (name := one.password_variable)]
+        instances = printed_instances(fleet.instances_from, passwords, Fence.around(sources))
         parsed.among(instances)
     if not instances:
         parsed.raise_if_misread()  # they may stand where the files cannot be read
@@ -214,24 +214,6 @@ def _address(instance: Instance) -> object:
     with suppress(ValueError):
         host = str(ip_address(host))
     return "localhost" if host in ("127.0.0.1", "::1") else host, instance.port
-
-
-def _password_variables(parsed: ParsedFiles, sources: Sources) -> frozenset[str]:
-    """Return the variables that hold the passwords of the files' instances, or may hold them.
-
-    A template may need `vars` of the instances that a command prints first: where one does not
-    render, each name in the text of the files counts. Raises: ConfigError where a name may not
-    stand there.
-    """
-    from proxyctl.config.named_variables import named_variables
-
-    known = {one.password_variable for one in parsed.instances()}
-    if parsed.is_misread:
-        named = named_variables(sources, os.environ)
-        if named is None:
-            parsed.raise_if_misread()
-        known |= named or set()
-    return frozenset(name for name in known if name)
 
 
 def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions) -> Fleet:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import selectors
 import shlex
 import subprocess
-import time
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from proxyctl.errors import InternalError, ProxyctlError, UsageError
+from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.config.fenced import Fence
@@ -18,23 +16,21 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 """How long the command may take."""
-MAX_OUTPUT = 4_000_000
-"""How much it may write: thousands of instances. Units: bytes."""
 
 _OWN_PASSWORDS = ("PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD")
 
 
 def printed_instances(
     command: str,
-    hidden: Collection[str],
+    passwords: Iterable[str] = (),
     fence: Fence | None = None,
     *,
     timeout_s: float = TIMEOUT_S,
 ) -> tuple[Instance, ...]:
     """Return the instances that a command prints. It does not see the admin passwords.
 
-    `hidden`: variables of the environment that it does not see either. `fence`: where files may
-    lie that an instance names; None: anywhere.
+    `passwords`: more variables of the environment with one. `fence`: where files may lie that an
+    instance names; None: anywhere.
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
@@ -50,58 +46,31 @@ def printed_instances(
             hint="is a variable of the environment not set? leave the option out for the instances"
             " of the files",
         )
-    text = _output(words, {*_OWN_PASSWORDS, *hidden}, timeout_s)
+    hidden = {*_OWN_PASSWORDS, *passwords}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    text = _output(words, environment, timeout_s)
     found = instances_in(text, f"<{words[0]}>", fence)
     if not found:
         raise UsageError(f"--instances-from {words[0]}: it names no instance")
     return found
 
 
-def _output(words: Sequence[str], hidden: set[str], timeout_s: float) -> str:
+def _output(words: list[str], environment: dict[str, str], timeout_s: float) -> str:
     """Return what the command writes. Raises: ProxyctlError."""
-    environment = {n: v for n, v in os.environ.items() if n not in hidden}
-    said = f"--instances-from {words[0]}"
-    ends_at = time.monotonic() + timeout_s
+    name = f"--instances-from {words[0]}"
     try:
-        process = subprocess.Popen(  # noqa: S603  # the command that the user wrote
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment
+        done = subprocess.run(  # noqa: S603  # the command that the user wrote
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=environment,
+            timeout=timeout_s,
+            check=False,
         )
     except OSError as error:
-        raise ProxyctlError(f"{said}: {error.strerror}") from error
-    with process:
-        try:
-            written = _written(process, ends_at)
-            code = process.wait(max(ends_at - time.monotonic(), 0))
-        except subprocess.TimeoutExpired as error:
-            process.kill()
-            message = f"it did not end within {timeout_s:g} seconds"
-            raise ProxyctlError(f"{said}: {message}") from error
-        except BaseException:
-            process.kill()
-            raise
-        if written is None:
-            raise ProxyctlError(f"{said}: it wrote more than {MAX_OUTPUT:,} bytes")
-    if code:
-        raise ProxyctlError(f"{said}: it ended with {code}")
-    return written.decode("utf-8", "replace")
-
-
-def _written(process: subprocess.Popen[bytes], ends_at: float) -> bytes | None:
-    """Return what a process writes until it writes no more; None, and end it, if that is too much.
-
-    Raises: subprocess.TimeoutExpired.
-    """
-    if process.stdout is None:
-        raise InternalError("no pipe was asked for")
-    written = bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        while len(written) <= MAX_OUTPUT:
-            if not selector.select(max(ends_at - time.monotonic(), 0)):
-                raise subprocess.TimeoutExpired(process.args, 0)
-            chunk = os.read(process.stdout.fileno(), 65536)
-            if not chunk:
-                return bytes(written)
-            written += chunk
-    process.kill()
-    return None
+        raise ProxyctlError(f"{name}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise ProxyctlError(f"{name}: it did not end within {timeout_s:g} seconds") from error
+    if done.returncode:
+        raise ProxyctlError(f"{name}: it ended with {done.returncode}")
+    return done.stdout.decode("utf-8", "replace")

@@ -176,61 +176,6 @@ def test_such_a_command_does_not_see_the_password(
     assert found.code == 0, found.text
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "{env: PX_PASS2}",
-        "{'env': \"PX_PASS2\"}",
-        "\n      env: PX_PASS2",
-        '{"\\x65nv": PX_PASS2}',
-        "{{ dict(env='PX_PASS2') | tojson }}",
-        "{% set k = 'env' %}{ {{ k }}: PX_PASS2}",
-        "{% set k = 'env' %}{ {{ k }}: PX_{{ 'PASS' ~ 2 }}}",
-        "{{ dict([('env', 'PX_PASS' ~ 2)]) | tojson }}",
-        "{{ of_a_var_file | tojson }}",
-        "{ {{ of_an_option }} }",
-    ],
-)
-def test_nor_does_it_where_the_template_needs_what_it_prints(
-    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    server = "mysql_servers: [{hostgroup_id: 1, hostname: db1, weight: {{ w }}}]\n"
-    named = f"instances:\n  - name: px9\n    host: h\n    password: {form}\n"
-    offline.write("version: 1\n" + server + named, "proxyctl.yaml.j2")
-    printed = {"name": "px1", "host": "127.0.0.1", "port": ports[0], "vars": {"w": 7}}
-    offline.write(
-        "import json, os\n"
-        "assert 'PX_PASS2' not in os.environ\n"
-        "assert 'OTHER' in os.environ and 'PATH' in os.environ\n"
-        f"print(json.dumps([{printed}]))\n",
-        "list.py",
-    )
-    for name in ("PROXYCTL_PASSWORD", "PX_PASS2", "OTHER"):
-        monkeypatch.setenv(name, "admin")
-    offline.write("of_a_var_file: {env: PX_PASS2}  # and PATH, which is no password\n", "vars.yaml")
-    given = ("--var-file", "vars.yaml", "--var", "of_an_option=env: PX_PASS2")
-    given = given[:2] if "of_a_var_file" in form else given[2:] if "of_an_option" in form else ()
-    command = ("plan", "--all", "-f", "proxyctl.yaml.j2", *given, "--instances-from")
-    found = proxyctl(*command, f"{sys.executable} list.py")
-    assert found.code == 0, found.text
-    assert "weight" in found.out
-
-    more = "{% include 'more.j2' %}\n"
-    plain = named.replace(form, "{env: PX_PASS2}")
-    for hides in (
-        plain.replace("PX_PASS2", "{{ 'PX_PASS' ~ 2 }}"),
-        plain.replace("{env: PX_PASS2}", "{{ dict(env='PX_PASS' ~ 2) | tojson }}"),
-        plain.replace("{env: PX_PASS2}", "{{ {'env': 'PX_PASS' ~ 2} | tojson }}"),
-        "{% set k = 'PX_PASS' ~ 2 %}" + plain.replace("{env: PX_PASS2}", "{{ {'env': k} }}"),
-        "{% set k = 'PX_PASS' ~ 2 %}" + plain.replace("{env: PX_PASS2}", "{{ dict(env=k) }}"),
-        plain + more,
-    ):
-        offline.write("version: 1\n" + server + hides, "proxyctl.yaml.j2")
-        offline.write("", "more.j2")
-        said(proxyctl(*command, "touch ran"), 1, "proxyctl.yaml.j2:2:", "'w' is undefined")
-    assert not (offline.folder / "ran").exists()
-
-
 def test_drift_of_all(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
     for name in ("px1", "px2", "px3"):
