@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -81,24 +81,6 @@ def _connections(client: AdminClient) -> dict[Key, Connections]:
             *map(client.number, counters)
         )
         for hostgroup, host, port, *counters in rows
-    }
-
-
-def read_wsrep(client: AdminClient) -> dict[Node, Mapping[str, str]]:
-    """Return what the Galera monitor read last of each node. Raises: InstanceError."""
-    return {node: check.wsrep for node, check in _checks(client).items() if check.wsrep}
-
-
-def read_group_checks(client: AdminClient) -> dict[Node, Mapping[str, str]]:
-    """Return what the monitor of group replication read last of each member, by column.
-
-    Raises: InstanceError.
-    """
-    return {
-        (row["hostname"], client.number(row["port"])): {
-            name: cell for name, cell in row.items() if cell is not None
-        }
-        for row in _last(client, "mysql_server_group_replication_log", "*")
     }
 
 

@@ -130,14 +130,6 @@ def is_off(name: str, variables: Mapping[str, str]) -> bool:
     return off_by(name, variables) is not None
 
 
-def turned_on(name: str, variables: Mapping[str, str]) -> str:
-    """Return what files say so that such a member pulls a module."""
-    on = f"{switch(name)}: 3"
-    if variables.get(checksum_switch(name)) == "false":
-        on = f"{checksum_switch(name)}: true, {on}"
-    return f"variables: {{{on}}}"
-
-
 def lacks_account(variables: Mapping[str, str]) -> str | None:
     """Return the variable that is empty, so that a member asks nobody; None where all is well."""
     return next((name for name in ACCOUNT if name in variables and not variables[name]), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 _STATES = {"0": "Initialized", "1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
-_SYNCED = "4"
 _SAYS = {
     "primary_partition": ("NO", "not in the primary component"),
     "wsrep_desync": ("YES", "desynced"),
@@ -26,9 +25,3 @@ def reasons(wsrep: Mapping[str, str]) -> Iterator[str]:
     for column, (value, text) in _SAYS.items():
         if wsrep.get(column) == value:
             yield text
-
-
-def why_kept_out(wsrep: Mapping[str, str]) -> str:
-    """Return why the monitor keeps a node out of service, empty where the check does not tell."""
-    is_synced = wsrep.get("wsrep_local_state", _SYNCED) == _SYNCED
-    return ", ".join([*([] if is_synced else [state(wsrep)]), *reasons(wsrep)])
