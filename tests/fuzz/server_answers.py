@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from hypothesis import strategies as st
-from proxyctl.admin.health import read_health
 
 from proxyctl.admin.backend import monitor_account
 from proxyctl.admin.client import AdminClient
@@ -246,7 +245,6 @@ _ACTIONS: tuple[_Action, ...] = (
     lambda client, files: _drift(client, files),
     lambda client, _files: _nodes(client),
     lambda client, _files: read_membership(client),
-    lambda client, _files: read_health(client),
     lambda client, _files: monitor_account(client),
 )
 

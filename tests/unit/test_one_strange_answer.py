@@ -12,7 +12,6 @@ from proxyctl.admin.backend import monitor_account
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.drains import read_drains
-from proxyctl.admin.health import read_health
 from proxyctl.admin.lock import read_holder
 from proxyctl.admin.login import Login
 from proxyctl.admin.nodes import read_nodes
@@ -88,8 +87,6 @@ PINGS = "ping_error AS error"
     [
         (lambda c: used_hostgroups(c, read_layouts(c)), {"SELECT DISTINCT": [[b"x", b"1"]]}),
         (read_facts, {"FROM main.proxysql_servers WHERE": [[b"x"]]}),
-        (read_health, {"SELECT (SELECT ifnull": []}),
-        (read_health, {"SELECT (SELECT ifnull": [[b"1", b"1"]] * 2}),
         (read_nodes, {POOL: [[b"x"] * 8]}),
         (read_nodes, {POOL: [[b"1"]]}),
         (read_nodes, {"pragma_table_info('mysql_server_galera_log'": [[b"x"]]}),
