@@ -29,10 +29,11 @@ from proxyctl.errors import (
     said_of,
 )
 from proxyctl.families import Node, node_text
-from proxyctl.plan import ModulePlan, Plan, Refusal, raise_refusals
+from proxyctl.plan import ModulePlan, Plan, Refusal, ordered, raise_refusals
 from proxyctl.result import ApplyResult, PeerResult
 from proxyctl.snapshots.snapshot import APPLY, header_of
 from proxyctl.snapshots.taking import TablesRead
+from proxyctl.sql import Statement
 from proxyctl.workflow import PlanOptions, plan_files
 
 
@@ -98,6 +99,7 @@ def apply_planned(
     tables = TablesRead()
     try:
         members.take(lock, timeout_s=request.lock_timeout_s)
+        _put_memory_back(client, lock, request.progress)
         reader = TableReader(client, tee=tables.add)
         options = replace(
             request.options,
@@ -209,6 +211,16 @@ def _peers(
 
     waiting = PeersWaiting(members, lock, modules_at, request.progress, awaiting)
     return waiting.wait(loaded, request.peers.timeout_s)
+
+
+def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:
+    """Let MEMORY come from DISK where an apply died that had staged a module.
+
+    Only where both were the same before; elsewhere somebody's edits are among what it left.
+    """
+    for module in ordered(name for name, was in lock.leftovers.items() if was):
+        say(f"{module.name}: an apply died while it wrote MEMORY, which comes from DISK again")
+        client.execute(Statement.plain(f"LOAD {module.name} FROM DISK"))
 
 
 @contextmanager

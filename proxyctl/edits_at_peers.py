@@ -47,7 +47,7 @@ class EditsAtPeers:
         def look(node: Node, contact: AdminClient) -> tuple[list[Refusal], list[str]]:
             name = f"{node[0]}:{node[1]}"
             beside = (one.leftovers for one in self.lock.beside if one.client is contact)
-            leftovers = next(beside, frozenset())
+            leftovers = [*next(beside, {})]
 
             def waiting() -> dict[str, Waiting]:
                 modules = [one.module for one in wanted[node]]

@@ -68,14 +68,6 @@ class Family:
         return self.kind == "galera"
 
     @property
-    def ends_shunning(self) -> bool:
-        """Whether the monitor makes a node that is well ONLINE though it was loaded SHUNNED.
-
-        Source: ProxySQL 2.7.1, run with simulated nodes.
-        """
-        return self.kind in ("galera", "group_replication")
-
-    @property
     def is_drained_by_limit(self) -> bool:
         """Whether the monitor would undo OFFLINE_SOFT, or makes a server ONLINE that comes back."""
         return self.kind in ("galera", "aurora")

@@ -263,7 +263,7 @@ class HeldServers:
         if note_memory(self.client, self.lock, node, self.truth):
             # What another one that died had left, and what it is to be, is ours now.
             left = on_no_record(self.lock.leftovers)
-            self.lock.leftovers = left | ({mark} if SERVERS.name in left else frozenset())
+            self.lock.leftovers = left | ({mark: False} if SERVERS.name in left else {})
         options = ApplyOptions(
             save=saves,
             before_load=self._before_load,
@@ -286,7 +286,7 @@ class HeldServers:
         that is lost changes nothing of that.
         """
         with suppress(RefusedError):
-            self.lock.mark("done", ())
+            self.lock.mark("done", {})
         forget_drain(self.client, node)
 
     def note_again(self, drain: Drain) -> None:

@@ -9,7 +9,7 @@ from proxyctl.families import Family, Node, by_hostgroup, place_of
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
 from proxyctl.staged import in_loads, value_of
-from proxyctl.state import Key, Row, Rows
+from proxyctl.state import Key, Rows
 from proxyctl.survey import Surroundings, TableSurvey
 
 
@@ -93,28 +93,6 @@ def placed_again(
     placed = placed_rows(layout, {**others, **mine}, runtime, families, drains=drains)
     loaded = with_successors(layout, placed, runtime, families)
     return image if loaded == image else loaded
-
-
-def kept_drained(module: ModulePlan) -> frozenset[Key]:
-    """Return the servers that a LOAD alone gets OFFLINE_SOFT, as they are drained: MEMORY is not.
-
-    `module`: MYSQL SERVERS, with its images. A server of a family may stand in another hostgroup
-    there than in MEMORY.
-    """
-    if not module.images:
-        return frozenset()
-    survey = module.surveys["mysql_servers"]
-    status = survey.layout.index["status"]
-
-    def is_soft(row: Row) -> bool:
-        return str(row[status]).upper() == "OFFLINE_SOFT"
-
-    return frozenset(
-        key
-        for image in module.images
-        for key, row in image["mysql_servers"].items()
-        if is_soft(row) and not (key in survey.target and is_soft(survey.target[key]))
-    )
 
 
 def _add_restart_only(plan: ModulePlan, table: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import AdminClient
@@ -16,13 +16,6 @@ from proxyctl.families import DECIDE_WHO_SERVES, FAMILY_TABLES, Family, families
 from proxyctl.guards.access import CREDENTIALS, Access, logins
 from proxyctl.guards.hostgroups import Needs, Servers
 from proxyctl.guards.judge import Logins, Situation
-from proxyctl.leftovers import (
-    meant_rows,
-    nodes_of,
-    unmanaged,
-    with_nodes_as_saved,
-    with_status_again,
-)
 from proxyctl.plan import ModulePlan
 from proxyctl.replay.sides import Sides, held_at_runtime, sides_of
 from proxyctl.runtime_image import runtime_image
@@ -47,13 +40,13 @@ class InstanceLook:
     """What is asked first of an instance: the tables it has, and what decides how to read them.
 
     `additions`: what files may use besides the catalogue. `leftovers`: admin modules that an apply
-    of ours staged before it died.
+    staged that died, and whether MEMORY of each was what DISK held before.
     """
 
     layouts: dict[str, Layout]
     additions: Additions
     facts: RuntimeFacts
-    leftovers: frozenset[str]
+    leftovers: Mapping[str, bool]
 
 
 def look_at(client: AdminClient) -> InstanceLook:
@@ -66,13 +59,17 @@ def look_at(client: AdminClient) -> InstanceLook:
 
 @dataclass
 class InstanceSurvey:
-    """The surveys under way: what has been read of one instance."""
+    """The surveys under way: what has been read of one instance.
+
+    `from_disk`: the admin modules whose MEMORY is read as it will be after LOAD ... FROM DISK.
+    """
 
     client: AdminClient
     reader: TableReader
     layouts: dict[str, Layout]
     facts: RuntimeFacts
     tables: Mapping[str, DesiredTable]
+    from_disk: frozenset[str] = frozenset()
     surroundings: Surroundings = field(default_factory=Surroundings)
     done: dict[str, TableSurvey] = field(default_factory=dict)
 
@@ -80,9 +77,10 @@ class InstanceSurvey:
         """Return the survey of a table; read it when it was not yet."""
         if name not in self.done:
             layout = self.layouts[name]
-            self.done[name] = survey_table(
-                layout, self.tables.get(name), self.reader.layers_of(layout), self.surroundings
-            )
+            read: Callable[[Layer], Rows] = self.reader.layers_of(layout)
+            if any(layout.table in ADMIN_MODULES[one].tables for one in self.from_disk):
+                read = _with_memory_from_disk(layout, read)
+            self.done[name] = survey_table(layout, self.tables.get(name), read, self.surroundings)
         return self.done[name]
 
     def at_runtime(self, name: str) -> Rows:
@@ -107,6 +105,20 @@ class InstanceSurvey:
         if managed_only:
             names = [name for name in names if name in self.tables]
         return {name: self.table(name) for name in names}
+
+
+def _with_memory_from_disk(
+    layout: Layout, read: Callable[[Layer], Rows]
+) -> Callable[[Layer], Rows]:
+    """Return what reads a table as it is after LOAD ... FROM DISK; further variables stay."""
+
+    def layers(layer: Layer) -> Rows:
+        if layer is not Layer.MEMORY:
+            return read(layer)
+        disk = read(Layer.DISK)
+        return disk if layout.table.prefix is None else {**read(Layer.MEMORY), **disk}
+
+    return layers
 
 
 def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
@@ -167,49 +179,6 @@ def survey_as_nobodys(client: AdminClient, facts: RuntimeFacts) -> InstanceSurve
     )
     survey_families(survey)
     return survey
-
-
-def _galera_hostgroups(reader: TableReader, layouts: Mapping[str, Layout]) -> frozenset[Value]:
-    """Return the hostgroups of the Galera clusters in MEMORY and at RUNTIME."""
-    layout = layouts.get("mysql_galera_hostgroups")
-    if layout is None:
-        return frozenset()
-    rows = [
-        row
-        for layer in (Layer.MEMORY, Layer.RUNTIME)
-        for row in reader.read(layout, layer).values()
-    ]
-    found = families_in(layouts, {layout.name: rows}, rds_discovery=False)
-    return frozenset().union(*(family.hostgroups for family in found))
-
-
-def servers_put_right(
-    client: AdminClient,
-    reader: TableReader,
-    layouts: Mapping[str, Layout],
-    desired: Mapping[str, DesiredTable],
-    leftovers: Collection[str],
-    *,
-    saves: bool,
-) -> dict[str, DesiredTable]:
-    """Return mysql_servers as desired where a command that died had staged it; else nothing.
-
-    `desired`: what the files say; `leftovers`: what the lock of the dead command says. Whoever
-    `saves` must not save what was staged. Raises: InstanceError.
-    """
-    tables = ADMIN_MODULES["MYSQL SERVERS"].tables
-    if "MYSQL SERVERS" not in leftovers or not any(one.name in desired for one in tables):
-        return {}
-    layout = layouts["mysql_servers"]
-    servers = desired.get("mysql_servers", unmanaged(layout))
-    memory = reader.read(layout, Layer.MEMORY)
-    galera = _galera_hostgroups(reader, layouts)
-    meant = meant_rows(leftovers, read_drains(client, layout).values())
-    servers = with_status_again(servers, memory, leftovers, galera, meant)
-    if saves and not nodes_of(leftovers):
-        servers = with_nodes_as_saved(servers, memory, reader.read(layout, Layer.DISK), galera)
-    is_desired = "mysql_servers" in desired or servers.rows or any(map(servers.owns, memory))
-    return {"mysql_servers": servers} if is_desired else {}
 
 
 def survey_managed(survey: InstanceSurvey) -> None:

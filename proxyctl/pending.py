@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from proxyctl.catalog import Layout, Role
 from proxyctl.compare import Difference, differing, fold_users
 from proxyctl.errors import counted
-from proxyctl.families import Family
 from proxyctl.plan import ModulePlan, Refusal
 from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.sql import for_clients, transition
@@ -86,20 +85,6 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
             known = found.get(which)
             found[which] = replace(known, layers=(*known.layers, *edit.layers)) if known else edit
     return list(found.values())
-
-
-def not_left_by_us(edits: Iterable[Pending], families: Iterable[Family]) -> list[Pending]:
-    """Return the edits that an apply of ours which died cannot have left in MEMORY.
-
-    It wrote our own rows, and nodes of monitored families where the monitor had placed them.
-    """
-    placed = {hostgroup for family in families for hostgroup in family.hostgroups}
-    return [
-        edit
-        for edit in edits
-        if not edit.is_ours
-        and not (edit.layout.table.role is Role.SERVERS and edit.key[0] in placed)
-    ]
 
 
 def _unpublished(survey: TableSurvey) -> Iterator[Difference]:

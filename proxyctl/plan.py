@@ -101,6 +101,11 @@ class ModulePlan:
         return any(survey.target is not survey.memory for survey in self.surveys.values())
 
     @property
+    def is_saved(self) -> bool:
+        """Whether MEMORY is what DISK holds, in all tables."""
+        return not any(survey.unsaved for survey in self.surveys.values())
+
+    @property
     def does_something(self) -> bool:
         """Whether an apply has any step for this module."""
         return self.stages or self.load or self.save

@@ -149,14 +149,24 @@ def fought_over(families: Iterable[Family]) -> Iterator[str]:
             )
 
 
-def left_by_drains(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield that commands for these nodes died, and who puts MEMORY right."""
-    for node in nodes:
-        name = node_text(node)
-        yield (
-            f"a command for {name} did not finish, and its rows stand in MEMORY: proxyctl nodes"
-            f" restore {name} undoes that"
-        )
+def left_by_dead_apply(
+    modules: Iterable[ModulePlan], leftovers: Mapping[str, bool]
+) -> Iterator[str]:
+    """Yield what an apply that died had staged, and what becomes of it.
+
+    `leftovers`: whether MEMORY of a module was what DISK held before.
+    """
+    for module in modules:
+        if leftovers.get(module.name):
+            yield (
+                f"{module.name}: an apply died while it wrote MEMORY; the next one begins with"
+                f" LOAD {module.name} FROM DISK, and the plan is made as if that was done"
+            )
+        elif module.name in leftovers:
+            yield (
+                f"{module.name}: an apply died while it wrote MEMORY, which had edits before that"
+                " DISK lacks: see what is pending"
+            )
 
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:

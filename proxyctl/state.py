@@ -141,9 +141,8 @@ class DesiredTable:
 
     Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
     names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
-    sets to the first place that does. `scope` None means that the whole table is ours. `unstaged`:
-    servers whose status is in no file, and ends what an apply that died had staged. `origins`: the
-    special sections that generate rows of it, as `Where.origin` names them.
+    sets to the first place that does. `scope` None means that the whole table is ours.
+    `origins`: the special sections that generate rows of it, as `Where.origin` names them.
     """
 
     layout: Layout
@@ -152,7 +151,6 @@ class DesiredTable:
     used: Mapping[str, Where] = field(default_factory=dict)
     keep_on_update: frozenset[str] = frozenset()
     scope: Scope | None = None
-    unstaged: frozenset[Key] = frozenset()
     origins: frozenset[str] = frozenset()
 
     def owns(self, key: Key) -> bool:

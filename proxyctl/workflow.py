@@ -7,8 +7,8 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from proxyctl import fitting, guards, pending, remarks
@@ -37,12 +37,10 @@ from proxyctl.instance_survey import (
     all_layers,
     hostgroups_in_use,
     look_at,
-    servers_put_right,
     situation_of,
     survey_families,
     survey_managed,
 )
-from proxyctl.leftovers import nodes_of
 from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, plan_module
 from proxyctl.replay import shard_moves
@@ -62,8 +60,9 @@ class PlanOptions:
     """What the command line allows.
 
     `saves`: whether an apply would SAVE. `leftovers`: admin modules that the apply staged whose
-    lock we took over. `membership`: what is known of the other members of the instance's cluster;
-    None: it is asked what it has seen of them.
+    lock we took over, and whether MEMORY of each was what DISK held before: then it is so again.
+    `membership`: what is known of the other members of the instance's cluster; None: it is asked
+    what it has seen of them.
     """
 
     only: tuple[str, ...] = ()
@@ -71,7 +70,7 @@ class PlanOptions:
     discard_pending: bool = False
     allow_shard_moves: bool = False
     saves: bool = True
-    leftovers: frozenset[str] = frozenset()
+    leftovers: Mapping[str, bool] = field(default_factory=dict)
     membership: Membership | None = None
 
 
@@ -115,12 +114,9 @@ def _surveyed(
     if mistakes:
         raise ConfigError(mistakes)
     fitted = {name: fitting.fit(table, layouts[name]) for name, table in tables.items()}
-    options = replace(options, leftovers=options.leftovers | instance.leftovers)
     reader = reader or TableReader(client)
-    fitted |= servers_put_right(
-        client, reader, layouts, fitted, options.leftovers, saves=options.saves
-    )
-    survey = InstanceSurvey(client, reader, layouts, facts, fitted)
+    from_disk = frozenset(name for name, was in instance.leftovers.items() if was)
+    survey = InstanceSurvey(client, reader, layouts, facts, fitted, from_disk)
     plan = Plan(
         name=client.login.name or client.address,
         address=client.address,
@@ -140,7 +136,8 @@ def _surveyed(
         raise ConfigError(mistakes)
     used = hostgroups_in_use(survey)
     complete_images(plan.modules, survey.surroundings, used.at_some_time)
-    _add_pending(plan, survey, options, desired.source)
+    plan.warnings.extend(remarks.left_by_dead_apply(plan.modules, instance.leftovers))
+    _add_pending(plan, options, {**options.leftovers, **instance.leftovers}, desired.source)
     membership = options.membership
     if membership is None and facts.is_cluster_member:
         membership = read_membership(client)
@@ -304,20 +301,18 @@ def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:
         yield planned
 
 
-def _add_pending(plan: Plan, survey: InstanceSurvey, options: PlanOptions, source: Source) -> None:
-    """Add the refusals for pending edits. Changes: plan."""
+def _add_pending(
+    plan: Plan, options: PlanOptions, leftovers: Mapping[str, bool], source: Source
+) -> None:
+    """Add the refusals for pending edits. Changes: plan.
+
+    Where a dead apply had staged a module and MEMORY comes from DISK, all differences are ours.
+    """
     for module in plan.modules:
-        edits = pending.pending_edits(module, saves=options.saves)
-        if module.name in options.leftovers:
-            # What an apply had placed is placed again. A drain staged what must not come to DISK.
-            nodes = nodes_of(options.leftovers) if module.name == "MYSQL SERVERS" else []
-            families = () if nodes else survey.surroundings.families
-            edits = pending.not_left_by_us(edits, families)
-            if edits:
-                plan.warnings.extend(remarks.left_by_drains(nodes))
-        plan.refusals.extend(
-            pending.refusals(module, edits, discard=options.discard_pending, source=source)
-        )
+        if not leftovers.get(module.name):
+            edits = pending.pending_edits(module, saves=options.saves)
+            discard = options.discard_pending
+            plan.refusals.extend(pending.refusals(module, edits, discard=discard, source=source))
 
 
 def _add_remarks(

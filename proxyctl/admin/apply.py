@@ -19,8 +19,7 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
-from proxyctl.images import kept_drained
-from proxyctl.leftovers import on_no_record, soft_leaver
+from proxyctl.leftovers import on_no_record
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
@@ -64,11 +63,6 @@ class _Run:
             if module.does_something:
                 for survey in module.surveys.values():
                     hide_old_secrets(survey)
-        self.marks = options.marks
-        if not options.marks:
-            # Where there are some, a record says what MEMORY is meant to hold.
-            kept = (kept_drained(one) for one in plan.modules if one.name == "MYSQL SERVERS")
-            self.marks = tuple(sorted(soft_leaver(key) for keys in kept for key in keys))
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
 
     def go(self) -> ApplyResult:
@@ -91,10 +85,11 @@ class _Run:
         return self.steps.result
 
     def _putting_back(self) -> PuttingBack:
-        return PuttingBack(self.steps, self.options.goes_on, self.marks)
+        return PuttingBack(self.steps, self.options.goes_on, self.options.marks)
 
     def _mark(self, stage: str) -> None:
-        self.steps.lock.mark(stage, (*self.steps.names, *self.marks))
+        marks = dict.fromkeys(self.options.marks, False)
+        self.steps.lock.mark(stage, {**self.steps.was_saved, **marks})
 
     def _stage(self) -> None:
         lock = self.steps.lock

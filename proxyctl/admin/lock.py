@@ -14,7 +14,7 @@ import re
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -46,7 +46,8 @@ _NOW = "CAST(strftime('%s','now') AS INT)"
 class Holder:
     """Who holds the lock. Units: `left_s` seconds until it expires, negative when it has.
 
-    `expires` as the row has it, which may be no number: others may write rows, too.
+    `expires` as the row has it, which may be no number: others may write rows, too. `modules`:
+    those that are being written, and whether MEMORY of each was what DISK held before.
     """
 
     owner: str
@@ -56,7 +57,7 @@ class Holder:
     left_s: int
     purpose: str
     stage: str
-    modules: tuple[str, ...]
+    modules: Mapping[str, bool]
 
     def is_dead(self) -> bool:
         """Return whether it expired, or was taken beside us by a process that is gone."""
@@ -106,14 +107,14 @@ def _has_ended(pid: int) -> bool:
 class Lock:
     """The lock of one apply on one instance.
 
-    `leftovers`: the admin modules that a dead owner had begun to write. What stands in their MEMORY
-    is our own, not a pending edit. They stay on record until an apply has finished them.
+    `leftovers`: the admin modules that a dead owner had begun to write, and whether MEMORY of each
+    was what DISK held before. They stay on record until an apply has finished them.
     """
 
     client: AdminClient
     purpose: str
     owner: str = field(default_factory=lambda: f"{uuid.uuid4().hex}@{process_space()}")
-    leftovers: frozenset[str] = frozenset()
+    leftovers: Mapping[str, bool] = field(default_factory=dict)
     beside: list[Lock] = field(default_factory=list)
     """The locks of other instances that are held, renewed and given back with this one."""
     least_lease_s: float = 0.0
@@ -148,7 +149,7 @@ class Lock:
             if holder is None:
                 continue
             if holder.owner == self.owner:
-                self.leftovers, self._is_held = frozenset(holder.modules), True
+                self.leftovers, self._is_held = holder.modules, True
                 return False
             if holder.is_dead() and self._take_over(holder):
                 return True
@@ -163,14 +164,14 @@ class Lock:
                 announced = True
             time.sleep(POLL_S)
 
-    def _values(self, stage: str, modules: tuple[str, ...]) -> list[str]:
+    def _values(self, stage: str, modules: Mapping[str, bool]) -> list[str]:
         return [
             literal(self.owner),
             literal(socket.gethostname()),
             str(os.getpid()),
             literal(self.purpose),
             literal(stage),
-            literal(json.dumps(modules)),
+            literal(_text_of(modules)),
             self._expires(),
         ]
 
@@ -180,7 +181,7 @@ class Lock:
         return f"{_NOW}+{max(LEASE_S, math.ceil(statement_s))}"
 
     def _insert(self) -> bool:
-        values = ",".join(["1", *self._values("", ())])
+        values = ",".join(["1", *self._values("", {})])
         self._is_held = True  # if the connection breaks now it may be: `release` finds out
         try:
             self.client.execute(Statement.plain(f"INSERT INTO {_TABLE} VALUES ({values})"))
@@ -194,12 +195,12 @@ class Lock:
 
     def _take_over(self, holder: Holder) -> bool:
         """Take a dead holder's row; its modules stay in it until ours are known."""
-        modules = tuple(sorted({*holder.modules}))
         names = ("owner", "host", "pid", "purpose", "stage", "modules", "expires")
         sets = ",".join(
-            f"{name}={value}" for name, value in zip(names, self._values("", modules), strict=True)
+            f"{name}={value}"
+            for name, value in zip(names, self._values("", holder.modules), strict=True)
         )
-        self.leftovers, self._is_held = frozenset(modules), True
+        self.leftovers, self._is_held = holder.modules, True
         count = self.client.execute(
             Statement.plain(
                 f"UPDATE {_TABLE} SET {sets}"
@@ -208,21 +209,20 @@ class Lock:
             )
         )
         if count != 1:
-            self.leftovers, self._is_held = frozenset(), False
+            self.leftovers, self._is_held = {}, False
         self._renewed = time.monotonic()
         return count == 1
 
-    def mark(self, stage: str, modules: tuple[str, ...]) -> None:
+    def mark(self, stage: str, modules: Mapping[str, bool]) -> None:
         """Say what is being done, and renew the lease.
 
+        `modules`: those that are being written, and whether MEMORY of each was what DISK held.
         Raises: RefusedError when the lock was taken or removed in the meantime.
         """
-        named = tuple(sorted({*modules, *self.leftovers}))
-        self._update(
-            f"stage={literal(stage)},modules={literal(json.dumps(named))},expires={self._expires()}"
-        )
+        text = _text_of({**modules, **self.leftovers})
+        self._update(f"stage={literal(stage)},modules={literal(text)},expires={self._expires()}")
         # Nothing of ours stands in MEMORY there.
-        self._at_each_beside(lambda one: one.mark(stage, ()))
+        self._at_each_beside(lambda one: one.mark(stage, {}))
 
     def renew(self, *, at_once: bool = False) -> None:
         """Renew the lease unless that was a moment ago, and not wanted `at_once`.
@@ -300,16 +300,16 @@ class Lock:
         self._is_gone = False
         return True
 
-    def leave(self, modules: Iterable[str]) -> None:
+    def leave(self, modules: Mapping[str, bool]) -> None:
         """Keep on record that our own rows are left in MEMORY of these modules."""
-        self.leftovers |= {*modules}
+        self.leftovers = {**modules, **self.leftovers}
 
     def finished(self, modules: Iterable[str]) -> None:
         """Note that what a dead owner left in these modules is in order now."""
         done = {*modules}
-        self.leftovers = frozenset(
-            one for one in self.leftovers if one.partition(": ")[0] not in done
-        )
+        self.leftovers = {
+            name: was for name, was in self.leftovers.items() if name.partition(": ")[0] not in done
+        }
 
     def give_back(self, say: Callable[[str], None]) -> None:
         """Release the lock, over a new connection if ours broke; say when that cannot be done."""
@@ -353,27 +353,31 @@ def read_holder(client: AdminClient) -> Holder | None:
         return None
     owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
     return Holder(
-        owner, host, _number(pid), expires, _number(left), purpose, stage, _names(modules)
+        owner, host, _number(pid), expires, _number(left), purpose, stage, _modules_in(modules)
     )
 
 
-def _names(modules: str) -> tuple[str, ...]:
-    """Return the admin modules of a row. Others may write rows too: what is no list names none."""
+def _text_of(modules: Mapping[str, bool]) -> str:
+    return json.dumps(dict(sorted(modules.items())))
+
+
+def _modules_in(text: str) -> dict[str, bool]:
+    """Return the admin modules of a row. Others may write rows too: what is no object has none."""
     try:
-        found = json.loads(modules)
+        found = json.loads(text)
     except (ValueError, RecursionError):
-        return ()
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+        return {}
+    return {name: was is True for name, was in found.items()} if isinstance(found, dict) else {}
 
 
 def _number(text: str) -> int:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else 0
 
 
-def read_leftovers(client: AdminClient) -> frozenset[str]:
+def read_leftovers(client: AdminClient) -> Mapping[str, bool]:
     """Return the admin modules that an apply of ours had begun to write when it died."""
     holder = read_holder(client)
-    return frozenset(holder.modules) if holder and holder.is_dead() else frozenset()
+    return holder.modules if holder and holder.is_dead() else {}
 
 
 def break_lock(client: AdminClient) -> Holder | None:
@@ -381,16 +385,16 @@ def break_lock(client: AdminClient) -> Holder | None:
     holder = read_holder(client)
     if holder is None or holder.stage == _ABANDONED:
         return None
-    _give_up(client, "id=1", frozenset(holder.modules))
+    _give_up(client, "id=1", holder.modules)
     return holder
 
 
-def _give_up(client: AdminClient, where: str, leftovers: frozenset[str]) -> None:
+def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> None:
     """Remove the row of the lock, or let it expire where the next apply has to know its modules."""
     if not leftovers:
         client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {where}"))
         return
-    names = literal(json.dumps(sorted(leftovers)))
+    names = literal(_text_of(leftovers))
     # Without an owner: a process that still lives must not find its lock again.
     sets = f"owner='',stage={literal(_ABANDONED)},modules={names},expires=0"
     client.execute(Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE {where}"))

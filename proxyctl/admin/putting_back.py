@@ -223,7 +223,8 @@ class PuttingBack:
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.steps.results
         left = [name for name, found in results.items() if found.memory != OLD]
-        self.steps.lock.leave([*left, *(self._marks if left else ())])
+        marks = dict.fromkeys(self._marks if left else (), False)
+        self.steps.lock.leave({**{name: self.steps.was_saved[name] for name in left}, **marks})
         if self.steps.way_back.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN

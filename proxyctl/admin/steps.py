@@ -44,6 +44,8 @@ class Steps:
         self.before_load = before_load
         self.modules = [module for module in plan.modules if module.does_something]
         self.names = tuple(module.name for module in self.modules)
+        self.was_saved = {module.name: module.is_saved for module in self.modules}
+        """Whether MEMORY of a module was what DISK held, before anything was written."""
         self.memory = {module.name: memory_before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))

@@ -179,4 +179,9 @@ def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
     with connected(files, connection) as client:
         holder = break_lock(client)
     say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
+    for name, was_saved in holder.modules.items() if holder else ():
+        if was_saved:
+            say(f"to put its MEMORY back, as the next apply does: LOAD {name} FROM DISK;")
+        else:
+            say(f"{name}: MEMORY had edits before that DISK lacks; plan lists what is pending")
     return ExitCode.DONE

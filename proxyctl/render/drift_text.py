@@ -71,34 +71,28 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
             word = style(change.action, f"{_WORDS[change.action]:<8}")
             beside = "" if is_variable(change) else detail(change, names)
             yield f"    {word} {subject(change, names)}{f'  {beside}' if beside else ''}"
-            yield from (f"             {text}" for text in _told(module, change, names))
+            yield from (f"             {text}" for text in _told(change, names))
         if len(changes) > MOST_LISTED:
             more = counted(len(changes) - MOST_LISTED, "more row")
             yield f"    ... and {more} (--format json lists all)"
 
 
-def _told(module: ModulePlan, change: Change, names: Mapping[int, str]) -> Iterator[str]:
+def _told(change: Change, names: Mapping[int, str]) -> Iterator[str]:
     """Yield what is there and what the files say, by layer where layers do not hold the same."""
     elsewhere = change.elsewhere
-    desired = module.surveys[change.table].desired
-    is_staged = desired is not None and change.key in desired.unstaged
     if not elsewhere:
-        yield from _particulars(change, names, is_staged=is_staged)
+        yield from _particulars(change, names)
         return
     others = {layer for other in elsewhere for layer in other.layers}
     for one in (change, *elsewhere):
         layers = set(one.layers) - (others if one is change else set())
         where = " and ".join(layer.name for layer in Layer if layer in layers)
-        texts = (
-            ["it is not there"]
-            if one.action == ADD
-            else _particulars(one, names, is_staged=is_staged)
-        )
+        texts = ["it is not there"] if one.action == ADD else _particulars(one, names)
         yield from (f"{where}: {text}" for text in texts)
 
 
-def _particulars(change: Change, names: Mapping[int, str], *, is_staged: bool) -> Iterator[str]:
-    """Yield what is there and what the files say. `is_staged`: the status, and they do not."""
+def _particulars(change: Change, names: Mapping[int, str]) -> Iterator[str]:
+    """Yield what is there and what the files say."""
     if change.action == DELETE:
         yield not_wanted(change)
         return
@@ -115,10 +109,7 @@ def _particulars(change: Change, names: Mapping[int, str], *, is_staged: bool) -
         else:
             current = value_text(change, field, field.current, names)
             wanted = value_text(change, field, field.desired, names)
-            if is_staged and field.column == "status":
-                yield f"status is {current}, as it was staged; the files do not say it"
-            else:
-                yield f"{column}is {current}, the files say {wanted}"
+            yield f"{column}is {current}, the files say {wanted}"
 
 
 def _wanted(change: Change, field: FieldChange, names: Mapping[int, str]) -> str:

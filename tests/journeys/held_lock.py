@@ -21,7 +21,7 @@ def hold_lock(
     *,
     host: str,
     pid: int,
-    modules: str = "[]",
+    modules: str = "{}",
     for_s: int,
     space: str | None = None,
 ) -> None:
@@ -34,10 +34,13 @@ def hold_lock(
     )
 
 
-def hold_dead_lock(instance: Instance, *modules: str) -> None:
-    """A lock whose owner was killed here, while it staged these admin modules."""
-    host = os.uname().nodename
-    hold_lock(instance, host=host, pid=dead_pid(), modules=json.dumps(modules), for_s=60)
+def hold_dead_lock(instance: Instance, *modules: str, was_saved: bool = True) -> None:
+    """A lock whose owner was killed here, while it staged these admin modules.
+
+    `was_saved`: whether MEMORY of them was what DISK held before.
+    """
+    host, text = os.uname().nodename, json.dumps(dict.fromkeys(modules, was_saved))
+    hold_lock(instance, host=host, pid=dead_pid(), modules=text, for_s=60)
 
 
 def drop_lock(instance: Instance) -> None:

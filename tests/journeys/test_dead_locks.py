@@ -54,7 +54,7 @@ def test_a_dead_lock_is_taken_over_and_its_leftovers_are_ours(
     instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
     assert apply().code == 3
     if death == "expired":
-        modules = '["MYSQL QUERY RULES"]'
+        modules = '{"MYSQL QUERY RULES": true}'
         hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=-1)
     else:
         hold_dead_lock(instance, "MYSQL QUERY RULES")
@@ -73,8 +73,11 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     hold_dead_lock(instance, "MYSQL QUERY RULES")
     shown = plan("--out", "plan.out")
     assert "refused" not in shown.out
+    assert "the next one begins with LOAD MYSQL QUERY RULES FROM DISK" in shown.out
     if way == "unlocked":
-        assert "removed the lock" in proxyctl("unlock").err
+        said = proxyctl("unlock").err
+        assert "removed the lock" in said
+        assert "LOAD MYSQL QUERY RULES FROM DISK;\n" in said
         assert proxyctl("unlock").err == "there is no lock\n"
     if way == "refused before":
         instance.execute("UPDATE mysql_users SET default_schema='x'")
@@ -87,27 +90,26 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     drop_lock(instance)
 
 
-def test_an_edit_of_somebody_else_is_no_leftover_of_a_dead_apply(
+def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     project: Project, instance: Instance
 ) -> None:
     scope = "\nmanage:\n  mysql_query_rules: {rule_id: '10-99'}\n"
     project.write(FILES + scope)
-    instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
-    instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
-    instance.execute("SAVE MYSQL QUERY RULES TO DISK")
     applied()
     project.write(FILES.replace("'^SELECT', dest", "'^SELECT', cache_ttl: 5, dest") + scope)
-    instance.execute("UPDATE mysql_query_rules SET cache_ttl=4 WHERE rule_id=20")
-    instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=66 WHERE rule_id=500")
-    hold_dead_lock(instance, "MYSQL QUERY RULES")
+    instance.execute("UPDATE mysql_query_rules SET cache_ttl=5 WHERE rule_id=20")
+    instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
+    hold_dead_lock(instance, "MYSQL QUERY RULES", was_saved=False)
+    assert "which had edits before that DISK lacks" in plan().out
+    assert "MEMORY had edits before that DISK lacks" in proxyctl("unlock").err
     refused = apply()
     assert refused.code == 3
-    assert "mysql_query_rules 500: destination_hostgroup edited in MEMORY" in refused.text
+    assert "mysql_query_rules 500: row added in MEMORY" in refused.text
     assert "mysql_query_rules 20:" not in refused.text
-    found = instance.query("SELECT destination_hostgroup FROM runtime_mysql_query_rules")
-    assert ("66",) not in found
-    instance.execute("UPDATE mysql_query_rules SET destination_hostgroup=NULL WHERE rule_id=500")
+    assert ("500",) in instance.query("SELECT rule_id FROM mysql_query_rules")
+    instance.execute("DELETE FROM mysql_query_rules WHERE rule_id=500")
     applied()
+    assert plan().code == 0
     drop_lock(instance)
 
 

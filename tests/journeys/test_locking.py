@@ -61,7 +61,7 @@ def test_a_process_number_of_another_container_tells_nothing(
 
 
 def test_apply_waits_for_the_lock_until_it_expires(instance: Instance) -> None:
-    hold_lock(instance, host="elsewhere", pid=1, modules='["MYSQL USERS"]', for_s=3600)
+    hold_lock(instance, host="elsewhere", pid=1, modules='{"MYSQL USERS": true}', for_s=3600)
     told: list[str] = []
 
     def waiting(text: str) -> None:
@@ -72,7 +72,7 @@ def test_apply_waits_for_the_lock_until_it_expires(instance: Instance) -> None:
         lock = Lock(client, "apply")
         lock.take(timeout_s=3600, waiting=waiting)
         assert told == ["waiting for the lock: apply by pid 1 on elsewhere, staging MEMORY"]
-        assert lock.leftovers == {"MYSQL USERS"}
+        assert lock.leftovers == {"MYSQL USERS": True}
         assert instance.query("SELECT owner FROM proxyctl_lock") == [(lock.owner,)]
     drop_lock(instance)
 

@@ -311,7 +311,7 @@ def test_a_drain_that_died_while_the_writer_moved_is_put_back(
         lock.take(timeout_s=5)
         record_drain(client, (old, cluster.port), "anna on ops1", "", memory(client))
         mark = as_on_record((old, cluster.port))
-        lock.mark("LOAD MYSQL SERVERS TO RUNTIME", ("MYSQL SERVERS", mark))
+        lock.mark("LOAD MYSQL SERVERS TO RUNTIME", {"MYSQL SERVERS": False, mark: False})
     for sql in (
         "DELETE FROM mysql_servers",
         "INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers",

@@ -156,4 +156,4 @@ def test_a_lock_whose_modules_nest_too_deep_is_still_a_lock(server: AnsweringSer
     with lie(server, {IN_TEMP: [[b"1"]], "FROM proxyctl_lock": [cells]}) as client:
         holder = read_holder(client)
     assert holder is not None
-    assert holder.modules == ()
+    assert holder.modules == {}

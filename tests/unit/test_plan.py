@@ -2,7 +2,7 @@
 
 from proxyctl.change import ADD, CHANGE, DELETE
 from proxyctl.images import complete_images
-from proxyctl.pending import not_left_by_us, pending_edits, refusals
+from proxyctl.pending import pending_edits, refusals
 from proxyctl.plan import Plan
 from proxyctl.state import Layer, Scope
 from proxyctl.survey import Surroundings
@@ -170,14 +170,6 @@ class TestPendingEdits:
         module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
         (edit,) = (one for one in pending_edits(module) if not one.is_ours)
         assert edit.layers == (Layer.RUNTIME, Layer.DISK)
-
-    def test_what_a_dead_apply_of_ours_cannot_have_written_stays_an_edit(self):
-        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
-        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
-        edited = rows(RULES, {"rule_id": 1, "log": 1}, {"rule_id": 2, "log": 1})
-        module = self.plan(wanted, edited, runtime=self.LIVE, disk=self.LIVE)
-        found = [edit.key for edit in not_left_by_us(pending_edits(module), ())]
-        assert found == [(2,)]
 
     def test_an_inactive_row_that_a_peer_took_out_of_memory_is_no_edit(self):
         """Its RUNTIME does not show the row, and MEMORY of a member is what peers send."""

@@ -158,7 +158,7 @@ def test_a_lock_of_strange_cells_is_still_a_lock(server: AnsweringServer) -> Non
     with connect(server) as client:
         holder = read_holder(client)
     assert holder is not None
-    assert (holder.owner, holder.pid, holder.expires, holder.modules) == ("x", 0, "1e9", ())
+    assert (holder.owner, holder.pid, holder.expires, holder.modules) == ("x", 0, "1e9", {})
 
 
 def test_an_answer_that_is_right_is_read(server: AnsweringServer) -> None:
