@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from proxyctl.admin.health import read_health
 
 from proxyctl.admin.backend import monitor_account
 from proxyctl.admin.client import AdminClient
