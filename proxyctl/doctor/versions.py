@@ -30,7 +30,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "server-version-differs",
             _NAME,
-            f"clients are told {told}, {reason}: {servers}",
+            f"clients are told {told}, {reason}; the servers are {servers}",
             _fix(facts),
         )
     yield from _unknown(facts)
@@ -45,9 +45,9 @@ def _difference(facts: Facts, told: str, numbers: tuple[int, int, int]) -> str:
     if not found:
         return ""
     if any(is_mariadb(text) is not is_mariadb(told) for text in facts.versions.values()):
-        return "and a server is another product, for which drivers choose other SQL"
+        return "but a server is another product: drivers choose their SQL by it"
     if numbers > min(found):
-        return "which is above a server, and may send what the server does not know"
+        return "which is above a server: they may send what it does not know"
     if numbers[:2] < min(found)[:2]:
         return "an older series than any server: drivers leave out what the servers can do"
     return ""

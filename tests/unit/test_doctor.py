@@ -198,7 +198,7 @@ def test_a_server_without_tls_that_should_have_it() -> None:
     [
         ("8.4.0", {"db1": "8.0.36", "db2": "8.4.0"}, "which is above a server"),
         ("5.7.30", {"db1": "8.0.36-28.1"}, "an older series than any server"),
-        ("8.0.36", {"db1": "5.5.5-10.6.1-MariaDB"}, "and a server is another product"),
+        ("8.0.36", {"db1": "5.5.5-10.6.1-MariaDB"}, "but a server is another product"),
     ],
 )
 def test_a_version_that_does_not_fit(told: str, versions: dict[str, str], words: str) -> None:
