@@ -12,11 +12,8 @@ LOST = (2006, 2013, 2014, 2055)
 
 NOT_UNDERSTOOD = (
     AssertionError,
-    AttributeError,
-    LookupError,
-    NameError,
+    IndexError,
     RuntimeError,
-    TypeError,
     ValueError,
     struct.error,
 )

@@ -40,7 +40,6 @@ def monitor_account(client: AdminClient) -> Account:
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')",
-        width=2,
     )
     values = {str(name): value or "" for name, value in rows}
     return Account(

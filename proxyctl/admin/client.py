@@ -8,10 +8,9 @@ latin1 byte in a comment must not break the connection.
 
 from __future__ import annotations
 
-import re
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 
 _TRACED = 2000
 """How much of a statement is traced. Units: characters."""
-
-_NUMBER = re.compile(r"-?[0-9]{1,20}")
-_END_OF_TIME = 253_402_300_800
-"""The year 10000, in unix seconds: a calendar ends before."""
 
 
 class AdminClient:
@@ -95,7 +90,7 @@ class AdminClient:
 
     def _look_who_answers(self) -> None:
         try:
-            rows = self.query("SELECT @@version", width=1)
+            rows = self.query("SELECT @@version")
         except StatementError as error:
             # The port for applications asks a server, which may be down.
             answer = error.message
@@ -123,55 +118,20 @@ class AdminClient:
             with suppress(Exception):
                 connection.close()
 
-    def query(self, sql: str, *, width: int | None = None) -> list[tuple[str | None, ...]]:
-        """Return the rows of one statement as text.
-
-        `width`: how many cells a row has to have. Raises: InstanceError where one has not, and as
-        `execute`.
-        """
-        rows = self.raw(sql)
-        if width is not None:
-            self.check_width(rows, width, sql)
-        return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
+    def query(self, sql: str) -> list[tuple[str | None, ...]]:
+        """Return the rows of one statement as text. Raises: as `execute`."""
+        return [
+            tuple(None if cell is None else decoded(cell) for cell in row) for row in self.raw(sql)
+        ]
 
     def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
         """Return the rows of one statement as bytes."""
         return self._run(sql, lambda: mask_literals(sql))[0]
 
-    def check_width(self, rows: Sequence[tuple[bytes | None, ...]], width: int, sql: str) -> None:
-        """Raise InstanceError where a row of the answer has not as many cells as were asked for."""
-        if not {*map(len, rows)} <= {width}:
-            raise self.strange(f"rows that are not of {width} columns", sql)
-
-    def number(self, cell: bytes | str | None) -> int:
-        """Return a cell as a number; NULL and an empty text are 0.
-
-        Raises: InstanceError for any other text.
-        """
-        text = decoded(cell or "")
-        if not text:
-            return 0
-        if not _NUMBER.fullmatch(text):
-            raise self.strange(f"{text[:40]!r} instead of a number")
-        return int(text)
-
-    def moment(self, cell: bytes | str | None, *, per_second: int = 1) -> int:
-        """Return a cell as unix time, 0 where there is none. Units: `per_second` to a second.
-
-        Raises: InstanceError for what is no number, or no time of a calendar.
-        """
-        found = self.number(cell)
-        if not 0 <= found < _END_OF_TIME * per_second:
-            raise self.strange(f"{found} instead of a time")
-        return found
-
-    def strange(self, what: str, sql: str | None = None) -> InstanceError:
-        """Return the error for an answer that no ProxySQL gives."""
-        return InstanceError(
-            f"{self.address}: it answers as no ProxySQL does: {what}",
-            then=[] if sql is None else [_inside(mask_literals(sql))],
-            hint=PORTS,
-        )
+    @staticmethod
+    def number(cell: bytes | str | None) -> int:
+        """Return a cell as a number; NULL and an empty text are 0."""
+        return int(cell or 0)
 
     def execute(self, statement: Statement) -> int:
         """Run one statement that changes something; return the number of rows it changed.
@@ -218,13 +178,11 @@ class AdminClient:
             self._trace(_short(masked(), _TRACED))
 
     @contextmanager
-    def stream(
-        self, sql: str, *, width: int | None = None
-    ) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
+    def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
         """Yield the rows of one statement as they arrive, without holding them.
 
         Who leaves before the last one has closed the connection: the rest would have to be read
-        first. `width` and errors: as `query`.
+        first. Raises: as `query`.
         """
         from pymysql.cursors import SSCursor
 
@@ -240,8 +198,6 @@ class AdminClient:
             nonlocal is_done
             with self._translating(lambda: mask_literals(sql)):
                 while (row := cursor.fetchone()) is not None:
-                    if width is not None:
-                        self.check_width([row], width, sql)
                     yield row
             is_done = True
 

@@ -19,18 +19,16 @@ def read_peers(client: AdminClient) -> tuple[Node, ...]:
     """Return the members that RUNTIME lists. Raises: InstanceError."""
     refuse_lethal_numbers(client, "PROXYSQL SERVERS")
     rows = client.query(
-        "SELECT hostname, port FROM runtime_proxysql_servers ORDER BY hostname, port", width=2
+        "SELECT hostname, port FROM runtime_proxysql_servers ORDER BY hostname, port"
     )
     return tuple((str(host), client.number(port)) for host, port in rows)
 
 
 def read_own_checksums(client: AdminClient) -> dict[str, Checksum]:
     """Return the checksums of this instance, by name. Raises: InstanceError."""
-    rows = client.query(
-        "SELECT name, version, epoch, checksum FROM runtime_checksums_values", width=4
-    )
+    rows = client.query("SELECT name, version, epoch, checksum FROM runtime_checksums_values")
     return {
-        str(name): Checksum(client.number(version), client.moment(epoch), str(checksum))
+        str(name): Checksum(client.number(version), client.number(epoch), str(checksum))
         for name, version, epoch, checksum in rows
     }
 
@@ -41,13 +39,12 @@ def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
     rows = client.query(
         "SELECT hostname, port, name, version, epoch, checksum, updated_at"
         " FROM stats_proxysql_servers_checksums ORDER BY hostname, port, name",
-        width=7,
     )
     return tuple(
         PeerChecksum(
             (str(host), number(port)),
             str(name),
-            Checksum(number(version), client.moment(epoch), checksum or ""),
+            Checksum(number(version), client.number(epoch), checksum or ""),
             number(seen_at),
         )
         for host, port, name, version, epoch, checksum, seen_at in rows
@@ -56,10 +53,7 @@ def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
 
 def read_clock(client: AdminClient) -> float:
     """Return the time of the instance's clock. Units: unix seconds. Raises: InstanceError."""
-    sql = "SELECT CAST((julianday('now')-2440587.5)*86400000 AS INT)"
-    rows = client.query(sql, width=1)
-    if not rows:
-        raise client.strange("no row", sql)
+    rows = client.query("SELECT CAST((julianday('now')-2440587.5)*86400000 AS INT)")
     return client.number(rows[0][0]) / 1000
 
 
@@ -68,7 +62,6 @@ def read_cluster_variables(client: AdminClient) -> dict[str, str]:
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         " WHERE variable_name LIKE 'admin-cluster_%' OR variable_name LIKE 'admin-checksum_%'",
-        width=2,
     )
     return {str(name): value or "" for name, value in rows}
 

@@ -36,7 +36,6 @@ def read_digest_size(client: AdminClient) -> DigestSize:
     rows = client.query(
         "SELECT Variable_Value FROM stats_memory_metrics"
         " WHERE Variable_Name = 'query_digest_memory'",
-        width=1,
     )
     return DigestSize(client.number(rows[0][0]) if rows else 0)
 
@@ -46,6 +45,5 @@ def read_digest_variables(client: AdminClient) -> dict[str, str]:
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'",
-        width=2,
     )
     return {str(name): value or "" for name, value in rows}

@@ -98,7 +98,7 @@ _COLUMNS = ("kind", "sort_key", *[group.value for group in Group], "digest_text"
 
 def _records(client: AdminClient, options: TopOptions) -> list[Record]:
     statement = top_statement(options, has_rows=client.version >= _ROWS_SINCE)
-    rows = client.query(statement, width=len(_COLUMNS))
+    rows = client.query(statement)
     return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
 

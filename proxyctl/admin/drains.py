@@ -33,13 +33,12 @@ def read_drains(client: AdminClient, layout: Layout) -> dict[Node, Drain]:
     found: dict[Node, Drain] = {}
     for cells in client.query(
         f"SELECT hostname, port, since, who, purpose, is_done, memory, method FROM {_TABLE}",
-        width=8,
     ):
         host, port, since, who, purpose, is_done, memory, method = (cell or "" for cell in cells)
         node = (host, client.number(port))
         found[node] = Drain(
             node,
-            client.moment(since),
+            client.number(since),
             who,
             purpose,
             is_done == "1",
@@ -53,7 +52,7 @@ def is_on_record(client: AdminClient, node: Node) -> bool:
     """Return whether anything is on record about a drain of this node."""
     if not _has_table(client):
         return False
-    rows = client.query(f"SELECT count(*) FROM {_TABLE} WHERE {_is(node)}", width=1)
+    rows = client.query(f"SELECT count(*) FROM {_TABLE} WHERE {_is(node)}")
     return client.number(rows[0][0]) > 0
 
 

@@ -96,7 +96,6 @@ def unknown_tables(client: AdminClient) -> list[str]:
     rows = client.query(
         "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
         " WHERE m.type='table' ORDER BY m.name",
-        width=1,
     )
     known = {*(table.sql_name for table in TABLES.values()), *NOT_MANAGED}
     names = [str(name) for (name,) in rows if name not in known]

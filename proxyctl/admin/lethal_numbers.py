@@ -49,7 +49,7 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
     ]
     if not tables:
         return
-    found = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1", width=2)
+    found = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1")
     if found:
         name, key = found[0]
         raise InstanceError(

@@ -66,7 +66,7 @@ class Looker:
             f" WHERE Variable_Name IN ({', '.join(map(repr, _COUNTERS))})"
         )
         taken_at = time.monotonic()
-        servers = tuple(map(self._server, self.client.query(_SERVERS, width=12)))
+        servers = tuple(map(self._server, self.client.query(_SERVERS)))
         rules = read_rule_hits(self.client, self._last.rules if self._last else None)
         state = self._state(interval_s)
         look = Look(
@@ -113,7 +113,7 @@ class Looker:
         since = max(self._clock - _JITTER_S, 0)
         self._digests_at = taken_at = time.monotonic()
         try:
-            rows = self.client.query(digest_statement(since), width=len(DigestEntry._fields))
+            rows = self.client.query(digest_statement(since))
         finally:
             # Also where no answer came in time: ProxySQL is busy with it all the same.
             self._digests_took_s = time.monotonic() - taken_at
@@ -137,7 +137,7 @@ class Looker:
 
     def _named(self, sql: str) -> dict[str, int]:
         """Return numbers by name, but for what is NULL."""
-        rows = self.client.query(sql, width=2)
+        rows = self.client.query(sql)
         return {str(name): self.client.number(value) for name, value in rows if value is not None}
 
     def _server(self, row: tuple[str | None, ...]) -> ServerCounters:

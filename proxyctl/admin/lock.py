@@ -347,7 +347,6 @@ def read_holder(client: AdminClient) -> Holder | None:
         return None
     rows = client.query(
         f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}",
-        width=8,
     )
     if not rows:
         return None

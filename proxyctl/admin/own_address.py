@@ -25,7 +25,7 @@ def read_uuid(client: AdminClient) -> str:
     """
     if client.version < _SINCE:
         return ""
-    rows = client.query(_UUID, width=1)
+    rows = client.query(_UUID)
     return str(rows[0][0]) if rows else ""
 
 

@@ -15,7 +15,6 @@ def read_pings_ms(client: AdminClient) -> dict[Key, float]:
     """
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, Latency_us FROM stats_mysql_connection_pool",
-        width=4,
     )
     return {
         (client.number(hostgroup), str(host), client.number(port)): client.number(latency) / 1000

@@ -28,6 +28,5 @@ def _usable_by_hostgroup(client: AdminClient) -> dict[Value, int]:
     rows = client.query(
         "SELECT hostgroup_id, count(*) FROM runtime_mysql_servers"
         " WHERE status='ONLINE' AND max_connections<>0 GROUP BY hostgroup_id",
-        width=2,
     )
     return {client.number(hostgroup): client.number(count) for hostgroup, count in rows}

@@ -59,34 +59,13 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
         if found and table.exists_in(client.version):
             shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", found)}
             described = [row for row in found if row[0] in shown]
-            layouts[table.name] = layout = _layout(table, described, client.version)
-            if not _is_usable(layout):
-                raise client.strange(f"{table.sql_name} does not have the columns of the table")
-    for name in _IN_EVERY_VERSION:
-        if name not in layouts:
-            raise client.strange(f"it has no table {name}")
+            layouts[table.name] = _layout(table, described, client.version)
     return layouts
-
-
-_IN_EVERY_VERSION = ("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_variables")
-"""Tables that much is asked about, and no ProxySQL lacks."""
-
-
-def _is_usable(layout: Layout) -> bool:
-    """Return whether the columns are there that every version has, each of them once.
-
-    Of variables nothing but the value is known.
-    """
-    names = [column.name for column in layout.columns]
-    if layout.table.prefix is not None and len(names) != len(layout.table.columns):
-        return False
-    always = {column.name for column in layout.table.columns if column.is_in_every_version}
-    return len({*names}) == len(names) and {*layout.table.key, *always} <= {*names}
 
 
 def read_additions(client: AdminClient, layouts: Mapping[str, Layout]) -> Additions:
     """Return what the instance has beyond the catalogue; `layouts` are those of `read_layouts`."""
-    names = client.query("SELECT variable_name FROM global_variables", width=1)
+    names = client.query("SELECT variable_name FROM global_variables")
     return Additions.of(layouts, (str(name) for (name,) in names), client.version)
 
 
@@ -206,9 +185,7 @@ class TableReader:
         found = self._json_chunks([layout], layer)
         if found is not None:
             return found[0]
-        sql = select_rows(layout, layer)
-        rows = self._client.raw(sql)
-        self._client.check_width(rows, len(layout.columns), sql)
+        rows = self._client.raw(select_rows(layout, layer))
         return [_row_json(layout, row) for row in rows]
 
     def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]] | None:
@@ -224,7 +201,7 @@ class TableReader:
             if answer is None:
                 return None
             if _is_complete(answer, self._client.number):
-                return _by_table(answer, len(layouts), self._client)
+                return _by_table(answer, len(layouts))
         names = ", ".join(table_name(layout, layer) for layout in layouts)
         raise InstanceError(
             f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
@@ -247,7 +224,6 @@ class TableReader:
                 raise
             self._has_json = False
             return None
-        self._client.check_width(answer, 3, sql)
         return answer
 
 
@@ -286,9 +262,7 @@ def _is_complete(
     return number is None and sum(count(part[2]) for part in parts) == count(total)
 
 
-def _by_table(
-    answer: list[tuple[bytes | None, ...]], tables: int, client: AdminClient
-) -> list[list[bytes]]:
+def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[bytes]]:
     """Return the JSON texts of a complete answer, without their brackets, by number of the table.
 
     Shape: a list of texts for each table, in order.
@@ -296,10 +270,7 @@ def _by_table(
     chunks: list[list[bytes]] = [[] for _ in range(tables)]
     for number, text, _ in answer:
         if number is not None and text is not None:
-            place = client.number(number)
-            if not 0 <= place < tables:
-                raise client.strange("rows of a table that was not asked for")
-            chunks[place].append(text[1:-1])
+            chunks[int(number)].append(text[1:-1])
     return chunks
 
 

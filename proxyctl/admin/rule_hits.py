@@ -23,16 +23,14 @@ def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample
         rules = earlier.rules
     else:
         rules = _rules(client)
-    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules", width=2)
+    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
     hits = {client.number(rule_id): client.number(hits) for rule_id, hits in rows}
     return Sample(time.monotonic(), hits, rules, loads, loaded_at)
 
 
 def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
     """Return the rules at RUNTIME, in the order in which they are tried."""
-    held = read_configuration(client, Layer.RUNTIME, [_TABLE]).tables.get(_TABLE)
-    if held is None:
-        raise client.strange(f"there is no table {_TABLE}")
+    held = read_configuration(client, Layer.RUNTIME, [_TABLE]).tables[_TABLE]
     rules = [dict(zip(held.layout.names, row, strict=True)) for row in held.rows.values()]
     rules.sort(key=lambda cells: int(str(cells["rule_id"])))
     return {int(str(cells["rule_id"])): cells for cells in rules}
@@ -45,8 +43,7 @@ def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
     """
     rows = client.query(
         f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_TABLE}'",
-        width=2,
     )
     version, epoch = rows[0] if rows else (None, None)
-    loads, loaded_at = client.number(version), client.moment(epoch)
+    loads, loaded_at = client.number(version), client.number(epoch)
     return (loads, loaded_at) if loads else (None, None)

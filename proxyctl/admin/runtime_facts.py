@@ -44,7 +44,6 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         f" WHERE variable_name IN ({names})",
-        width=2,
     )
     values = {str(row[0]): row[1] for row in rows}
     refuse_lethal_numbers(client, "PROXYSQL SERVERS")
@@ -78,11 +77,9 @@ def used_hostgroups(
         for table in tables
     ]
     found: dict[str, set[Value]] = {table: set() for table in tables}
-    for name, hostgroup in client.query(" UNION ".join(parts), width=2):
-        if name not in found:
-            raise client.strange(f"{name!r} instead of a table that was asked for")
+    for name, hostgroup in client.query(" UNION ".join(parts)):
         if hostgroup:
-            found[name].add(client.number(hostgroup))
+            found[str(name)].add(client.number(hostgroup))
     return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
 
 
@@ -91,7 +88,6 @@ def used_connections(client: AdminClient) -> dict[Key, int]:
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, ConnUsed FROM stats_mysql_connection_pool"
         " WHERE ConnUsed>0",
-        width=4,
     )
     return {
         (client.number(hostgroup), host, client.number(port)): client.number(count)

@@ -44,7 +44,7 @@ def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str 
     """
     end = (END,) * width
     marked = f"SELECT * FROM ({sql}) UNION ALL SELECT {', '.join(map(literal, end))}"
-    *rows, last = answered(lambda: client.query(marked, width=width)) or [()]
+    *rows, last = answered(lambda: client.query(marked)) or [()]
     if last != end:
         message = f"{client.address}: ProxySQL answered with a part of the rows only: {sql}"
         raise InstanceError(message, hint=LOCKED)

@@ -126,11 +126,6 @@ class Column:
         return self.notnull and self.default is None
 
     @property
-    def is_in_every_version(self) -> bool:
-        """Whether the column is there wherever its table is."""
-        return self.since == Column.since and self.until is None and self.is_listed
-
-    @property
     def file_default(self) -> int | str | None:
         """What a new row has where its file does not name the column."""
         return self.default if self.absent is None else self.absent

@@ -187,7 +187,7 @@ def read_facts(
         address=client.address,
         version_text=client.version_text,
         version=client.version,
-        now=client.number(client.query("SELECT strftime('%s','now')", width=1)[0][0]),
+        now=client.number(client.query("SELECT strftime('%s','now')")[0][0]),
         variables=variables,
         hostgroup_names=hostgroup_names or {},
         mysql=mysql,
@@ -208,9 +208,7 @@ def read_facts(
 
 
 def _variables(client: AdminClient) -> dict[str, str]:
-    rows = client.query(
-        "SELECT variable_name, variable_value FROM runtime_global_variables", width=2
-    )
+    rows = client.query("SELECT variable_name, variable_value FROM runtime_global_variables")
     return {str(name): value or "" for name, value in rows}
 
 
@@ -238,7 +236,6 @@ def _protocol(client: AdminClient, name: str) -> Protocol:
     servers = client.query(
         "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl"
         f" FROM runtime_{name}_servers WHERE status<>'OFFLINE_HARD'",
-        width=7,
     )
     uses = client.query(
         "SELECT 'rule', destination_hostgroup, count(*), min(rule_id)"
@@ -248,7 +245,6 @@ def _protocol(client: AdminClient, name: str) -> Protocol:
         f" FROM runtime_{name}_query_rules_fast_routing GROUP BY destination_hostgroup"
         " UNION ALL SELECT 'user', default_hostgroup, count(*), min(username)"
         f" FROM runtime_{name}_users WHERE frontend=1 GROUP BY default_hostgroup",
-        width=4,
     )
     return Protocol(
         name,
@@ -275,7 +271,6 @@ def _rules(client: AdminClient) -> tuple[Rule, ...]:
     rows = client.query(
         "SELECT rule_id, apply, match_digest IS NOT NULL, replace_pattern IS NOT NULL, re_modifiers"
         " FROM runtime_mysql_query_rules ORDER BY rule_id",
-        width=5,
     )
     return tuple(
         Rule(
@@ -292,7 +287,6 @@ def _rules(client: AdminClient) -> tuple[Rule, ...]:
 def _users_with_tls(client: AdminClient) -> tuple[str, ...]:
     rows = client.query(
         "SELECT username FROM runtime_mysql_users WHERE frontend=1 AND use_ssl=1 ORDER BY username",
-        width=1,
     )
     return tuple(str(name) for (name,) in rows)
 
@@ -345,15 +339,12 @@ def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node,
     """
     if client.version < _POOL_DESCRIBED_SINCE:
         return {}
-    ((count,),) = client.query(
-        "SELECT coalesce(sum(ConnFree), 0) FROM stats_mysql_connection_pool", width=1
-    )
+    ((count,),) = client.query("SELECT coalesce(sum(ConnFree), 0) FROM stats_mysql_connection_pool")
     if client.number(count) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(
         "SELECT DISTINCT srv_host, srv_port, json_extract(mysql_info, '$.server_version')"
         " FROM stats_mysql_free_connections",
-        width=3,
     )
     found = {(str(host), client.number(port)): text for host, port, text in rows if text}
     return {node: found[node] for node in nodes if node in found}

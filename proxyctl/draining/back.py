@@ -114,7 +114,6 @@ def _state(restored: Restored, client: AdminClient) -> Use:
     rows = client.query(
         "SELECT hostgroup_id, status, max_connections FROM runtime_mysql_servers"
         f" WHERE hostname={literal(host)} AND port={literal(port)}",
-        width=3,
     )
     out = {
         client.number(hostgroup)

@@ -72,6 +72,5 @@ def _check_interval_s(client: AdminClient) -> float:
     rows = client.query(
         "SELECT variable_value FROM runtime_global_variables"
         " WHERE variable_name='mysql-monitor_galera_healthcheck_interval'",
-        width=1,
     )
     return client.number(rows[0][0] or "0") / 1000 if rows else 0.0

@@ -188,7 +188,6 @@ class _Wait:
             f" WHERE hostname={literal(host)} AND port={literal(port)}"
             f" AND NOT ({is_out}) AND max_connections<>0 AND hostgroup_id NOT IN"
             " (SELECT offline_hostgroup FROM runtime_mysql_galera_hostgroups)",
-            width=1,
         )
         return client.number(rows[0][0]) > 0
 

@@ -73,7 +73,7 @@ _SHUNNED = (
 
 def _read_shunned(client: AdminClient) -> frozenset[str]:
     """Return the servers that are ONLINE in no hostgroup, as host:port. Raises: InstanceError."""
-    return frozenset(f"{host}:{port}" for host, port in client.query(_SHUNNED, width=2))
+    return frozenset(f"{host}:{port}" for host, port in client.query(_SHUNNED))
 
 
 class _Rollout:

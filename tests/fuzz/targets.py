@@ -6,7 +6,6 @@ from tests.fuzz.configuration_files import FILE_TARGETS
 from tests.fuzz.imported_files import IMPORT_TARGETS
 from tests.fuzz.query_text import QUERY_TARGETS
 from tests.fuzz.saved_files import SAVED_TARGETS
-from tests.fuzz.server_answers import SERVER_TARGETS
 from tests.fuzz.sql_text import SQL_TARGETS
 from tests.fuzz.target import Target
 
@@ -18,6 +17,5 @@ TARGETS: dict[str, Target] = {
         *SAVED_TARGETS,
         *SQL_TARGETS,
         *QUERY_TARGETS,
-        *SERVER_TARGETS,
     )
 }
