@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +10,6 @@ from functools import partial
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.awaiting_restart import AwaitingRestart
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import forget_drain
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.login import Login
@@ -20,7 +19,6 @@ from proxyctl.admin.read import TableReader
 from proxyctl.catalog import AdminModule
 from proxyctl.cluster.membership import Membership
 from proxyctl.config.load import ParsedFiles
-from proxyctl.drains import DrainMethod, ended_by
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -28,7 +26,7 @@ from proxyctl.errors import (
     RefusedError,
     said_of,
 )
-from proxyctl.families import Node, node_text
+from proxyctl.families import Node
 from proxyctl.plan import ModulePlan, Plan, Refusal, ordered, raise_refusals
 from proxyctl.result import ApplyResult, PeerResult
 from proxyctl.snapshots.snapshot import APPLY, header_of
@@ -136,7 +134,6 @@ def apply_planned(
             result = apply_plan(client, found, lock, how)
         with awaiting.named_in_errors(), applied(result):
             result.snapshot = str(kept)
-            result.notes.extend(_forget_ended_drains(client, found))
             lock.finished({module.name for module in found.modules})
             if request.peers.timeout_s:
                 try:
@@ -167,28 +164,6 @@ def _refused_for_peers(
         source=plan.source,
         discards=options.discard_pending,
     )
-
-
-def _forget_ended_drains(client: AdminClient, plan: Plan) -> Iterable[str]:
-    """Take nodes off the record that are not drained in what was loaded.
-
-    Returns what is left to do at nodes that were removed in maintenance.
-    """
-    notes: list[str] = []
-    for module in plan.modules:
-        found = module.surveys.get("mysql_servers")
-        if found is None or not module.images:
-            continue
-        loaded = module.images[-1]["mysql_servers"]
-        for node in ended_by(found.layout, loaded, plan.families, found.drains.values()):
-            forget_drain(client, node)
-            if found.drains[node].method is DrainMethod.PXC_MAINT_MODE:
-                notes.append(
-                    f"{node_text(node)} was {found.drains[node].text()}, and is off the record:"
-                    " it may still be in maintenance; on the node,"
-                    " SET GLOBAL pxc_maint_mode = 'DISABLED'"
-                )
-    return notes
 
 
 def _peers(

@@ -10,13 +10,13 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.cells import number
-from proxyctl.state import DesiredRow, Key, Row
+from proxyctl.state import DesiredRow, Key, Row, Rows
 
 Node = tuple[Value, Value]
 """hostname and port."""
@@ -66,11 +66,6 @@ class Family:
     def is_galera(self) -> bool:
         """Whether the Galera monitor places the nodes."""
         return self.kind == "galera"
-
-    @property
-    def is_drained_by_limit(self) -> bool:
-        """Whether the monitor would undo OFFLINE_SOFT, or makes a server ONLINE that comes back."""
-        return self.kind in ("galera", "aurora")
 
 
 def families_in(
@@ -193,38 +188,66 @@ def main_hostgroup(family: Family, configured: Iterable[object]) -> Value:
     return min(found, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
 
 
-def drained_columns(
-    family: Family | None, columns: ServerColumns, row: Row, drains: Collection[Node]
-) -> frozenset[int]:
-    """Return the columns that a drain on record holds in a RUNTIME row, if the row still shows it.
+def drain_columns(columns: ServerColumns, row: Row) -> frozenset[int]:
+    """Return the columns by which a row lets no new connection to its server; none where it does.
 
-    A node of Galera is drained by its limit, and weighs nothing lest it become the writer. One of
-    Aurora is drained by its limit alone: that monitor gives weights of its own. Any other server is
-    drained by its status. Without a family it is either: one of Galera has none while the monitor
-    is off.
+    A node of a Galera family is drained by its limit, and weighs nothing lest the monitor make it
+    the writer. Any other server is drained by its status, which the Galera monitor would undo.
     """
-    if columns.node(row) not in drains:
+    found: set[int] = set()
+    if str(row[columns.status]).upper() == "OFFLINE_SOFT":
+        found.add(columns.status)
+    if row[columns.weight] == 0 and row[columns.max_connections] == 0:
+        found |= {columns.weight, columns.max_connections}
+    return frozenset(found)
+
+
+def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:
+    """Return the drained nodes: RUNTIME alone shows them so, on all their rows."""
+    columns = ServerColumns.of(layout)
+
+    def nodes(rows: Rows, *, open_only: bool) -> set[Node]:
+        return {
+            columns.node(row)
+            for row in rows.values()
+            if str(row[columns.status]).upper() != "OFFLINE_HARD"
+            and not (open_only and drain_columns(columns, row))
+        }
+
+    shown = nodes(runtime, open_only=False) - nodes(runtime, open_only=True)
+    if not shown:
         return frozenset()
-    if family is None and row[columns.max_connections] == 0:
-        weightless = [columns.weight] if row[columns.weight] == 0 else []
-        return frozenset([columns.max_connections, *weightless])
-    if family is not None and family.is_drained_by_limit:
-        shows = row[columns.max_connections] == 0
-        held = [columns.max_connections, *([columns.weight] if family.is_galera else [])]
-        return frozenset(held if shows else [])
-    shows = str(row[columns.status]).upper() == "OFFLINE_SOFT"
-    return frozenset([columns.status] if shows else [])
+    return frozenset(shown & nodes(memory, open_only=True) & nodes(disk, open_only=True))
 
 
-def drained_by_hand(
-    family: Family, columns: ServerColumns, row: Row, configured: DesiredRow
-) -> frozenset[int]:
-    """Return the columns by which a node of a Galera family is drained that is not on record.
+def undrained(
+    layout: Layout, runtime: Rows, memory: Rows, disk: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return RUNTIME as it would be without its drained nodes, with MEMORY's help.
 
-    That is max_connections 0 at RUNTIME only. Weight 0 comes with it where another member of a
-    ProxySQL Cluster drained it: what was loaded there travels, the record does not.
+    A drain is no configuration: what is exported or restored of RUNTIME must not make it one.
     """
-    limit, weight = columns.max_connections, columns.weight
-    if not family.is_galera or row[limit] != 0 or configured[limit] == 0:
-        return frozenset()
-    return frozenset([limit, weight] if row[weight] == 0 else [limit])
+    if layout.table.role is not Role.SERVERS:
+        return runtime
+    drained = drained_nodes(layout, runtime, memory, disk)
+    if not drained:
+        return runtime
+    columns, in_family = ServerColumns.of(layout), by_hostgroup(families)
+    # The monitor may have placed a node where no row of MEMORY has it.
+    in_same_family = {
+        (in_family[row[columns.hostgroup]], columns.node(row)): row
+        for row in memory.values()
+        if row[columns.hostgroup] in in_family
+    }
+    result = dict(runtime)
+    for key, row in runtime.items():
+        node = columns.node(row)
+        known = memory.get(key)
+        if known is None and row[columns.hostgroup] in in_family:
+            known = in_same_family.get((in_family[row[columns.hostgroup]], node))
+        if node in drained and known is not None:
+            held = drain_columns(columns, row)
+            result[key] = tuple(
+                known[position] if position in held else cell for position, cell in enumerate(row)
+            )
+    return result

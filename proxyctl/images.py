@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from proxyctl.catalog import Value
-from proxyctl.families import Family, Node, by_hostgroup, place_of
+from proxyctl.families import Family, by_hostgroup, place_of
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
 from proxyctl.staged import in_loads, value_of
@@ -49,7 +49,7 @@ def _server_images(
     survey = plan.surveys["mysql_servers"]
     layout, runtime = survey.layout, survey.runtime or {}
     placed = placed_rows(
-        layout, survey.target, runtime, surroundings.families, drains=surroundings.drains
+        layout, survey.target, runtime, surroundings.families, drained=survey.drained
     )
     loaded = with_successors(layout, placed, runtime, surroundings.families)
     image = {**plan.final, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
@@ -61,9 +61,7 @@ def _server_images(
     }
     if not (reroutes and leaving):
         return [image]
-    both = placed_again(
-        survey, {**leaving, **placed}, runtime, surroundings.families, surroundings.drains
-    )
+    both = placed_again(survey, {**leaving, **placed}, runtime, surroundings.families)
     return [{**image, "mysql_servers": both}, image]
 
 
@@ -72,7 +70,6 @@ def placed_again(
     image: Rows,
     runtime: Rows,
     families: Collection[Family],
-    drains: Collection[Node],
 ) -> Rows:
     """Return the servers of an image with the nodes of families where RUNTIME has them by now.
 
@@ -90,7 +87,7 @@ def placed_again(
 
     others = {key: row for key, row in image.items() if is_kept(key)}
     layout = survey.layout
-    placed = placed_rows(layout, {**others, **mine}, runtime, families, drains=drains)
+    placed = placed_rows(layout, {**others, **mine}, runtime, families, drained=survey.drained)
     loaded = with_successors(layout, placed, runtime, families)
     return image if loaded == image else loaded
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import read_drains
 from proxyctl.admin.lock import read_leftovers
 from proxyctl.admin.read import TableReader, read_additions, read_layouts
 from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts, used_hostgroups
@@ -142,11 +141,8 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
         memory[name] = list(found.memory.values())
         wanted[name] = list(found.target.values())
         runtime[name] = list(survey.reader.read(layout, Layer.RUNTIME).values())
-    drains = read_drains(survey.client, survey.layouts["mysql_servers"])
     if not survey.facts.monitor_enabled:
-        survey.surroundings = Surroundings(
-            is_cluster_member=survey.facts.is_cluster_member, drains=drains
-        )
+        survey.surroundings = Surroundings(is_cluster_member=survey.facts.is_cluster_member)
         return ()
 
     def families(rows: dict[str, list[Row]]) -> list[Family]:
@@ -157,7 +153,6 @@ def survey_families(survey: InstanceSurvey) -> tuple[Family, ...]:
         families=tuple(monitored(coming, running)),
         memory_families=tuple(monitored(families(memory), running)),
         is_cluster_member=survey.facts.is_cluster_member,
-        drains=drains,
     )
     return tuple(coming)
 

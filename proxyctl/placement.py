@@ -8,16 +8,13 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.families import (
     Family,
     Node,
     ServerColumns,
-    by_hostgroup,
-    drained_by_hand,
-    drained_columns,
+    drain_columns,
     main_hostgroup,
 )
 from proxyctl.state import Row, Rows
@@ -29,24 +26,21 @@ def placed_rows(
     runtime: Rows,
     families: Iterable[Family],
     *,
-    drains: Collection[Node] = (),
-    released: Collection[Node] = (),
+    drained: Collection[Node] = (),
 ) -> Rows:
     """Return the MEMORY rows whose LOAD leaves every node of a family where it stands.
 
     Shape: rows outside families as configured; nodes of a family with the hostgroups they have at
     RUNTIME and the configured attributes; a new node of a placed Galera family enters through the
-    offline hostgroup; discovered nodes stay. Nodes that were drained stay so: those on record
-    (`drains`), and those of Galera families by hand unless they are `released`. Rows of `runtime`
+    offline hostgroup; discovered nodes stay, and `drained` ones stay drained. Rows of `runtime`
     that are OFFLINE_HARD, with the last connections of a server that left, count as absent.
     """
     columns = ServerColumns.of(layout)
     result: Rows = dict(configured)
     for key, row in runtime.items():
-        held = drained_columns(None, columns, row, drains)
-        if held and key in result:
-            result[key] = _with(result[key], {position: row[position] for position in held})
-    hands_off = _HandsOff(drains, released)
+        if key in result and columns.node(row) in drained:
+            held = drain_columns(columns, row)
+            result[key] = with_cells(result[key], {position: row[position] for position in held})
     for family in families:
         known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
         mine = [row for row in known if not _is_off(columns, row)]
@@ -56,43 +50,12 @@ def placed_rows(
                 standing.setdefault(columns.node(row), []).append(row)
         nodes = {columns.node(row) for row in known}
         for row in mine:
-            _place_configured(layout, family, row, mine, standing, result, hands_off)
+            _place_configured(layout, family, row, mine, standing, result, drained)
         if family.discovers:
             for node, rows in standing.items():
                 if node not in nodes:
                     loaded = (without_shunning(columns, row) for row in rows)
                     result.update((layout.key_of(row), row) for row in loaded)
-    return result
-
-
-def drained_again(
-    layout: Layout,
-    placed: Rows,
-    before: Rows,
-    families: Iterable[Family],
-    released: Collection[Node],
-) -> Rows:
-    """Return the placed rows with these nodes drained where RUNTIME had them so `before`.
-
-    What gives them back is undone. The monitor may have moved one within its family since.
-    """
-    columns, in_family = ServerColumns.of(layout), by_hostgroup(families)
-    result = dict(placed)
-    for key, row in placed.items():
-        node, family = columns.node(row), in_family.get(row[columns.hostgroup])
-        if node not in released:
-            continue
-        mine = [
-            old
-            for old in before.values()
-            if columns.node(old) == node
-            and family is not None
-            and in_family.get(old[columns.hostgroup]) == family
-        ]
-        was = before.get(key) or next(iter(mine), None)
-        held = drained_columns(family, columns, was, released) if was else ()
-        if was and held:
-            result[key] = _with(row, {position: was[position] for position in held})
     return result
 
 
@@ -131,7 +94,7 @@ def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> Non
     heirs.sort(key=lambda rows: columns.election(rows[family.writer]), reverse=True)
     for old, heir in zip(leaving, heirs, strict=False):
         row = heir[family.writer]
-        result[layout.key_of(row)] = _with(row, {columns.status: "ONLINE"})
+        result[layout.key_of(row)] = with_cells(row, {columns.status: "ONLINE"})
         for hostgroup in heir.keys() - old.keys():
             if sum(key[0] == hostgroup for key in result) > 1:
                 del result[layout.key_of(heir[hostgroup])]
@@ -149,22 +112,6 @@ def _may_write(columns: ServerColumns, family: Family, rows: Mapping[Value, Row]
     )
 
 
-class _HandsOff(NamedTuple):
-    """Nodes on record as drained, and nodes that are drained no more whatever RUNTIME shows."""
-
-    drains: Collection[Node]
-    released: Collection[Node]
-
-    def columns(
-        self, family: Family, columns: ServerColumns, current: Row, configured: Row
-    ) -> frozenset[int]:
-        """Return the columns that stay as RUNTIME has them."""
-        held = drained_columns(family, columns, current, self.drains)
-        if held or columns.node(current) in self.released:
-            return held
-        return drained_by_hand(family, columns, current, configured)
-
-
 def _place_configured(
     layout: Layout,
     family: Family,
@@ -172,7 +119,7 @@ def _place_configured(
     mine: list[Row],
     standing: dict[Node, list[Row]],
     result: Rows,
-    hands_off: _HandsOff,
+    drained: Collection[Node],
 ) -> None:
     columns = ServerColumns.of(layout)
     node = columns.node(row)
@@ -184,7 +131,9 @@ def _place_configured(
         if family.is_galera and standing and family.offline is not None:
             result.pop(layout.key_of(row), None)
             source = own.get(family.offline, main)
-            entering = _with(source, {columns.hostgroup: family.offline, columns.status: "ONLINE"})
+            entering = with_cells(
+                source, {columns.hostgroup: family.offline, columns.status: "ONLINE"}
+            )
             result[layout.key_of(entering)] = entering
         return
     result.pop(layout.key_of(row), None)
@@ -193,9 +142,9 @@ def _place_configured(
         changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
         if family.is_galera:
             changes[columns.status] = _galera_status(columns, family, current, staying)
-        held = hands_off.columns(family, columns, current, source)
-        changes |= {position: current[position] for position in held}
-        placed = _with(source, changes)
+        if node in drained:
+            changes |= {position: current[position] for position in drain_columns(columns, current)}
+        placed = with_cells(source, changes)
         result[layout.key_of(placed)] = placed
 
 
@@ -235,10 +184,13 @@ def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None
     if not str(row[columns.status]).upper().startswith("SHUNNED"):
         return row
     status = memory[columns.status] if memory else None
-    return _with(row, {columns.status: status if str(status).upper() == "SHUNNED" else "ONLINE"})
+    return with_cells(
+        row, {columns.status: status if str(status).upper() == "SHUNNED" else "ONLINE"}
+    )
 
 
-def _with(row: Row, changes: dict[int, Value]) -> Row:
+def with_cells(row: Row, changes: Mapping[int, Value]) -> Row:
+    """Return the row with other values at these positions."""
     cells = list(row)
     for position, value in changes.items():
         cells[position] = value

@@ -18,7 +18,7 @@ from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
 from proxyctl.change import ADD, CHANGE, DELETE, Change, changes_of
 from proxyctl.compare import Difference
 from proxyctl.errors import RefusedError
-from proxyctl.families import Family, Node
+from proxyctl.families import Family
 from proxyctl.sql import Statement, transition
 from proxyctl.staged import value_of
 from proxyctl.state import FILES, Layer, Rows, Source
@@ -183,10 +183,6 @@ class Plan:
     """The families that the monitor will place once everything is loaded."""
     families_before: tuple[Family, ...] = ()
     """The families of the MEMORY rows before, which the monitor places now."""
-    drains: frozenset[Node] = frozenset()
-    """The nodes on record as drained: they stay so if RUNTIME has to be put back."""
-    released: frozenset[Node] = frozenset()
-    """The nodes that are not drained where RUNTIME is put back, whatever it shows then."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.change import ADD
-from proxyctl.drains import ended_text, no_writer_text
 from proxyctl.errors import counted
-from proxyctl.families import Family, Node, ServerColumns, node_text
+from proxyctl.families import Family, node_text
 from proxyctl.plan import ModulePlan
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import KEEP, Key, Layer
@@ -38,24 +37,10 @@ def left_alone(found: TableSurvey) -> Iterator[str]:
 
 
 def taken_out(found: TableSurvey) -> Iterator[str]:
-    """Yield the servers that an operator took out, where the files do not say otherwise.
-
-    And those that are on record as such, and are out no more.
-    """
-    for node, end in found.ended_drains.items():
-        yield f"{node_text(node)} {ended_text(found.drains[node], end)}"
-    for node in found.drained:
-        if node in found.ended_drains:
-            continue
-        drain = found.drains.get(node)
-        how = (
-            drain.with_way_out()
-            if drain
-            else f"drained (max_connections 0 {_drained_where(found, node)})"
-        )
-        if node in found.without_writer:
-            how += f" ({no_writer_text(found.without_writer[node])})"
-        yield f"{node_text(node)} {how}"
+    """Yield the servers that an operator took out, where the files do not say otherwise."""
+    staying = {(key[1], key[2]) for key in found.target} if found.drained else set()
+    for node in sorted(found.drained & staying, key=node_text):
+        yield f"{node_text(node)} drained"
     yield from _statuses(found)
 
 
@@ -97,19 +82,6 @@ def _status_text(out: Mapping[Layer, str]) -> str:
         status if len(where) == len(Layer) else f"{status} {' and '.join(where)}"
         for status, where in texts.items()
     )
-
-
-def _drained_where(found: TableSurvey, node: Node) -> str:
-    """Return in which layers a node is drained of which nothing is on record here."""
-    columns = ServerColumns.of(found.layout)
-    rows = [row for row in found.memory.values() if columns.node(row) == node]
-    if not rows or any(row[columns.max_connections] != 0 for row in rows):
-        return "at RUNTIME"
-    on_disk = found.disk if found.unsaved and found.disk is not None else found.memory
-    saved = [row for row in on_disk.values() if columns.node(row) == node]
-    if not saved or any(row[columns.max_connections] != 0 for row in saved):
-        return "at RUNTIME and in MEMORY"
-    return "at RUNTIME, in MEMORY and on DISK: a restart does not end it"
 
 
 def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:

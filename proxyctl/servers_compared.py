@@ -17,8 +17,7 @@ from proxyctl.families import (
     Node,
     ServerColumns,
     by_hostgroup,
-    drained_by_hand,
-    drained_columns,
+    drain_columns,
     main_hostgroup,
 )
 from proxyctl.state import DesiredRow, Key, Row, Rows
@@ -39,13 +38,10 @@ def _same_status(current: object, desired: object) -> bool:
 class ServersVerdict:
     """How RUNTIME servers compare with the desired ones.
 
-    `drained` are nodes taken out: those on record, and nodes of Galera families taken out by hand
-    (max_connections 0 at RUNTIME). `discovered` are nodes the monitor added. Both are left alone
-    and said.
+    `discovered` are nodes the monitor added, which are left alone.
     """
 
     differences: list[Difference]
-    drained: list[Node]
     discovered: list[Node]
 
 
@@ -81,7 +77,12 @@ class _Comparison:
     columns: ServerColumns
     is_owned: Callable[[Key], bool]
     ignored: frozenset[int]
-    drains: Collection[Node]
+    drained: Collection[Node]
+
+    def held(self, current: Row) -> frozenset[int]:
+        """Return the columns by which a RUNTIME row of a drained node is drained."""
+        is_drained = self.columns.node(current) in self.drained
+        return drain_columns(self.columns, current) if is_drained else frozenset()
 
     def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
         """Return the attributes that differ between a RUNTIME row and a configured one."""
@@ -102,12 +103,13 @@ def compare_servers(
     *,
     owned: Mapping[Key, bool] | None = None,
     ignored: frozenset[int] = frozenset(),
-    drains: Collection[Node] = (),
+    drained: Collection[Node] = (),
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
     `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
-    only at RUNTIME whether they would be deleted (default: all). `drains`: nodes on record.
+    only at RUNTIME whether they would be deleted (default: all). `drained` nodes do not differ by
+    what drains them.
 
     Shape: a difference for every row of a node that is not as configured. Its key is the configured
     row's, so that one key may come several times, with another `current` each time.
@@ -117,13 +119,11 @@ def compare_servers(
         return owned is None or owned.get(key, True)
 
     columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored, drains)
+    comparison = _Comparison(layout, columns, is_owned, ignored, drained)
     in_family = by_hostgroup(families)
     current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
-    verdict = ServersVerdict([], [], [])
-    verdict.differences.extend(
-        _outside_families(comparison, current.outside, wanted.outside, verdict)
-    )
+    verdict = ServersVerdict([], [])
+    verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))
     for place, configured in wanted.nodes.items():
         _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
     for place, rows in current.nodes.items():
@@ -136,9 +136,8 @@ def _outside_families(
     comparison: _Comparison,
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
-    verdict: ServersVerdict,
 ) -> Iterator[Difference]:
-    """Yield every difference of rows that stay where the files put them. Changes: verdict."""
+    """Yield every difference of rows that stay where the files put them."""
     for key, row in current.items():
         if key not in wanted and comparison.is_owned(key):
             yield Difference(key, row, None)
@@ -147,8 +146,7 @@ def _outside_families(
         if found is None:
             yield Difference(key, None, configured)
             continue
-        held = drained_columns(None, comparison.columns, found, comparison.drains)
-        _note_drained(verdict, comparison.columns.node(found), held)
+        held = comparison.held(found)
         if changed := tuple(p for p in comparison.changed(found, configured) if p not in held):
             yield Difference(key, found, configured, changed)
 
@@ -173,18 +171,11 @@ def _compare_node(
     skip = {columns.hostgroup} | ({columns.status} if family.is_galera else set())
     for _, row in current:
         key, configured = where.get(row[columns.hostgroup], main)
-        held = drained_columns(family, columns, row, comparison.drains)
-        held = held or drained_by_hand(family, columns, row, configured)
-        _note_drained(verdict, columns.node(row), held)
+        held = comparison.held(row)
         found = comparison.changed(row, configured)
         changed = [position for position in found if position not in skip | held]
         if changed:
             verdict.differences.append(Difference(key, row, configured, tuple(changed)))
-
-
-def _note_drained(verdict: ServersVerdict, node: Node, held: frozenset[int]) -> None:
-    if held and node not in verdict.drained:
-        verdict.drained.append(node)
 
 
 def _foreign_node(

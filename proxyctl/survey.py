@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog import Layout, Role
 from proxyctl.compare import Difference
-from proxyctl.drains import Drain, End
 from proxyctl.families import Family, Node
 from proxyctl.state import DesiredRow, DesiredTable, Key, Layer, Row, Rows
 
@@ -22,10 +21,8 @@ class TableSurvey:
     MEMORY, ours or not: `current` is the layer's row, `desired` MEMORY's. `runtime` and `disk` are
     kept only where a restore, a placement or several LOADs need them. `memory_count` and
     `runtime_count` count a user and a node of a family once, however many rows they have; `place`
-    tells by a row's key what it counts as, `families` are those of servers. `drained` are nodes
-    taken out at RUNTIME, `drains` what is on record about them, `ended_drains` those on record that
-    RUNTIME does not show; `without_writer` are drained nodes in whose family nobody writes, with
-    the writer hostgroup.
+    tells by a row's key what it counts as, `families` are those of servers, `drained` the nodes
+    that RUNTIME alone shows drained.
     `is_cluster_member`: peers may have replaced the rows of MEMORY.
     """
 
@@ -43,10 +40,7 @@ class TableSurvey:
     place: Callable[[Key], Key] | None = None
     families: tuple[Family, ...] = ()
     disk_restart_only: dict[Key, Row] = field(default_factory=dict)
-    drained: list[Node] = field(default_factory=list)
-    drains: Mapping[Node, Drain] = field(default_factory=dict)
-    ended_drains: Mapping[Node, End] = field(default_factory=dict)
-    without_writer: Mapping[Node, Value] = field(default_factory=dict)
+    drained: frozenset[Node] = frozenset()
     discovered: list[Node] = field(default_factory=list)
     is_cluster_member: bool = False
     draining: int = 0
@@ -69,13 +63,11 @@ class Surroundings:
 
     `families` are the desired families that the monitor places now; `memory_families` those of the
     MEMORY rows. `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
-    `drains`: the nodes that are on record as drained.
     """
 
     families: tuple[Family, ...] = ()
     memory_families: tuple[Family, ...] = ()
     is_cluster_member: bool = False
-    drains: Mapping[Node, Drain] = field(default_factory=dict)
 
 
 def one_key_a_node(

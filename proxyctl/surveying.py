@@ -13,8 +13,7 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.compare import Difference, differences, fold_users
-from proxyctl.drains import ended_drains, shown_in_maintenance, without_writer
-from proxyctl.families import ServerColumns, place_of
+from proxyctl.families import Node, drained_nodes, place_of
 from proxyctl.guessed_variables import without_guess
 from proxyctl.runtime_image import is_copied, runtime_image, still_secret
 from proxyctl.servers_compared import ServersVerdict, compare_servers
@@ -190,7 +189,8 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
     survey.draining = len(runtime) - len(live)
     survey.runtime_count = _count(survey, live)
     survey.runtime = live
-    survey.drains = surroundings.drains
+    disk = survey.memory if survey.disk is None else survey.disk
+    survey.drained = drained_nodes(layout, live, survey.memory, disk)
     survey.changes[Layer.RUNTIME] = []
     if survey.desired is not None:
         image = runtime_image(layout, dict(survey.desired.rows))
@@ -201,21 +201,16 @@ def _servers_at_runtime(survey: TableSurvey, runtime: Rows, surroundings: Surrou
             live,
             image,
             surroundings,
+            drained=survey.drained,
         )
         survey.changes[Layer.RUNTIME] = verdict.differences
         survey.discovered = verdict.discovered
-        at_runtime = ServerColumns.of(layout), list(live.values()), surroundings.families
-        in_maintenance = shown_in_maintenance(*at_runtime, surroundings.drains.values())
-        survey.drained = list(dict.fromkeys((*verdict.drained, *in_maintenance)))
-        survey.without_writer = without_writer(*at_runtime, survey.drained)
-        if layout.name == "mysql_servers":
-            survey.ended_drains = ended_drains(*at_runtime, surroundings.drains.values())
     survey.unpublished = compare_servers(
         layout,
         live,
         runtime_image(layout, survey.memory),
         surroundings.memory_families,
-        drains=surroundings.drains,
+        drained=survey.drained,
     ).differences
 
 
@@ -224,6 +219,8 @@ def _by_family(
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
     surroundings: Surroundings,
+    *,
+    drained: frozenset[Node] = frozenset(),
 ) -> ServersVerdict:
     index = desired.layout.index
     return compare_servers(
@@ -233,5 +230,5 @@ def _by_family(
         surroundings.families,
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
-        drains=surroundings.drains,
+        drained=drained,
     )

@@ -128,7 +128,6 @@ def _surveyed(
     )
     plan.families = survey_families(survey)
     plan.families_before = survey.surroundings.memory_families
-    plan.drains = frozenset(survey.surroundings.drains)
     survey_managed(survey)
     plan.modules = list(_module_plans(survey))
     mistakes = list(fitting.mistakes_when_read(survey.done, client.version_text))

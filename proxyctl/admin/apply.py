@@ -19,7 +19,6 @@ from proxyctl.admin.lock import Lock
 from proxyctl.admin.putting_back import PuttingBack
 from proxyctl.admin.steps import Steps
 from proxyctl.catalog import AdminModule
-from proxyctl.leftovers import on_no_record
 from proxyctl.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.result import UNKNOWN, ApplyResult
 from proxyctl.secrecy import hide_old_secrets
@@ -31,15 +30,11 @@ class ApplyOptions:
     """`save` False leaves DISK as it is: a restart takes the change back.
 
     `before_load` is called with an admin module before each of its LOADs.
-    `marks` stand in the lock beside the
-    modules, for whoever finds rows of ours in MEMORY; `goes_on` tells a person how it goes on then.
     """
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
     before_load: Callable[[AdminModule], None] = lambda _module: None
-    marks: tuple[str, ...] = ()
-    goes_on: str = "a plain second run of apply finishes or says what stands in the way"
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
@@ -85,17 +80,12 @@ class _Run:
         return self.steps.result
 
     def _putting_back(self) -> PuttingBack:
-        return PuttingBack(self.steps, self.options.goes_on, self.options.marks)
+        return PuttingBack(self.steps)
 
     def _mark(self, stage: str) -> None:
-        marks = dict.fromkeys(self.options.marks, False)
-        self.steps.lock.mark(stage, {**self.steps.was_saved, **marks})
+        self.steps.lock.mark(stage, self.steps.was_saved)
 
     def _stage(self) -> None:
-        lock = self.steps.lock
-        if "MYSQL SERVERS" in self.steps.names and not self.options.marks:
-            # From here on a record of before says no more what MEMORY is meant to hold.
-            lock.leftovers = on_no_record(lock.leftovers)
         self._mark("staging MEMORY")
         for module in self.steps.modules:
             if module.stages or module.images:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import TableReader, read_additions, read_layouts
 from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.compare import fold_users
-from proxyctl.drains import undrained
 from proxyctl.errors import counted
 from proxyctl.export import (
     Exported,
@@ -19,7 +17,7 @@ from proxyctl.export import (
     warn_of_checksums,
     with_secrets,
 )
-from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored, undrained
 from proxyctl.sql import quoted_name
 from proxyctl.state import Layer, Rows
 from proxyctl.survey import Surroundings
@@ -34,10 +32,7 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     layouts = read_layouts(client)
     reader = TableReader(client)
     facts = read_facts(client)
-    around = Surroundings(
-        memory_families=families_placed(facts, reader, layouts),
-        drains=read_drains(client, layouts["mysql_servers"]) if "mysql_servers" in layouts else {},
-    )
+    around = Surroundings(memory_families=families_placed(facts, reader, layouts))
     exported = Exported(client.version, layouts, read_additions(client, layouts))
     for name in TABLES:
         if name in layouts:
@@ -69,7 +64,7 @@ def _export_table(
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        rows = undrained(layout, rows, memory, around.memory_families, around.drains)
+        rows = undrained(layout, rows, memory, layers[Layer.DISK], around.memory_families)
         rows = from_runtime(layout, rows, memory, around.memory_families)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)

@@ -7,13 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.drains import read_drains
 from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.admin.runtime_facts import read_facts
 from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Layout
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
-from proxyctl.nodes.grouping import node_groups, removed_nodes
+from proxyctl.nodes.grouping import node_groups
 from proxyctl.nodes.model import Check, Connections, NodeReport
 from proxyctl.state import Key, Layer
 
@@ -35,7 +34,7 @@ def read_nodes(client: AdminClient) -> NodeReport:
     layouts = read_layouts(client)
     reader = TableReader(client)
     servers = layouts["mysql_servers"]
-    facts, drains = read_facts(client), read_drains(client, servers)
+    facts = read_facts(client)
     # Before any statistics: behind those SQLite looks into all of ProxySQL's files for the columns.
     checks = _checks(client)
     groups = node_groups(
@@ -45,14 +44,12 @@ def read_nodes(client: AdminClient) -> NodeReport:
         _families(reader, layouts, rds_discovery=facts.rds_discovery),
         _connections(client),
         checks,
-        drains,
     )
     return NodeReport(
         client.login.name or client.address,
         client.address,
         client.version_text,
         groups,
-        removed=removed_nodes(groups, drains),
         is_monitored=facts.monitor_enabled,
     )
 

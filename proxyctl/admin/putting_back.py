@@ -21,7 +21,7 @@ from proxyctl.errors import (
     said_of,
 )
 from proxyctl.families import ServerColumns
-from proxyctl.placement import drained_again, placed_rows, without_shunning
+from proxyctl.placement import placed_rows, without_shunning
 from proxyctl.plan import ModulePlan
 from proxyctl.result import OLD, UNKNOWN
 from proxyctl.staged import in_loads
@@ -29,19 +29,17 @@ from proxyctl.state import Layer, Rows
 
 RESTORES = 3
 """How often putting back is tried, where the connection breaks or a statement fails meanwhile."""
+GOES_ON = "a plain second run of apply finishes or says what stands in the way"
 
 
 class PuttingBack:
     """Makes an instance hold again what it held when the plan was made, as far as it can be done.
 
-    What it returns is to be raised: what went wrong, and what each layer holds. `goes_on` and
-    `marks` are those of `ApplyOptions`.
+    What it returns is to be raised: what went wrong, and what each layer holds.
     """
 
-    def __init__(self, steps: Steps, goes_on: str, marks: tuple[str, ...]) -> None:
+    def __init__(self, steps: Steps) -> None:
         self.steps = steps
-        self._goes_on = goes_on
-        self._marks = marks
 
     def unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
@@ -180,18 +178,8 @@ class PuttingBack:
                 }
             if name == "mysql_servers":
                 now = self.steps.read(module, name, Layer.RUNTIME)
-                plan = self.steps.plan
-                rows = placed_rows(
-                    survey.layout,
-                    rows,
-                    now,
-                    plan.families_before,
-                    drains=plan.drains,
-                    released=plan.released,
-                )
-                rows = drained_again(
-                    survey.layout, rows, survey.runtime or {}, plan.families_before, plan.released
-                )
+                families = self.steps.plan.families_before
+                rows = placed_rows(survey.layout, rows, now, families, drained=survey.drained)
             image[name] = rows
         if "admin_variables" not in image:
             yield image
@@ -223,8 +211,7 @@ class PuttingBack:
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.steps.results
         left = [name for name, found in results.items() if found.memory != OLD]
-        marks = dict.fromkeys(self._marks if left else (), False)
-        self.steps.lock.leave({**{name: self.steps.was_saved[name] for name in left}, **marks})
+        self.steps.lock.leave({name: self.steps.was_saved[name] for name in left})
         if self.steps.way_back.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN
@@ -236,7 +223,7 @@ class PuttingBack:
         return kind(
             said[0],
             then=[*said[1:], *what],
-            hint=hint or getattr(error, "hint", None) or self._goes_on,
+            hint=hint or getattr(error, "hint", None) or GOES_ON,
             layers=[result.text() for result in results.values()],
         )
 

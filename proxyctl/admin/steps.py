@@ -144,7 +144,7 @@ class Steps:
         if families:
             survey, loaded = module.surveys["mysql_servers"], image["mysql_servers"]
             runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
-            placed = placed_again(survey, loaded, runtime, families, self.plan.drains)
+            placed = placed_again(survey, loaded, runtime, families)
             if placed is not loaded:
                 self.say(f"{module.name}: write MEMORY again, since nodes have moved")
                 image = {**image, "mysql_servers": placed}

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.drains import Drain, End, ended_drains, without_writer
 from proxyctl.families import Family, Node, ServerColumns
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeView, Place, Said
 from proxyctl.state import Key, Row, Rows
@@ -20,15 +18,12 @@ def node_groups(
     families: Iterable[Family],
     connections: Mapping[Key, Connections],
     checks: Mapping[Node, Check],
-    drains: Mapping[Node, Drain] = MappingProxyType({}),
 ) -> tuple[NodeGroup, ...]:
     """Return the nodes, by family or hostgroup, sorted by hostgroup, host and port.
 
     `layout` is that of mysql_servers; `connections` is keyed by hostgroup, host and port.
     """
     columns = ServerColumns.of(layout)
-    families = list(families)
-    ended = ended_drains(columns, runtime.values(), families, drains.values())
     in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
     views: dict[tuple[Value, ...], dict[Node, NodeView]] = {}
 
@@ -50,28 +45,14 @@ def node_groups(
         nodes, view = view_of(row)
         nodes[view.node] = replace(view, runtime=(*view.runtime, place))
 
-    def whole(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:
-        return _with_drain(_sorted(view, hostgroups), drains.get(view.node), ended.get(view.node))
-
-    groups = [
+    return tuple(
         NodeGroup(
             hostgroups,
             in_family.get(hostgroups[0]),
-            tuple(whole(nodes[node], hostgroups) for node in sorted(nodes, key=_sortable)),
+            tuple(_sorted(nodes[node], hostgroups) for node in sorted(nodes, key=_sortable)),
         )
         for hostgroups, nodes in sorted(views.items(), key=lambda item: _sortable(item[0]))
-    ]
-    return tuple(_with_writers(group, columns, runtime) for group in groups)
-
-
-def _with_writers(group: NodeGroup, columns: ServerColumns, runtime: Rows) -> NodeGroup:
-    """Return the group with what its drained nodes leave without a writer."""
-    if group.family is None:
-        return group
-    drained = [view.node for view in group.nodes if view.is_drained]
-    lacking = without_writer(columns, runtime.values(), [group.family], drained)
-    views = (replace(view, lacks_writer=lacking.get(view.node)) for view in group.nodes)
-    return replace(group, nodes=tuple(views))
+    )
 
 
 def with_answers(groups: Iterable[NodeGroup], said: Mapping[Node, Said]) -> tuple[NodeGroup, ...]:
@@ -99,17 +80,6 @@ def _place(columns: ServerColumns, row: Row, connections: Connections | None = N
         row[columns.max_connections],
         connections or Connections(),
     )
-
-
-def removed_nodes(groups: Iterable[NodeGroup], drains: Mapping[Node, Drain]) -> tuple[Drain, ...]:
-    """Return what is on record of nodes that stand in none of the groups, sorted by node."""
-    there = {view.node for group in groups for view in group.nodes}
-    return tuple(drains[node] for node in sorted(drains.keys() - there, key=_sortable))
-
-
-def _with_drain(view: NodeView, drain: Drain | None, end: End | None) -> NodeView:
-    """Return the view with what is on record. One of its hostgroups may still show the drain."""
-    return replace(view, drain=drain, end=None if view.is_drained and view.runtime else end)
 
 
 def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:

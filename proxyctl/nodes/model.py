@@ -8,7 +8,6 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
-from proxyctl.drains import Drain, DrainMethod, End
 from proxyctl.families import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -52,6 +51,11 @@ class Place:
         """Whether new queries come here."""
         return self.status == "ONLINE" and self.max_connections != 0
 
+    @property
+    def is_drained(self) -> bool:
+        """Whether the row lets no new connection to the node, by what drains one."""
+        return self.status == "OFFLINE_SOFT" or self.weight == self.max_connections == 0
+
 
 @dataclass(frozen=True)
 class Check:
@@ -87,9 +91,7 @@ class Said:
 class NodeView:
     """One node of a family or hostgroup with everything that is known of it.
 
-    `said` is None when it was not asked. `drain` is what is on record; `end` tells how that drain
-    ended, None while it holds or is not finished. `lacks_writer` is the writer hostgroup of
-    the family of a drained node where nobody takes writes.
+    `said` is None when it was not asked.
     """
 
     node: Node
@@ -97,9 +99,6 @@ class NodeView:
     runtime: tuple[Place, ...] = ()
     check: Check = Check()
     said: Said | None = None
-    drain: Drain | None = None
-    end: End | None = None
-    lacks_writer: Value = None
 
     @property
     def connections(self) -> Connections:
@@ -108,18 +107,9 @@ class NodeView:
 
     @property
     def is_drained(self) -> bool:
-        """Whether it takes no new connection at RUNTIME.
-
-        MEMORY does not tell whether that is meant to last: a member of a ProxySQL Cluster has
-        there what another one loaded.
-        """
-        drain = self.drain if self.end is None else None
-        if drain and drain.is_done and drain.method is DrainMethod.PXC_MAINT_MODE:
-            return True
-        limits = {place.max_connections for place in self.runtime}
-        if limits == {0}:
-            return True
-        return bool(self.runtime) and all(place.status == "OFFLINE_SOFT" for place in self.runtime)
+        """Whether RUNTIME alone has it drained: the configuration lets connections to it."""
+        is_out = bool(self.runtime) and all(place.is_drained for place in self.runtime)
+        return is_out and not all(place.is_drained for place in self.configured)
 
 
 @dataclass(frozen=True)
@@ -135,8 +125,7 @@ class NodeGroup:
 class NodeReport:
     """The nodes behind one ProxySQL.
 
-    `removed` are nodes on record as drained that are no servers any more. `is_monitored` False: the
-    monitor is off, and nodes of a family stay where it placed them last.
+    `is_monitored` False: the monitor is off, and nodes of a family stay where it placed them last.
     """
 
     name: str
@@ -144,5 +133,4 @@ class NodeReport:
     version: str
     groups: tuple[NodeGroup, ...]
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-    removed: tuple[Drain, ...] = ()
     is_monitored: bool = True

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 
-from proxyctl.catalog import Value
-from proxyctl.drains import Drain, End
 from proxyctl.families import Node
 from proxyctl.nodes.discovery import Membership
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
-from proxyctl.state import Key
 
 FORMAT = 1
 
@@ -26,90 +22,14 @@ class Instance:
     version: str
 
 
-def drained_json(
-    instance: Instance,
-    drain: Drain,
-    *,
-    was_before: bool,
-    is_unused: bool,
-    unused_at: Sequence[str] = (),
-) -> str:
-    """Return what became of a node that was drained as JSON.
-
-    `unused_at`: the peers, as host:port, that were waited for, too.
-    """
-    return _json(
-        drained_object(
-            instance,
-            drain,
-            was_before=was_before,
-            is_unused=is_unused,
-            unused_at=unused_at,
-            in_use={} if is_unused else None,
-        )
-    )
+def drained_json(instance: Instance, node: Node, *, was_before: bool, is_unused: bool) -> str:
+    """Return what became of a node that was drained as JSON."""
+    return _document(instance, **_node_name(node), was_before=was_before, unused=is_unused)
 
 
-def drained_object(
-    instance: Instance,
-    drain: Drain,
-    *,
-    was_before: bool,
-    is_unused: bool = False,
-    unused_at: Sequence[str] = (),
-    in_use: Mapping[str, Mapping[Key, int]] | None = None,
-) -> dict[str, object]:
-    """Return what became of a node that was drained as plain data.
-
-    `in_use`: connections to it by instance, as host:port, and there by the key of mysql_servers;
-    None where nobody knows.
-    """
-    return _object(
-        instance,
-        **_node_name(drain.node),
-        was_before=was_before,
-        unused=is_unused,
-        unused_at=list(unused_at),
-        in_use=None if in_use is None else list(_connections(in_use)),
-        drain=_drain(drain),
-    )
-
-
-def _connections(in_use: Mapping[str, Mapping[Key, int]]) -> Iterator[dict[str, object]]:
-    for address, used in in_use.items():
-        for key, count in used.items():
-            yield {"at": address, "hostgroup_id": key[0], "connections": count}
-
-
-def restored_json(restored: Mapping[str, object], back_at: Sequence[str] = ()) -> str:
-    """Return a restored object as JSON. `back_at`: the peers, as host:port, that have followed."""
-    return _json({**restored, "back_at": list(back_at)})
-
-
-def restored_object(
-    instance: Instance,
-    node: Node,
-    drain: Drain | None,
-    *,
-    was_drained: bool,
-    is_changed: bool,
-    is_gone: bool = False,
-    is_unsaved: bool = False,
-    left_out: Iterable[Value] = (),
-    unnamed: Iterable[Value] = (),
-) -> dict[str, object]:
-    """Return what became of a node that was put back as plain data, all but its peers."""
-    return _object(
-        instance,
-        **_node_name(node),
-        was_drained=was_drained,
-        changed=is_changed,
-        gone=is_gone,
-        unsaved=is_unsaved,
-        left_out=list(left_out),
-        unnamed=list(unnamed),
-        drain=drain and _drain(drain),
-    )
+def restored_json(instance: Instance, node: Node, *, was_drained: bool) -> str:
+    """Return what became of a node that was to serve again as JSON."""
+    return _document(instance, **_node_name(node), was_drained=was_drained)
 
 
 def membership_json(instance: Instance, found: Membership, section: str | None) -> str:
@@ -147,10 +67,7 @@ def nodes_json(report: NodeReport) -> str:
     """Return the nodes as JSON. Shape: docs/reference/json-nodes.md."""
     instance = Instance(report.name, report.address, report.version)
     groups = [_group(group, report.hostgroup_names) for group in report.groups]
-    removed = [
-        {**_node_name(one.node), "drain": _drain(one, End.REMOVED)} for one in report.removed
-    ]
-    return _document(instance, monitored=report.is_monitored, groups=groups, removed=removed)
+    return _document(instance, monitored=report.is_monitored, groups=groups)
 
 
 def _group(group: NodeGroup, names: Mapping[int, str]) -> dict[str, object]:
@@ -169,8 +86,6 @@ def _node(view: NodeView) -> dict[str, object]:
     return {
         **_node_name(view.node),
         "drained": view.is_drained,
-        "drain": view.drain and _drain(view.drain, view.end),
-        "lacks_writer": view.lacks_writer,
         "configured": [_place(place) for place in view.configured],
         "runtime": [
             {**_place(place), "connections": asdict(place.connections)} for place in view.runtime
@@ -192,17 +107,6 @@ def _said(said: Said) -> dict[str, object]:
         "version": said.version,
         "status": dict(said.status),
         "variables": dict(said.variables),
-    }
-
-
-def _drain(drain: Drain, end: End | None = None) -> dict[str, object]:
-    return {
-        "since": datetime.fromtimestamp(drain.since, UTC).isoformat(),
-        "by": drain.by,
-        "reason": drain.purpose,
-        "is_done": drain.is_done,
-        "ended": end and end.name.lower(),
-        "method": drain.method,
     }
 
 

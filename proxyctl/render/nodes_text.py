@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from proxyctl.control_characters import printable
-from proxyctl.drains import End, ended_text, no_writer_text
 from proxyctl.families import node_text
 from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
 from proxyctl.nodes.wsrep import reasons, state
@@ -33,11 +32,6 @@ def nodes_text(report: NodeReport, style: Style = PLAIN, width: int | None = Non
     for group in report.groups:
         lines += ["", style("bold", _title(group, report))]
         lines += _table(group, style, width)
-    if report.removed:
-        lines.append("")
-    for drain in report.removed:
-        what = printable(f"{node_text(drain.node)} {ended_text(drain, End.REMOVED)}")
-        lines.append(style("change", f"{what}; `nodes restore` takes it off the record"))
     return "\n".join(lines) + "\n"
 
 
@@ -106,14 +100,8 @@ def _says(view: NodeView) -> Iterator[str]:
     """Yield what stands out of a node, the worst first."""
     if not view.configured:
         yield "in no configuration"
-    if view.drain and view.end:
-        yield printable(ended_text(view.drain, view.end))
-    elif view.drain:
-        yield printable(view.drain.with_way_out())
-    elif view.is_drained:
+    if view.is_drained:
         yield "drained"
-    if view.lacks_writer is not None:
-        yield no_writer_text(view.lacks_writer)
     said, check = view.said, view.check
     if said is not None and said.unreachable is None:
         yield from answers(said)

@@ -16,10 +16,9 @@ from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.change import DELETE, Change, sorted_keys
 from proxyctl.compare import fold_users
-from proxyctl.drains import undrained
 from proxyctl.errors import RefusedError, counted
 from proxyctl.export import from_runtime
-from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored, place_of
+from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored, place_of, undrained
 from proxyctl.instance_survey import look_at
 from proxyctl.plan import Plan
 from proxyctl.replay.shard_moves import section_of
@@ -163,8 +162,7 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
     memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
     if layout.table.role is not Role.SERVERS:
         return from_runtime(layout, runtime, memory)
-    everybody = {(host, port) for _, host, port in runtime}
-    runtime = undrained(layout, runtime, memory, families, everybody)
+    runtime = undrained(layout, runtime, memory, layers[Layer.DISK], families)
     rows = from_runtime(layout, runtime, memory, families)
     discovering = [family for family in families if family.discovers]
     found_again = frozenset().union(*(family.hostgroups for family in discovering))

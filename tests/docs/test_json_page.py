@@ -22,7 +22,6 @@ from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
 from proxyctl.digests.top import Load as TopLoad
 from proxyctl.doctor.finding import Examination, Finding
-from proxyctl.drains import Drain
 from proxyctl.explaining import Explainer
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint
@@ -42,11 +41,9 @@ from proxyctl.render.lint_machine import lint_json
 from proxyctl.render.nodes_machine import (
     Instance,
     drained_json,
-    drained_object,
     membership_json,
     nodes_json,
     restored_json,
-    restored_object,
 )
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
@@ -110,24 +107,14 @@ def documents() -> Iterator[object]:
 
 def node_documents() -> Iterator[object]:
     place = Place(10, "ONLINE", 1, 1000)
-    drain = Drain(("n1", 3306), 0, "anna", "", True, {})
-    view = NodeView(("n1", 3306), (place,), (place,), Check(datetime.now(UTC)), Said(), drain)
+    node = ("n1", 3306)
+    view = NodeView(node, (place,), (place,), Check(datetime.now(UTC)), Said())
     group = NodeGroup((10,), None, (view,))
-    yield json.loads(
-        nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"}, (drain,)))
-    )
+    yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
     instance = Instance("px1", "h:6032", "2.7.1")
-    yield json.loads(drained_json(instance, drain, was_before=False, is_unused=True))
-    used = {"h:6032": {(10, "db1", 3306): 1}}
-    yield drained_object(instance, drain, was_before=False, in_use=used)
-    yield json.loads(
-        restored_json(
-            restored_object(instance, drain.node, drain, was_drained=True, is_changed=False)
-        )
-    )
-    found = Membership(
-        "shop", {drain.node: Said()}, (10,), (drain.node,), (drain.node,), 1, (drain.node,)
-    )
+    yield json.loads(drained_json(instance, node, was_before=False, is_unused=True))
+    yield json.loads(restored_json(instance, node, was_drained=True))
+    found = Membership("shop", {node: Said()}, (10,), (node,), (node,), 1, (node,))
     yield json.loads(membership_json(instance, found, None))
     finding = Finding("digests-off", "mysql-query_digests", "digests are off", "switch them on")
     yield json.loads(doctor_json(Examination("px1", "h:6032", "2.7.1", (finding,))))

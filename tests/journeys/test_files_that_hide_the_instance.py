@@ -39,6 +39,7 @@ def asked(offline: Project) -> Iterator[Asked]:
     with Sandbox(variables={"mysql-monitor_enabled": "false"}) as served:
         served.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1')")
         served.run("LOAD MYSQL SERVERS TO RUNTIME")
+        served.run("SAVE MYSQL SERVERS TO DISK")
         offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
         port = ("--host", "127.0.0.1", "--port", str(served.port))
         assert proxyctl("digest", "snapshot", *port, "-o", "seen.gz").code == 0

@@ -34,25 +34,10 @@ def test_so_many_unavailable_goes_with_rolling(offline: Project) -> None:
     said(proxyctl(*command), 64, "--max-unavailable goes with --strategy rolling")
 
 
-@pytest.mark.parametrize("more", [(), ("--method", "proxysql")])
-def test_an_account_of_the_node_goes_with_its_own_mode(
-    offline: Project, more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the environment it may stand for other commands, and is left alone."""
-    command = ("nodes", "drain", "db2", "--host", "127.0.0.1", "--port", "1", *more)
-    needs = "goes with --method pxc_maint_mode"
-    said(proxyctl(*command, "--backend-user", "ops"), 64, f"--backend-user {needs}")
-    found = proxyctl(*command, "--backend-password-file", "x")
-    said(found, 64, f"--backend-password-file {needs}")
-    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "ops")
-    said(proxyctl(*command), 1, "cannot connect to 127.0.0.1:1")
-
-
 @pytest.mark.parametrize(
     "command",
     [
         ("import", "--users-from", "127.0.0.1:1"),
-        ("nodes", "drain", "db2", "--method", "pxc_maint_mode", "--port", "1"),
     ],
 )
 def test_an_account_without_a_name(offline: Project, command: tuple[str, ...]) -> None:

@@ -8,17 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.nodes import read_nodes
-from proxyctl.draining import DrainRequest, drain, restore
-from proxyctl.errors import RefusedError
-from proxyctl.render.nodes_text import nodes_text
-from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import (
     HOSTS,
     apply,
     files,
-    login,
     monitored_proxysql,
     online,
     placement,
@@ -99,45 +92,9 @@ def test_rows_that_a_peer_placed_are_no_difference(
     assert plan(second, files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 88}})).is_in_sync
 
 
-def drained_host(node: ProxySQL) -> str:
-    return sorted(online(placement(node.instance)[30]))[0]
-
-
 def limits(node: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
     return set(
         node.instance.query(
             f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"
         )
     )
-
-
-def test_a_drain_travels_and_is_ended_where_it_began(
-    nodes: tuple[ProxySQL, ProxySQL], cluster: GaleraCluster
-) -> None:
-    first, second = nodes
-    wanted = files(cluster, HOSTS)
-    apply(first, wanted)
-    settle(first.instance, HOSTS)
-    until(lambda: placement(second.instance) == placement(first.instance))
-    host = drained_host(first)
-    with AdminClient(login(first)) as client:
-        drain(client, DrainRequest(host, who="anna on ops1"))
-    until(lambda: limits(second, host) == {("0", "0")})
-
-    until(lambda: "0" in on_disk(second, "max_connections", "mysql_servers"))
-    there = plan(second, wanted)
-    assert there.is_in_sync
-    assert [note for note in there.taken_out if note.startswith(f"{host}:{cluster.port} drained")]
-    with AdminClient(login(second)) as client:
-        line = next(line for line in nodes_text(read_nodes(client)).splitlines() if host in line)
-        assert "drained" in line
-        for action in (drain, restore):
-            with pytest.raises(RefusedError, match="has max_connections 0 in MEMORY"):
-                action(client, DrainRequest(host))
-    assert limits(second, host) == {("0", "0")}
-
-    with AdminClient(login(first)) as client:
-        restore(client, DrainRequest(host))
-    until(lambda: limits(second, host) == limits(first, host) == {("1", "1000")})
-    assert plan(second, wanted).is_in_sync
-    assert not plan(second, wanted).taken_out

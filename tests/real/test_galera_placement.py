@@ -237,34 +237,6 @@ def test_a_node_in_maintenance_is_no_drift_and_stays_out_of_the_way_of_an_apply(
     assert plan(proxysql, changed).is_in_sync
 
 
-def test_a_drained_node_stays_drained_through_an_apply(
-    proxysql: ProxySQL, cluster: GaleraCluster
-) -> None:
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    reader = sorted(online(placement(proxysql.instance)[30]))[0]
-    run = proxysql.instance.execute
-    run("DELETE FROM mysql_servers")
-    run("INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers")
-    run(f"UPDATE mysql_servers SET max_connections=0 WHERE hostname='{reader}'")
-    run("LOAD MYSQL SERVERS TO RUNTIME")
-    run("LOAD MYSQL SERVERS FROM DISK")
-
-    calm = plan(proxysql, files(cluster, HOSTS))
-    assert calm.is_in_sync
-    assert any("drained" in note for note in calm.left_alone)
-    other = next(host for host in HOSTS if host != reader)
-    apply(proxysql, files(cluster, HOSTS, **{other: {"max_connections": 55}}))
-    limits = proxysql.instance.query(
-        f"SELECT DISTINCT max_connections FROM runtime_mysql_servers WHERE hostname='{reader}'"
-    )
-    assert limits == [("0",)]
-    on_disk = proxysql.instance.query(
-        f"SELECT max_connections FROM disk.mysql_servers WHERE hostname='{reader}'"
-    )
-    assert on_disk == [("1000",)]
-
-
 def test_when_the_writer_leaves_another_takes_its_place_at_once(
     proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:

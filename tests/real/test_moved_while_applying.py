@@ -15,7 +15,6 @@ from proxyctl.catalog import AdminModule
 from proxyctl.errors import ApplyError
 from proxyctl.state import Desired
 from proxyctl.workflow import PlanOptions, make_plan
-from tests.real.test_draining_real import until
 from tests.real.test_galera_placement import (
     CHECK_MS,
     GROUPS,
@@ -27,6 +26,7 @@ from tests.real.test_galera_placement import (
 )
 from tests.real.test_galera_placement import cluster as cluster
 from tests.real.test_galera_placement import proxysql as proxysql
+from tests.real.test_nodes_drain_real import until
 from tests.support.build import desired
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Placement, Sampler, online, placement, settle

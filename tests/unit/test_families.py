@@ -133,17 +133,6 @@ def test_without_families_a_server_in_two_hostgroups_is_two_rows():
     assert [r.message[:32] for r in refusals(found)] == ["mysql_servers: 4 of 12 rows woul"]
 
 
-def test_max_connections_0_at_runtime_is_a_drained_galera_node():
-    drained = dict(PLACED)
-    for key, row in PLACED.items():
-        if key[1] == "n2":
-            position = SERVERS.index["max_connections"]
-            drained[key] = (*row[:position], 0, *row[position + 1 :])
-    verdict = compare_servers(SERVERS, drained, wanted(*CONFIGURED).rows, [GALERA])
-    assert verdict.differences == []
-    assert verdict.drained == [("n2", 3306)]
-
-
 def test_a_placed_load_moves_nobody_and_publishes_the_attributes():
     configured = rows("mysql_servers", node(10, "n1"), node(10, "n2", weight=7), node(10, "n3"))
     loaded = placed_rows(SERVERS, configured, PLACED, [GALERA])

@@ -75,8 +75,8 @@ def test_what_stands_out_is_said() -> None:
         rows(server(10, "n1"), server(10, "n2"), server(10, "n3")),
         rows(
             server(10, "n1"),
-            server(10, "n2", status="SHUNNED", max_connections=0),
-            server(20, "n2", max_connections=0),
+            server(10, "n2", status="SHUNNED", weight=0, max_connections=0),
+            server(20, "n2", weight=0, max_connections=0),
             server(30, "n4"),
         ),
         n2=Said(
@@ -92,7 +92,7 @@ def test_what_stands_out_is_said() -> None:
         "galera: hostgroups 10, 20, 30, 40\n"
         "  node     RUNTIME                weight  limit  used  free  says\n"
         "  n1:3306  ONLINE 10                   1   1000     0     0  monitor: Synced\n"
-        "  n2:3306  ONLINE 20, SHUNNED 10       1      0     1     0  drained, Synced,"
+        "  n2:3306  ONLINE 20, SHUNNED 10       0      0     1     0  drained, Synced,"
         " non-Primary, read_only, segment 2, 8.0.36\n"
         "  n3:3306  not there                   1   1000     0     0  not reached from here:"
         " Can't connect \\x1b[2J\n"

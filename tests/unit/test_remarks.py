@@ -43,11 +43,10 @@ def test_a_server_that_was_taken_out_is_named_where_the_files_say_nothing_of_its
     assert [*remarks.left_alone(said)] == []
 
 
-def test_nodes_that_a_monitor_drained_or_found_are_named():
+def test_nodes_that_a_monitor_found_are_named():
     found = survey(desired(SERVERS), {})
-    found.drained, found.discovered, found.draining = [("n1", 3306)], [("n2", 3306)], 2
+    found.discovered, found.draining = [("n2", 3306)], 2
     assert [*remarks.left_alone(found)] == [
-        "n1:3306 drained (max_connections 0 at RUNTIME)",
         "n2:3306 discovered by the monitor",
         "mysql_servers: 2 rows OFFLINE_HARD, draining",
     ]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tests.real.cluster.files import (
     RULE,
-    SERVERS,
     USER,
     apply,
     fall_behind,
     hostgroups,
     keep_apart,
-    name,
     write,
 )
 from tests.real.cluster.rig import checksums, set_admin
@@ -81,18 +77,3 @@ def test_a_load_is_later_than_the_last_one_at_a_peer(
         done = apply()
         assert done.code == 0, done.text
         assert checksums(three[0])["mysql_users"][1] > epoch
-
-
-def test_a_stale_member_drains_nothing(three: list[ProxySQL], project: Project) -> None:
-    write(project, SERVERS)
-    assert apply().code == 0
-    keep_apart(three)
-    set_admin(three[0], cluster_mysql_servers_diffs_before_sync=1000)
-    three[1].instance.execute("UPDATE mysql_servers SET weight=7")
-    time.sleep(1.1)  # a LOAD within the second of the last one would be no later one
-    three[1].instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    done = proxyctl("nodes", "drain", "a")
-    assert done.code == 3, done.text
-    assert f"MYSQL SERVERS: {name(three[1])} was loaded later" in done.err
-    weights = "SELECT DISTINCT weight FROM runtime_mysql_servers"
-    assert [one.instance.query(weights) for one in three[:2]] == [[("1",)], [("7",)]]

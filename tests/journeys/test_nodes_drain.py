@@ -1,0 +1,271 @@
+"""nodes drain and nodes restore where no monitor places servers, on the sandbox and for real."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.faults.proxy import Exchange, Fault, FaultyProxy
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance
+
+FILES = """\
+version: 1
+mysql_servers:
+  - {hostgroup_id: 10, hostname: db1, weight: 5}
+  - {hostgroup_id: 10, hostname: db2}
+  - {hostgroup_id: 20, hostname: db2, max_connections: 50}
+  - {hostgroup_id: 20, hostname: db3, port: 3307}
+"""
+LAYERS = ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
+
+
+@pytest.fixture
+def servers(project: Project, instance: Instance) -> Instance:
+    """An instance that holds the servers of the files."""
+    project.connect(instance)
+    project.write(FILES)
+    applied()
+    return instance
+
+
+def applied(*options: str) -> Outcome:
+    done = proxyctl("apply", "--auto-approve", *options)
+    assert done.code == 0, done.text
+    return done
+
+
+def drained(*arguments: str) -> Outcome:
+    done = proxyctl("nodes", "drain", *arguments)
+    assert done.code == 0, done.text
+    return done
+
+
+def rows(instance: Instance, table: str) -> list[tuple[str | None, ...]]:
+    return instance.query(f"SELECT * FROM {table} ORDER BY hostgroup_id, hostname")
+
+
+def status(instance: Instance, host: str, table: str = "runtime_mysql_servers") -> set[str]:
+    found = instance.query(f"SELECT status FROM {table} WHERE hostname='{host}'")
+    return {str(cell) for (cell,) in found}
+
+
+def limits(instance: Instance, table: str) -> list[tuple[str | None, ...]]:
+    return instance.query(
+        f"SELECT max_connections FROM {table} WHERE hostname='db2' AND hostgroup_id=20"
+    )
+
+
+def test_a_server_is_drained_at_runtime_only_and_comes_back_exactly(servers: Instance) -> None:
+    before = {table: rows(servers, table) for table in LAYERS}
+    found = drained("db2")
+    assert found.out == (
+        "db2:3306 is drained: it takes no new connections until it is restored\n"
+        "db2:3306: no connection is in use\n"
+    )
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    assert status(servers, "db1") == {"ONLINE"}
+    for table in LAYERS[1:]:
+        assert rows(servers, table) == before[table]
+    assert "db2:3306 is drained already" in drained("db2").out
+
+    restored = proxyctl("nodes", "restore", "db2:3306")
+    assert (restored.code, restored.out) == (0, "db2:3306 serves again\n"), restored.text
+    assert {table: rows(servers, table) for table in LAYERS} == before
+    again = proxyctl("nodes", "restore", "db2")
+    assert (again.code, again.out) == (0, "db2:3306 is not drained: nothing to do\n")
+
+
+def test_everybody_sees_it_and_nobody_calls_it_drift(servers: Instance) -> None:
+    drained("db2")
+    drift = proxyctl("drift")
+    assert (drift.code, "db2:3306 drained" in drift.out) == (0, True), drift.text
+    plan = proxyctl("plan", "--detailed-exitcode")
+    assert (plan.code, "db2:3306 drained" in plan.out) == (0, True), plan.text
+    assert "drained" in proxyctl("nodes", "list", "--no-ask").out
+
+
+def test_an_unrelated_apply_leaves_it_drained(servers: Instance, project: Project) -> None:
+    drained("db2")
+    project.write(FILES.replace("weight: 5", "weight: 6"))
+    applied()
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    assert status(servers, "db2", "disk.mysql_servers") == {"ONLINE"}
+    assert proxyctl("drift").code == 0
+
+
+def test_a_change_of_it_reaches_memory_and_disk_and_it_stays_drained(
+    servers: Instance, project: Project
+) -> None:
+    drained("db2")
+    project.write(FILES.replace("50", "60"))
+    applied()
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    assert limits(servers, "disk.mysql_servers") == [("60",)]
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert status(servers, "db2") == {"ONLINE"}
+    assert limits(servers, "runtime_mysql_servers") == [("60",)]
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_it_is_removed_when_the_files_remove_it(servers: Instance, project: Project) -> None:
+    drained("db2")
+    project.write("\n".join(line for line in FILES.splitlines() if "db2" not in line) + "\n")
+    applied()
+    for table in LAYERS:
+        assert status(servers, "db2", table) <= {"OFFLINE_HARD"}
+
+
+def test_what_was_not_saved_keeps_nodes_from_being_drained(
+    servers: Instance, project: Project
+) -> None:
+    project.write(FILES.replace("weight: 5", "weight: 6"))
+    applied("--no-save")
+    found = proxyctl("nodes", "drain", "db2")
+    assert found.code == 3, found.text
+    assert "MYSQL SERVERS is not in step" in found.err
+    assert "mysql_servers 10:db1:3306: weight not saved to DISK" in found.err
+    assert status(servers, "db2") == {"ONLINE"}
+
+
+def test_a_drained_server_stays_so_when_an_apply_is_not_saved(
+    servers: Instance, project: Project
+) -> None:
+    drained("db2")
+    project.write(FILES.replace("weight: 5", "weight: 6"))
+    applied("--no-save")
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    applied()
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    assert proxyctl("nodes", "restore", "db2").code == 0
+
+
+def test_a_rollback_leaves_it_drained(servers: Instance, project: Project) -> None:
+    project.write(FILES.replace("weight: 5", "weight: 6"))
+    applied()
+    drained("db2")
+    found = proxyctl("rollback", "--auto-approve")
+    assert found.code == 0, found.text
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    assert status(servers, "db2", "disk.mysql_servers") == {"ONLINE"}
+    assert proxyctl("nodes", "restore", "db2").code == 0
+
+
+def test_an_export_does_not_make_a_drain_configuration(servers: Instance, project: Project) -> None:
+    drained("db2")
+    text = proxyctl("export").out
+    assert "OFFLINE_SOFT" not in text
+    project.write(text)
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_a_load_by_hand_ends_it(servers: Instance) -> None:
+    drained("db2")
+    servers.query("LOAD MYSQL SERVERS TO RUNTIME")
+    assert status(servers, "db2") == {"ONLINE"}
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def test_the_last_server_of_a_hostgroup_is_refused(servers: Instance) -> None:
+    drained("db2")
+    found = proxyctl("nodes", "drain", "db1")
+    assert found.code == 3, found.text
+    assert "db1:3306 is the last usable server of hostgroup 10   allow with --force" in found.err
+    assert status(servers, "db1") == {"ONLINE"}
+    drained("db1", "--force")
+    assert status(servers, "db1") == {"OFFLINE_SOFT"}
+
+
+def test_a_server_that_is_out_of_service_by_its_files(servers: Instance, project: Project) -> None:
+    project.write(FILES.replace("weight: 5", "weight: 5, status: OFFLINE_SOFT"))
+    applied("--force")
+    for command in ("drain", "restore"):
+        found = proxyctl("nodes", command, "db1")
+        assert found.code == 3, found.text
+        assert "db1:3306 is out of service in MEMORY and on DISK" in found.err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("db9", "db9: no such node"),
+        ("db1:3307", "db1:3307: no such node"),
+        ("", "'': no such node"),
+    ],
+)
+def test_a_wrong_name(servers: Instance, name: str, said: str) -> None:
+    found = proxyctl("nodes", "drain", name)
+    assert found.code == 64, found.text
+    assert said in found.err
+    assert "nodes: db1:3306, db2:3306, db3:3307" in found.err
+
+
+def test_a_drain_that_is_killed_leaves_an_edit_that_one_statement_repairs(
+    servers: Instance,
+) -> None:
+    """What MEMORY holds between the two LOADs, with the statement that the refusal names."""
+    servers.query("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'")
+    servers.query("LOAD MYSQL SERVERS TO RUNTIME")
+    plan = proxyctl("nodes", "drain", "db1")
+    assert plan.code == 3, plan.text
+    servers.query("LOAD MYSQL SERVERS FROM DISK")
+    assert status(servers, "db2", "mysql_servers") == {"ONLINE"}
+    assert status(servers, "db2") == {"OFFLINE_SOFT"}
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+    assert proxyctl("nodes", "restore", "db2").code == 0
+    assert status(servers, "db2") == {"ONLINE"}
+
+
+def ended(exchange: Exchange) -> None:
+    """Answer the statement, and end the process that sent it as a pipeline does."""
+    answer = exchange.ask()
+    os.kill(os.getpid(), signal.SIGTERM)
+    exchange.deliver(answer)
+
+
+def lost(exchange: Exchange) -> None:
+    """Let the statement run, and the connection break before its answer."""
+    exchange.ask()
+    exchange.hang_up()
+
+
+@pytest.fixture
+def proxy(servers: Instance, project: Project) -> Iterator[FaultyProxy]:
+    """The instance behind a proxy that can break its connections."""
+    with FaultyProxy(servers.host, servers.port) as running:
+        project.connect(replace(servers, host="127.0.0.1", port=running.port))
+        yield running
+
+
+@pytest.mark.parametrize(("fault", "code"), [(ended, 130), (lost, 4)])
+@pytest.mark.parametrize("command", ["drain", "restore"])
+def test_a_command_that_is_cut_off_says_what_became_of_the_node(
+    proxy: FaultyProxy, servers: Instance, command: str, fault: Fault, code: int
+) -> None:
+    """At every statement from the first change to the one that gives MEMORY back."""
+    configured = rows(servers, "mysql_servers")
+    other = "restore" if command == "drain" else "drain"
+    if command == "restore":
+        drained("db2")
+    proxy.arm({})
+    assert proxyctl("nodes", command, "db2").code == 0
+    proxy.settle()
+    sent = [sql for _, sql in proxy.log]
+    begin = next(n for n, sql in enumerate(sent) if re.match("UPDATE .*mysql_servers|LOAD", sql))
+    end = sent.index("LOAD MYSQL SERVERS FROM DISK")
+    for place, sql in proxy.log[begin : end + 1]:
+        assert proxyctl("nodes", other, "db2").code == 0
+        proxy.arm({place: fault})
+        found = proxyctl("nodes", command, "db2")
+        proxy.arm({})
+        assert found.code == code, (sql, found.text)
+        is_drained = status(servers, "db2") == {"OFFLINE_SOFT"}
+        assert f"db2:3306 is {'drained' if is_drained else 'not drained'}" in found.err, sql
+        assert rows(servers, "mysql_servers") == configured, sql
+        assert rows(servers, "disk.mysql_servers") == configured
+        assert proxyctl("nodes", command, "db2").code == 0

@@ -1,0 +1,174 @@
+"""A node of a Galera family is drained and restored, behind a real ProxySQL with simulated nodes.
+
+RUNTIME is sampled all the while: always one writer that takes connections, always a reader.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from proxyctl.admin.client import AdminClient
+from proxyctl.draining import DrainRequest, drain, restore
+from proxyctl.errors import RefusedError
+from tests.real.galera_rig import cluster, proxysql
+from tests.real.test_galera_placement import CHECK_MS, HOSTS, apply, files, login, plan
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.servers import Instance, ProxySQL
+
+__all__ = ["cluster", "proxysql"]
+
+pytestmark = [pytest.mark.real, pytest.mark.alone]
+LAYERS = ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
+
+
+def drained(server: ProxySQL, host: str, *, force: bool = False) -> None:
+    with AdminClient(login(server)) as client:
+        drain(client, DrainRequest(host, force=force))
+
+
+def restored(server: ProxySQL, host: str) -> None:
+    with AdminClient(login(server)) as client:
+        restore(client, DrainRequest(host))
+
+
+def rows(instance: Instance, table: str) -> list[tuple[str | None, ...]]:
+    return instance.query(f"SELECT * FROM {table} ORDER BY hostgroup_id, hostname")
+
+
+def writer(server: ProxySQL) -> str:
+    (found,) = online(placement(server.instance)[10])
+    return found
+
+
+def reader(server: ProxySQL) -> str:
+    return min(online(placement(server.instance)[30]) - {writer(server)})
+
+
+def checks(count: float) -> None:
+    """Let the monitor check the nodes so many times."""
+    time.sleep(CHECK_MS / 1000 * count)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if is_so():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never came")
+
+
+def limits(server: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
+    return set(
+        server.instance.query(
+            f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"
+        )
+    )
+
+
+@pytest.mark.parametrize("is_writer", [True, False], ids=["writer", "reader"])
+def test_a_node_is_drained_and_comes_back(proxysql: ProxySQL, is_writer: bool) -> None:
+    instance = proxysql.instance
+    before = {table: rows(instance, table) for table in LAYERS}
+    old, node = writer(proxysql), writer(proxysql) if is_writer else reader(proxysql)
+    with Sampler(instance, usable=True) as sampler:
+        drained(proxysql, node)
+        assert (writer(proxysql) == old) is not is_writer
+        assert limits(proxysql, node) == {("0", "0")}
+        for table in LAYERS[1:]:
+            assert rows(instance, table) == before[table]
+        checks(3.5)
+        assert node not in online(placement(instance, usable=True)[10])
+        restored(proxysql, node)
+        until(lambda: rows(instance, LAYERS[0]) == before[LAYERS[0]])
+    sampler.check()
+    assert {table: rows(instance, table) for table in LAYERS} == before
+
+
+@pytest.mark.parametrize("also_reader", [0, 1])
+def test_it_is_the_same_wherever_the_writer_reads(proxysql: ProxySQL, also_reader: int) -> None:
+    instance = proxysql.instance
+    for sql in (
+        f"UPDATE mysql_galera_hostgroups SET writer_is_also_reader={also_reader}",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "SAVE MYSQL SERVERS TO DISK",
+    ):
+        instance.query(sql)
+    before: list[object] = []
+    while before[-3:] != [placement(instance)] * 3:
+        before.append(placement(instance))
+        checks(0.5)
+    node = writer(proxysql)
+    with Sampler(instance, usable=True) as sampler:
+        drained(proxysql, node)
+        checks(2)
+        assert writer(proxysql) != node
+        restored(proxysql, node)
+        until(lambda: placement(instance) == before[-1])
+    assert {len(online(sample[10])) for sample in sampler.samples} == {1}
+    if also_reader:
+        sampler.check()
+
+
+def test_it_stays_away_while_another_node_is_desynced(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    instance, old = proxysql.instance, writer(proxysql)
+    with Sampler(instance, usable=True) as sampler:
+        drained(proxysql, old)
+        other = next(host for host in HOSTS if host not in (old, writer(proxysql)))
+        cluster.nodes[other].wsrep_desync = "ON"
+        until(lambda: other in online(placement(instance)[40]))
+        checks(2)
+        assert old not in online(placement(instance, usable=True)[10])
+        cluster.nodes[other].wsrep_desync = "OFF"
+        until(lambda: other in online(placement(instance)[30]))
+        checks(2)
+        assert limits(proxysql, old) == {("0", "0")}
+    assert {len(online(sample[10])) for sample in sampler.samples} == {1}
+
+
+def test_an_apply_leaves_it_drained_and_a_change_of_it_waits(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    instance, node = proxysql.instance, writer(proxysql)
+    drained(proxysql, node)
+    assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
+    with Sampler(instance, usable=True) as sampler:
+        apply(proxysql, files(cluster, HOSTS, **{node: {"max_connections": 900}}))
+        assert limits(proxysql, node) == {("0", "0")}
+        checks(1.5)
+        restored(proxysql, node)
+        checks(1.5)
+    sampler.check()
+    assert limits(proxysql, node) == {("1", "900")}
+
+
+def test_the_last_reader_is_refused(proxysql: ProxySQL) -> None:
+    drained(proxysql, reader(proxysql))
+    last = min(online(placement(proxysql.instance, usable=True)[30]))
+    with pytest.raises(RefusedError, match="not drained") as caught:
+        drained(proxysql, last)
+    assert "hostgroup 30" in caught.value.reasons[0]
+    with pytest.raises(RefusedError) as caught:
+        drained(proxysql, writer(proxysql))
+    assert "the last other node becomes the writer" in caught.value.reasons[0]
+
+
+def test_where_the_monitor_is_off_it_is_refused(proxysql: ProxySQL) -> None:
+    instance = proxysql.instance
+    instance.query("SET mysql-monitor_enabled='false'")
+    instance.query("LOAD MYSQL VARIABLES TO RUNTIME")
+    with pytest.raises(RefusedError, match="the monitor is off"):
+        drained(proxysql, writer(proxysql))
+
+
+def test_a_load_by_hand_ends_it(proxysql: ProxySQL) -> None:
+    instance, node = proxysql.instance, writer(proxysql)
+    drained(proxysql, node)
+    instance.query("LOAD MYSQL SERVERS TO RUNTIME")
+    settle(instance, HOSTS)
+    assert ("0", "0") not in limits(proxysql, node)
