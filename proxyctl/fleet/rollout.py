@@ -125,7 +125,7 @@ class _Rollout:
             self._apply(batch, is_watched=not is_last)
             targets = [one for unit in batch for one in unit if one in self._found]
             if not is_last:
-                self._look_at_servers([one for one in targets if one in self._shunned_before])
+                self._look_at_servers(targets)
             if self._was_interrupted or not all(self._found[one].is_well for one in targets):
                 return
 
