@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.admin.answers import code_and_text, decoded
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.transport import why_not_answered
-from proxyctl.errors import ConnectionLostError, InstanceError
+from proxyctl.errors import InstanceError
 from proxyctl.families import Node
 from proxyctl.nodes.model import Said
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
-TIMEOUT_S = 3.0
+_TIMEOUT_S = 3.0
 _NO_MONITOR_USER = "there is no monitor user to log in as: mysql-monitor_username is empty"
 
 
@@ -47,8 +47,8 @@ def monitor_account(client: AdminClient) -> Account:
     )
 
 
-class BackendRefusedError(InstanceError):
-    """The server cannot be reached, lets us not in, or answers with an error packet."""
+class BackendError(InstanceError):
+    """The server cannot be reached, refuses the login, or answers with an error."""
 
 
 class Backend:
@@ -70,8 +70,7 @@ class Backend:
     def query(self, sql: str) -> list[tuple[str | None, ...]]:
         """Return the rows of a statement that holds no value of a user, as text.
 
-        Bytes that are not UTF-8 are surrogate escapes. Raises: BackendRefusedError, and
-        ConnectionLostError when nobody knows whether the statement ran.
+        Bytes that are not UTF-8 are surrogate escapes. Raises: BackendError.
         """
         import pymysql
 
@@ -80,28 +79,26 @@ class Backend:
                 cursor.execute(sql)
                 rows = list(cursor.fetchall())
         except (pymysql.err.MySQLError, OSError) as error:
-            kind = ConnectionLostError if _is_lost(error) else BackendRefusedError
-            raise kind(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
+            raise BackendError(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
         return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
 
 
 @contextmanager
-def backend(node: Node, account: Account, *, timeout_s: float = TIMEOUT_S) -> Iterator[Backend]:
+def backend(node: Node, account: Account) -> Iterator[Backend]:
     """Connect to a server until the context ends.
 
-    Units: `timeout_s` is how long a statement may take.
-    Raises: BackendRefusedError, whose text is the reason without the name of the server.
+    Raises: BackendError, whose text is the reason without the name of the server.
     """
     host, port = node
     if not account.user:  # PyMySQL would log in as the user of this machine
-        raise BackendRefusedError(_NO_MONITOR_USER)
+        raise BackendError(_NO_MONITOR_USER)
     if not port:
-        raise BackendRefusedError("a Unix socket of the machine that ProxySQL runs on")
-    with closing(_open(str(host), int(str(port)), account, timeout_s)) as connection:
+        raise BackendError("a Unix socket of the machine that ProxySQL runs on")
+    with closing(_open(str(host), int(str(port)), account)) as connection:
         yield Backend(node, connection)
 
 
-def _open(host: str, port: int, account: Account, timeout_s: float) -> Connection[Any]:
+def _open(host: str, port: int, account: Account) -> Connection[Any]:
     import pymysql
     from pymysql.connections import Connection
     from pymysql.constants import CR
@@ -128,8 +125,8 @@ def _open(host: str, port: int, account: Account, timeout_s: float) -> Connectio
             user=account.user.encode("utf-8", "surrogateescape"),
             # As text, PyMySQL would take it for latin1.
             password=account.password.encode("utf-8", "surrogateescape"),
-            connect_timeout=TIMEOUT_S,
-            read_timeout=timeout_s,
+            connect_timeout=_TIMEOUT_S,
+            read_timeout=_TIMEOUT_S,
             use_unicode=False,
             conv=without_decoders,
             autocommit=True,
@@ -137,9 +134,9 @@ def _open(host: str, port: int, account: Account, timeout_s: float) -> Connectio
     except RuntimeError as error:
         # PyMySQL, where it would have to encrypt the password by itself.
         reason = "it asks for the whole password without TLS; it was not sent"
-        raise BackendRefusedError(reason) from error
+        raise BackendError(reason) from error
     except (pymysql.err.MySQLError, OSError, ValueError) as error:  # ValueError: no host name
-        raise BackendRefusedError(_reason(error)) from error
+        raise BackendError(_reason(error)) from error
 
 
 @cache
@@ -152,16 +149,6 @@ def _tls_where_offered() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
-
-
-def _is_lost(error: Exception) -> bool:
-    """Return whether there was no answer, rather than an error packet."""
-    import pymysql
-
-    code, _ = code_and_text(error)
-    if not isinstance(error, pymysql.err.MySQLError):
-        return True
-    return code == 0 or 2000 <= code < 3000  # the client's own numbers
 
 
 def _reason(error: Exception) -> str:
@@ -207,7 +194,7 @@ def _ask(node: Node, account: Account) -> Said:
             status = _by_name(connection.query(_show("STATUS", _STATUS)))
             variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
             offers_tls = connection.offers_tls
-    except (BackendRefusedError, ConnectionLostError) as error:
+    except BackendError as error:
         return Said(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
     return Said(
         version=variables.get("version", ""),

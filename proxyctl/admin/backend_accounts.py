@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from proxyctl.admin.backend import Account, Backend, BackendRefusedError, backend
+from proxyctl.admin.backend import Account, Backend, BackendError, backend
 from proxyctl.catalog import Layout, Value, Version
 from proxyctl.errors import InstanceError
 from proxyctl.families import Node
@@ -62,7 +62,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
     try:
         with backend(node, account) as connection:
             return _accounts(connection)
-    except BackendRefusedError as error:
+    except BackendError as error:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
             then=error.then,

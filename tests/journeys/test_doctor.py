@@ -69,6 +69,15 @@ def test_users_in_two_halves_are_no_edit(project: Project, instance: Instance) -
     assert findings() == []
 
 
+def test_a_drained_node_is_no_edit(project: Project, instance: Instance) -> None:
+    add = "INSERT INTO mysql_servers (hostgroup_id,hostname) VALUES (10,'db1'), (10,'db2')"
+    load(instance, "MYSQL SERVERS", add)
+    assert proxyctl("nodes", "drain", "db1").code == 0
+    assert findings() == [("node-drained", "db1:3306")]
+    assert proxyctl("nodes", "restore", "db1").code == 0
+    assert findings() == []
+
+
 def test_a_variable_that_waits_for_a_restart(project: Project, instance: Instance) -> None:
     instance.run("SET mysql-threads=8")
     instance.run("SAVE MYSQL VARIABLES TO DISK")
