@@ -51,10 +51,6 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
             yield from _module_lines(plan, module, style)
     for note in plan.left_alone:
         yield f"left alone   {printable(note)}"
-    for note in plan.taken_out:
-        if note not in plan.left_alone:
-            # An apply would stop at it, or carry it on.
-            yield f"pending      {printable(note)}"
     if plan.refusals:
         yield f"an apply would refuse: {counted(len(plan.refusals), 'reason')}, which plan shows"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
-from proxyctl.cli.printed_instances import printed_instances
-from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
 from tests.journeys.held_lock import LOCK
 from tests.journeys.story import said
@@ -115,65 +111,6 @@ def test_each_has_its_own_variables(offline: Project, ports: list[int]) -> None:
     assert "px1, px3  2 instances alike" in found.out
     assert "+ server 10 db.east:3306" in found.out
     assert "+ server 10 db.west:3306" in found.out
-
-
-def test_instances_that_a_command_prints(offline: Project, ports: list[int]) -> None:
-    offline.write(SERVERS)
-    instances = [
-        {"name": f"px{n}", "host": "127.0.0.1", "port": port, "password": "admin"}
-        for n, port in enumerate(ports, 1)
-    ]
-    offline.write(json.dumps(instances), "found.json")
-    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
-    assert "px1, px2, px3  3 instances alike" in found.out
-    offline.write(json.dumps({"instances": instances[:1]}), "found.json")
-    assert "px1" in proxyctl("plan", "--all", "--instances-from", "cat found.json").out
-
-    offline.write('[{"name": "px1", "prot": 6032}]', "found.json")
-    wrong = proxyctl("plan", "--all", "--instances-from", "cat found.json")
-    said(wrong, 1, "<cat>:1:", "prot")
-    said(proxyctl("plan", "--all", "--instances-from", "cat gone.json"), 1, "it ended with 1")
-    said(proxyctl("plan", "--all", "--instances-from", "no-such-command"), 1, "No such file")
-    said(proxyctl("plan", "--all", "--instances-from", "'"), 64, "no closing quotation")
-
-
-def test_a_command_that_is_empty_or_names_nobody_does_not_mean_those_of_the_files(
-    offline: Project, ports: list[int]
-) -> None:
-    """An empty one is what a variable of the environment gives that nobody set."""
-    offline.write(SERVERS + listed(ports))
-    for command in ("plan", "drift", "doctor", "apply"):
-        for empty in ("", "  "):
-            found = proxyctl(command, "--all", "--instances-from", empty)
-            said(found, 64, "--instances-from: an empty command")
-        said(proxyctl(command, "--instances-from", ""), 64, "--instances-from needs --all")
-    nobody = proxyctl("plan", "--all", "--instances-from", "echo []")
-    said(nobody, 64, "--instances-from echo: it names no instance")
-    assert "of the files" not in nobody.err
-
-
-def test_a_command_that_does_not_end_is_ended() -> None:
-    with pytest.raises(ProxyctlError) as found:
-        printed_instances("sleep 600", [], timeout_s=0.1)
-    assert found.value.message == "--instances-from sleep: it did not end within 0.1 seconds"
-
-
-def test_such_a_command_does_not_see_the_password(
-    offline: Project, ports: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    named = "instances: [{name: px9, host: h, password: {env: ADMIN_PASSWORD}}]\n"
-    offline.write(SERVERS + named)
-    offline.write(
-        "import json, os\n"
-        f"found = {{'name': 'px1', 'host': '127.0.0.1', 'port': {ports[0]}}}\n"
-        "assert not {'PROXYCTL_PASSWORD', 'ADMIN_PASSWORD'} & {*os.environ}\n"
-        "print(json.dumps([found]))\n",
-        "list.py",
-    )
-    monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    monkeypatch.setenv("ADMIN_PASSWORD", "admin")
-    found = proxyctl("plan", "--all", "--instances-from", f"{sys.executable} list.py")
-    assert found.code == 0, found.text
 
 
 def test_drift_of_all(offline: Project, ports: list[int]) -> None:
