@@ -111,7 +111,10 @@ def apply_planned(
                 " since it was made",
                 hint="run plan again and look at what is different now",
             )
-        found.refusals += _refused_for_peers(found, options, members, lock)
+        found = replace(
+            found,
+            refusals=[*found.refusals, *_refused_for_peers(found, options, members, lock)],
+        )
         request.before(found)
         raise_refusals(found)
         if found.is_in_sync:

@@ -157,7 +157,7 @@ class ModulePlan:
                 yield from transition(self.surveys[name].layout, before[name], rows)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Plan:
     """Everything that one apply would do to one instance."""
 

@@ -7,8 +7,8 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from proxyctl import fitting, guards, pending, remarks
@@ -16,7 +16,7 @@ from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
 from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
-from proxyctl.admin.runtime_facts import used_connections
+from proxyctl.admin.runtime_facts import RuntimeFacts, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.cluster import refusing
 from proxyctl.cluster.account import cut_off
@@ -28,7 +28,9 @@ from proxyctl.cluster.writers import further_writers
 from proxyctl.config.load import ParsedFiles, Project
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError, counted
+from proxyctl.families import Family
 from proxyctl.guards import judge
+from proxyctl.guards.judge import Situation
 from proxyctl.images import complete_images
 from proxyctl.instance_survey import (
     LARGE,
@@ -42,7 +44,7 @@ from proxyctl.instance_survey import (
     survey_managed,
 )
 from proxyctl.members_files import other_members
-from proxyctl.plan import ModulePlan, Plan, plan_module
+from proxyctl.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides
 from proxyctl.state import (
@@ -50,7 +52,7 @@ from proxyctl.state import (
     Desired,
     DesiredTable,
     GuardAction,
-    GuardLimits,
+    Key,
     Source,
 )
 
@@ -105,83 +107,136 @@ def _surveyed(
     different: Different = lambda _modules, _membership: OtherMembers(),
 ) -> tuple[Plan, InstanceSurvey]:
     """Return the plan, and the survey that it was made from."""
-    layouts, facts = instance.layouts, instance.facts
-    tables = select(desired, options.only)
-    mistakes = [
-        *fitting.misfits(tables, layouts, client.version),
-        *mistakes_at_runtime(desired, facts.regex_engine),
-    ]
-    if mistakes:
-        raise ConfigError(mistakes)
-    fitted = {name: fitting.fit(table, layouts[name]) for name, table in tables.items()}
-    reader = reader or TableReader(client)
-    from_disk = frozenset(name for name, was in instance.leftovers.items() if was)
-    survey = InstanceSurvey(client, reader, layouts, facts, fitted, from_disk)
-    plan = Plan(
-        name=client.login.name or client.address,
-        address=client.address,
-        version=client.version_text,
-        hostgroup_names=desired.hostgroup_names,
-        warnings=list(desired.warnings),
-        saves=options.saves,
-        source=desired.source,
+    survey = _survey(client, desired, options, reader, instance)
+    found = _read(survey, desired, options, different)
+    plan = _with_cluster(
+        _made(survey, found, desired, options, instance.leftovers), found.membership, survey.facts
     )
-    plan.families = survey_families(survey)
-    plan.families_before = survey.surroundings.memory_families
-    survey_managed(survey)
-    plan.modules = list(_module_plans(survey))
-    mistakes = list(fitting.mistakes_when_read(survey.done, client.version_text))
-    if mistakes:
-        raise ConfigError(mistakes)
-    used = hostgroups_in_use(survey)
-    complete_images(plan.modules, survey.surroundings, used.at_some_time)
-    plan.warnings.extend(remarks.left_by_dead_apply(plan.modules, instance.leftovers))
-    _add_pending(plan, options, {**options.leftovers, **instance.leftovers}, desired.source)
-    membership = options.membership
-    if membership is None and facts.is_cluster_member:
-        membership = read_membership(client)
-    loaded = [module.name for module in plan.modules if module.images]
-    others = OtherMembers() if membership is None else different(loaded, membership)
-    plan.warnings.extend(others.warnings())
-    found = [
-        *judge.dangers(
-            plan.modules,
-            situation_of(survey, plan.modules, used, plan.hostgroup_names),
-            desired.guards,
-        ),
-        *(refusing.dangers(loaded, membership) if membership else ()),
-        *refusing.different_members(others.differing),
-    ]
-    plan.refusals.extend(guards.refusals(found, desired.guards, force=options.force))
-    plan.warnings.extend(guards.warnings(found, desired.guards, force=options.force))
-    _add_shard_moves(plan, survey, desired.guards, is_allowed=options.allow_shard_moves)
-    is_member = membership is not None and len(membership.listed) > 1
-    _add_remarks(plan, survey, is_member=is_member)
-    if membership is not None and membership.listed:
-        plan.members = [f"{host}:{port}" for host, port in membership.listed]
-    if membership is not None and membership.listed and not plan.is_in_sync:
-        plan.warnings.extend(what_stays(plan.modules, membership, saves=plan.saves))
-        plan.warnings.extend(cut_off(plan.modules, membership))
-        if is_member:
-            check_ms = facts.galera_check_ms
-            plan.warnings.extend(further_writers(plan.modules, membership, check_ms))
-        plan.warnings.extend(going_on(plan.modules, plan.address))
-        plan.leaving_members = leaving(plan.modules)
-        plan.untaken = untaken(plan.modules, membership)
     _tell_decisions(client, plan)
     return plan, survey
 
 
-def _add_shard_moves(
-    plan: Plan, survey: InstanceSurvey, limits: GuardLimits, *, is_allowed: bool
-) -> None:
-    """Add tables and schemas that change shard; looked for where something at RUNTIME may do that.
+@dataclass(frozen=True)
+class _Reading:
+    """What was read for one plan, beside the tables.
 
-    Changes: plan.
+    Shape: `modules` with what each loads and saves; `moves`: what changes shard; `connections` in
+    use by server, read where servers are loaded. `others`: members for which the files say
+    something else.
     """
+
+    modules: list[ModulePlan]
+    families: tuple[Family, ...]
+    situation: Situation
+    moves: list[ShardMove]
+    connections: Mapping[Key, int]
+    membership: Membership | None
+    others: OtherMembers
+
+
+def _read(
+    survey: InstanceSurvey, desired: Desired, options: PlanOptions, different: Different
+) -> _Reading:
+    """Read everything that a plan needs. Raises: ConfigError, InstanceError."""
+    client = survey.client
+    families = survey_families(survey)
+    survey_managed(survey)
+    modules = list(_module_plans(survey))
+    mistakes = list(fitting.mistakes_when_read(survey.done, client.version_text))
+    if mistakes:
+        raise ConfigError(mistakes)
+    in_use = hostgroups_in_use(survey)
+    complete_images(modules, survey.surroundings, in_use.at_some_time)
+    membership = options.membership
+    if membership is None and survey.facts.is_cluster_member:
+        membership = read_membership(client)
+    loaded = [module.name for module in modules if module.images]
+    others = OtherMembers() if membership is None else different(loaded, membership)
+    connections = used_connections(client) if "MYSQL SERVERS" in loaded else {}
+    situation = situation_of(survey, modules, in_use, desired.hostgroup_names)
+    moves = _shard_moves(survey, modules, desired)
+    return _Reading(modules, families, situation, moves, connections, membership, others)
+
+
+def _made(
+    survey: InstanceSurvey,
+    found: _Reading,
+    desired: Desired,
+    options: PlanOptions,
+    leftovers: Mapping[str, bool],
+) -> Plan:
+    """Return the plan. `leftovers`: of an apply that died, whose lock nobody has taken over."""
+    client, modules, membership = survey.client, found.modules, found.membership
+    limits = desired.guards
+    loaded = [module.name for module in modules if module.images]
+    dangers = [
+        *judge.dangers(modules, found.situation, limits),
+        *(refusing.dangers(loaded, membership) if membership else ()),
+        *refusing.different_members(found.others.differing),
+    ]
+    is_member = membership is not None and len(membership.listed) > 1
+    return Plan(
+        name=client.login.name or client.address,
+        address=client.address,
+        version=client.version_text,
+        modules=modules,
+        refusals=[
+            *_pending_refusals(modules, options, leftovers, desired.source),
+            *guards.refusals(dangers, limits, force=options.force),
+            *_shard_refusals(found.moves, desired, options),
+        ],
+        left_alone=[text for one in survey.done.values() for text in remarks.left_alone(one)],
+        taken_out=[text for one in survey.done.values() for text in remarks.taken_out(one)],
+        warnings=[
+            *desired.warnings,
+            *remarks.left_by_dead_apply(modules, leftovers),
+            *found.others.warnings(),
+            *guards.warnings(dangers, limits, force=options.force),
+            *_shard_warnings(found.moves, desired, options),
+            *_warnings(survey.facts, found, is_member=is_member),
+        ],
+        restart_required=[*remarks.restart_required(modules)],
+        saves=options.saves,
+        families=found.families,
+        families_before=survey.surroundings.memory_families,
+        hostgroup_names=desired.hostgroup_names,
+        shard_moves=found.moves,
+        source=desired.source,
+    )
+
+
+def _survey(
+    client: AdminClient,
+    desired: Desired,
+    options: PlanOptions,
+    reader: TableReader | None,
+    instance: InstanceLook,
+) -> InstanceSurvey:
+    """Return the survey to begin, of the tables that are selected and that this instance has."""
+    tables, layouts = select(desired, options.only), instance.layouts
+    mistakes = [
+        *fitting.misfits(tables, layouts, client.version),
+        *mistakes_at_runtime(desired, instance.facts.regex_engine),
+    ]
+    if mistakes:
+        raise ConfigError(mistakes)
+    return InstanceSurvey(
+        client,
+        reader or TableReader(client),
+        layouts,
+        instance.facts,
+        {name: fitting.fit(table, layouts[name]) for name, table in tables.items()},
+        frozenset(name for name, was_saved in instance.leftovers.items() if was_saved),
+    )
+
+
+def _shard_moves(
+    survey: InstanceSurvey, modules: Iterable[ModulePlan], desired: Desired
+) -> list[ShardMove]:
+    """Return tables and schemas that change shard; looked for where something may do that."""
     changes = {
         name: found
-        for module in plan.modules
+        for module in modules
         for name in SIDE_TABLES
         if (found := module.at_runtime(name))
     }
@@ -192,14 +247,47 @@ def _add_shard_moves(
         if change.current is not None
     )
     if not (changes and shard_moves.concerns_shards(survey.tables, leaving)):
-        return
-    sides = survey.sides(plan.hostgroup_names)
-    plan.shard_moves = shard_moves.shard_moves(sides, survey.tables)
-    names, action = plan.hostgroup_names, limits.action(shard_moves.CODE)
-    said = is_allowed or action is GuardAction.WARN
-    plan.warnings.extend(shard_moves.warnings(plan.shard_moves, names, allowed=said))
-    if action is GuardAction.REFUSE and not is_allowed:
-        plan.refusals.extend(shard_moves.refusals(plan.shard_moves, names))
+        return []
+    return shard_moves.shard_moves(survey.sides(desired.hostgroup_names), survey.tables)
+
+
+def _shard_refusals(
+    moves: Iterable[ShardMove], desired: Desired, options: PlanOptions
+) -> Iterator[Refusal]:
+    action = desired.guards.action(shard_moves.CODE)
+    if action is GuardAction.REFUSE and not options.allow_shard_moves:
+        yield from shard_moves.refusals(moves, desired.hostgroup_names)
+
+
+def _shard_warnings(
+    moves: Iterable[ShardMove], desired: Desired, options: PlanOptions
+) -> Iterator[str]:
+    action = desired.guards.action(shard_moves.CODE)
+    said = options.allow_shard_moves or action is GuardAction.WARN
+    return shard_moves.warnings(moves, desired.hostgroup_names, allowed=said)
+
+
+def _with_cluster(plan: Plan, membership: Membership | None, facts: RuntimeFacts) -> Plan:
+    """Return the plan with what it means that the instance is a member of a cluster."""
+    if membership is None or not membership.listed:
+        return plan
+    members = [f"{host}:{port}" for host, port in membership.listed]
+    if plan.is_in_sync:
+        return replace(plan, members=members)
+    writers = further_writers(plan.modules, membership, facts.galera_check_ms)
+    return replace(
+        plan,
+        members=members,
+        warnings=[
+            *plan.warnings,
+            *what_stays(plan.modules, membership, saves=plan.saves),
+            *cut_off(plan.modules, membership),
+            *(writers if len(membership.listed) > 1 else ()),
+            *going_on(plan.modules, plan.address),
+        ],
+        leaving_members=leaving(plan.modules),
+        untaken=untaken(plan.modules, membership),
+    )
 
 
 def _tell_decisions(client: AdminClient, plan: Plan) -> None:
@@ -300,38 +388,35 @@ def _module_plans(survey: InstanceSurvey) -> Iterator[ModulePlan]:
         yield planned
 
 
-def _add_pending(
-    plan: Plan, options: PlanOptions, leftovers: Mapping[str, bool], source: Source
-) -> None:
-    """Add the refusals for pending edits. Changes: plan.
+def _pending_refusals(
+    modules: Iterable[ModulePlan],
+    options: PlanOptions,
+    left_here: Mapping[str, bool],
+    source: Source,
+) -> Iterator[Refusal]:
+    """Yield the refusals for pending edits.
 
     Where a dead apply had staged a module and MEMORY comes from DISK, all differences are ours.
+    `left_here`: those of an apply whose lock nobody has taken over.
     """
-    for module in plan.modules:
+    leftovers = {**options.leftovers, **left_here}
+    for module in modules:
         if not leftovers.get(module.name):
             edits = pending.pending_edits(module, saves=options.saves)
-            discard = options.discard_pending
-            plan.refusals.extend(pending.refusals(module, edits, discard=discard, source=source))
+            yield from pending.refusals(
+                module, edits, discard=options.discard_pending, source=source
+            )
 
 
-def _add_remarks(
-    plan: Plan,
-    survey: InstanceSurvey,
-    *,
-    is_member: bool,
-) -> None:
-    for found in survey.done.values():
-        plan.left_alone.extend(remarks.left_alone(found))
-        plan.taken_out.extend(remarks.taken_out(found))
-    plan.restart_required.extend(remarks.restart_required(plan.modules))
-    if survey.facts.is_read_only and not plan.is_in_sync:
-        plan.warnings.append(
+def _warnings(facts: RuntimeFacts, found: _Reading, *, is_member: bool) -> Iterator[str]:
+    """Yield what a person should know of these changes, beside what guards say."""
+    if facts.is_read_only and not all(module.is_in_sync for module in found.modules):
+        yield (
             "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
         )
-    plan.warnings.extend(remarks.fought_over(plan.families))
-    for module in plan.modules:
+    yield from remarks.fought_over(found.families)
+    for module in found.modules:
         if module.name == "MYSQL SERVERS" and module.load:
-            plan.warnings.extend(remarks.unshunned(module, plan.families))
             leaving = remarks.leaving_servers(module)
-            used = used_connections(survey.client) if leaving else {}
-            plan.warnings.extend(remarks.cut_connections(leaving, used, is_member=is_member))
+            yield from remarks.unshunned(module, found.families)
+            yield from remarks.cut_connections(leaving, found.connections, is_member=is_member)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -55,9 +56,11 @@ def test_one_row_that_is_too_long_is_counted():
 
 
 def test_refusals_and_remarks_are_limited_too():
-    plan = plan_of(rules=2_000)
-    plan.refusals = [Refusal("x", f"row {n} {'long ' * 200}", "--force") for n in range(1_000)]
-    plan.left_alone = [f"row {n}" for n in range(10_000)]
+    plan = replace(
+        plan_of(rules=2_000),
+        refusals=[Refusal("x", f"row {n} {'long ' * 200}", "--force") for n in range(1_000)],
+        left_alone=[f"row {n}" for n in range(10_000)],
+    )
     text = plan_markdown([plan])
     assert len(text) <= LONGEST
     assert text.count("row ") > 40
@@ -73,10 +76,13 @@ def test_no_text_ends_its_block():
 
 
 def test_remarks_are_neither_markup_nor_html_nor_mentions():
-    plan = plan_of()
-    plan.refusals = [Refusal("x", HOSTILE + " &#64;octocat @team", None)]
-    plan.warnings = plan.left_alone = [HOSTILE]
-    plan.name = HOSTILE
+    plan = replace(
+        plan_of(),
+        name=HOSTILE,
+        refusals=[Refusal("x", HOSTILE + " &#64;octocat @team", None)],
+        warnings=[HOSTILE],
+        left_alone=[HOSTILE],
+    )
     text = plan_markdown([plan])
     head, _, rest = text.partition("<details open>")
     assert rest.count("</details>") == 1

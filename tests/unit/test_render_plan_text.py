@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proxyctl.images import complete_images
 from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
@@ -70,6 +72,5 @@ def test_without_colour_it_reads_the_same():
 
 
 def test_an_instance_with_a_name_shows_its_address_too():
-    plan = plan_of()
-    plan.name = "px1"
+    plan = replace(plan_of(), name="px1")
     assert plan_text(plan).startswith("px1  h:6032  ProxySQL 2.7.1\n")
