@@ -15,7 +15,7 @@ from functools import partial
 from types import NoneType
 from typing import cast
 
-from proxyctl.catalog import Column, Layout, Role, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.control_characters import CONTROL
 from proxyctl.state import Key, Layer, Row, Secret
@@ -274,9 +274,7 @@ def _update(
         yield Statement(text(plain, condition), partial(text, masked, condition))
 
 
-def select_json(
-    layouts: Sequence[Layout], layer: Layer, *, chunk: int, has_blobs: bool = False
-) -> str:
+def select_json(layouts: Sequence[Layout], layer: Layer, *, chunk: int) -> str:
     """Return one SELECT that reads tables as JSON arrays of rows, at most `chunk` rows an array.
 
     JSON made inside SQLite reads five times faster than rows, which ProxySQL sends field by field.
@@ -286,12 +284,11 @@ def select_json(
 
     Shape of the answer: (number of the table, JSON text, how many rows it holds), and at the very
     end one row (NULL, NULL, how many rows the tables have). ProxySQL answers OK with part of the
-    rows, or none, when a SELECT fails while it runs: without that end nothing may be believed.
-    `has_blobs`: with BLOBs as their bytes (slower); without it one BLOB is such a failure.
+    rows, or none, when a SELECT fails while it runs, as at a BLOB, which JSON cannot hold: without
+    that end nothing may be believed.
     """
-    cell = _cell_of_blob if has_blobs else _cell
     parts = [
-        f"SELECT {number}, json_group_array(json_array({','.join(map(cell, layout.columns))})),"
+        f"SELECT {number}, json_group_array(json_array({_columns(layout)})),"
         f" count(*) FROM {table_name(layout, layer)}{_where(layout)} GROUP BY rowid/{chunk}"
         for number, layout in enumerate(layouts)
     ]
@@ -301,26 +298,8 @@ def select_json(
     return " UNION ALL ".join([*parts, f"SELECT NULL, NULL, {'+'.join(counts)}"])
 
 
-def _cell(column: Column) -> str:
-    return quoted_name(column.name)
-
-
-def _cell_of_blob(column: Column) -> str:
-    """A BLOB is what ProxySQL's own reading makes of it: text up to a NUL byte, or a number."""
-    name, kind = quoted_name(column.name), "INTEGER" if column.is_numeric else "TEXT"
-    text = f"substr({name},1,ifnull(nullif(instr({name},X'00'),0)-1,length({name})))"
-    return f"CASE typeof({name}) WHEN 'blob' THEN CAST({text} AS {kind}) ELSE {name} END"
-
-
-def select_rows(layout: Layout, layer: Layer) -> str:
-    """Return the plain SELECT of a table, by key."""
-    fields = ",".join(map(quoted_name, layout.names))
-    source = f"{table_name(layout, layer)}{_where(layout)}"
-    return f"SELECT {fields} FROM {source} ORDER BY {_order(layout)}"
-
-
-def _order(layout: Layout) -> str:
-    return ",".join(map(quoted_name, layout.table.key))
+def _columns(layout: Layout) -> str:
+    return ",".join(map(quoted_name, layout.names))
 
 
 def _where(layout: Layout) -> str:

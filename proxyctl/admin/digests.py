@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, get_type_hints
+from typing import Any
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.digest_size import read_digest_variables
 from proxyctl.admin.digest_spelling import digest_column
 from proxyctl.digests.diff_snapshot import Snapshot
-from proxyctl.errors import InstanceError, StatementError
+from proxyctl.errors import InstanceError
 from proxyctl.replay.seen import DigestTable, SeenDigest
 
 _TABLE = "stats_mysql_query_digest"
@@ -107,10 +107,6 @@ def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
         for name in SeenDigest._fields
         if has_rows or name not in _SINCE_2_0_6
     )
-    if not _makes_json(client):
-        answer = client.raw(f"SELECT {columns} FROM {_TABLE}")
-        yield len(answer), _now(client), _as_json(answer, client)
-        return
     # The count comes first, so that a file can begin with it.
     sql = (
         f"SELECT (SELECT count(*) FROM {_TABLE}), strftime('%s','now') UNION ALL"
@@ -142,53 +138,13 @@ def _incomplete(client: AdminClient) -> InstanceError:
     )
 
 
-def _makes_json(client: AdminClient) -> bool:
-    """Return whether this ProxySQL can make JSON; asked without naming the table."""
-    try:
-        client.raw("SELECT json_array(1)")
-    except StatementError as error:
-        if "no such function" not in error.message:
-            raise
-        return False
-    return True
-
-
-def _now(client: AdminClient) -> int:
-    rows = client.query("SELECT strftime('%s','now')")
-    return client.number(rows[0][0]) if rows else 0
-
-
-_KINDS = [get_type_hints(SeenDigest)[name] for name in SeenDigest._fields]
-_TEXTS = frozenset({"schemaname", "username", "client_address", "digest", "digest_text"})
-
-
-def _as_json(answer: Sequence[_Record], client: AdminClient) -> Iterator[bytes]:
-    """Yield rows of the text protocol as the JSON that other ProxySQLs make themselves."""
-    is_text = [name in _TEXTS for name in SeenDigest._fields]
-    for start in range(0, len(answer), _GROUP):
-        rows = [
-            [
-                (cell or b"").decode("utf-8", "surrogateescape") if text else client.number(cell)
-                for cell, text in zip(row, is_text, strict=False)
-            ]
-            for row in answer[start : start + _GROUP]
-        ]
-        yield json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogateescape")
-
-
 def _rows(text: bytes) -> Iterator[SeenDigest]:
     import orjson
 
     try:
-        try:
-            rows: list[list[Any]] = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            # Text that is not UTF-8: keep its bytes as surrogate escapes.
-            rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
-        found = [SeenDigest(*row) for row in rows]
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InstanceError(f"{_TABLE}: its rows are no JSON lists") from error
-    for digest in found:
-        if [*map(type, digest)] != _KINDS:
-            raise InstanceError(f"{_TABLE}: a row that is none of the table")
-    yield from found
+        rows: list[list[Any]] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Text that is not UTF-8: keep its bytes as surrogate escapes.
+        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
+    for row in rows:
+        yield SeenDigest(*row)

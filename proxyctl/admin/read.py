@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,24 +13,16 @@ from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
 from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.whole_answer import LOCKED, answered, query_whole
-from proxyctl.catalog import (
-    TABLES,
-    Additions,
-    Layout,
-    Table,
-    Value,
-    Version,
-    layout_of,
-)
+from proxyctl.catalog import TABLES, Additions, Layout, Table, Version, layout_of
 from proxyctl.catalog.additions import unlisted_column
-from proxyctl.errors import InstanceError, StatementError
-from proxyctl.sql import select_json, select_rows, table_name
+from proxyctl.errors import InstanceError
+from proxyctl.sql import select_json, table_name
 from proxyctl.state import Layer, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_INTEGER = re.compile(r"-?[0-9]{1,20}")
+NO_BLOBS = "UPDATE ... SET column=CAST(column AS TEXT) WHERE typeof(column)='blob' turns it to text"
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB a row are left."""
@@ -80,11 +71,6 @@ def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Vers
     return known if columns == known.columns else Layout(table, columns, version)
 
 
-def _integer(text: str) -> int | None:
-    """Return the number that a text is, None where it is none."""
-    return int(text) if _INTEGER.fullmatch(text) else None
-
-
 @dataclass(frozen=True)
 class Known:
     """Rows, and the text that ProxySQL gives of them: a layer with this text needs no parsing.
@@ -131,7 +117,6 @@ class TableReader:
     ) -> None:
         self._client = client
         self._tee = tee
-        self._has_json = True
         self._looked_at: set[str] = set()
         self._prefetch: Prefetch | None = None
 
@@ -168,44 +153,32 @@ class TableReader:
 
     def chunks_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, list[bytes]]:
         """Return the texts of several tables in one layer, by table, read at one moment."""
-        found = self._json_chunks(layouts, layer) if len(layouts) > 1 else None
-        if found is None:
-            found = [self.chunks(layout, layer) for layout in layouts]
+        found = self._json_chunks(layouts, layer)
         return {layout.name: texts for layout, texts in zip(layouts, found, strict=True)}
 
     def chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
         """Return the rows of a table as JSON texts without the outer brackets."""
         ahead = self._prefetch.take(layout, layer) if self._prefetch else None
-        chunks = self._read_chunks(layout, layer) if ahead is None else ahead
+        chunks = self._json_chunks([layout], layer)[0] if ahead is None else ahead
         if self._tee:
             self._tee(layout, layer, chunks)
         return chunks
 
-    def _read_chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
-        found = self._json_chunks([layout], layer)
-        if found is not None:
-            return found[0]
-        rows = self._client.raw(select_rows(layout, layer))
-        return [_row_json(layout, row) for row in rows]
-
-    def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]] | None:
-        """Return the rows of each table as JSON; None from a ProxySQL that cannot make JSON.
+    def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]]:
+        """Return the rows of each table as JSON.
 
         Raises: InstanceError when ProxySQL keeps back rows, or would not survive the question.
         """
         if layer is Layer.RUNTIME:
             self._refuse_lethal(layouts)
-        for has_blobs in (False, True):
-            sql = select_json(layouts, layer, chunk=CHUNK_ROWS, has_blobs=has_blobs)
-            answer = self._json_answer(sql)
-            if answer is None:
-                return None
-            if _is_complete(answer, self._client.number):
-                return _by_table(answer, len(layouts))
+        sql = select_json(layouts, layer, chunk=CHUNK_ROWS)
+        answer = answered(lambda: self._client.raw(sql))
+        if _is_complete(answer, self._client.number):
+            return _by_table(answer, len(layouts))
         names = ", ".join(table_name(layout, layer) for layout in layouts)
         raise InstanceError(
             f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
-            hint=LOCKED,
+            hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
         )
 
     def _refuse_lethal(self, layouts: Iterable[Layout]) -> None:
@@ -213,18 +186,6 @@ class TableReader:
         for module in {layout.table.admin_module for layout in layouts} - self._looked_at:
             refuse_lethal_numbers(self._client, module)
             self._looked_at.add(module)
-
-    def _json_answer(self, sql: str) -> list[tuple[bytes | None, ...]] | None:
-        if not self._has_json:
-            return None
-        try:
-            answer = answered(lambda: self._client.raw(sql))
-        except StatementError as error:
-            if "no such function" not in error.message:
-                raise
-            self._has_json = False
-            return None
-        return answer
 
 
 class _SecondReader:
@@ -272,15 +233,3 @@ def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[
         if number is not None and text is not None:
             chunks[int(number)].append(text[1:-1])
     return chunks
-
-
-def _row_json(layout: Layout, row: tuple[bytes | None, ...]) -> bytes:
-    """Return one row of the text protocol as SQLite's json_array would give it."""
-    cells: list[Value] = []
-    for column, cell in zip(layout.columns, row, strict=True):
-        text = None if cell is None else cell.decode("utf-8", "surrogateescape")
-        number = _integer(text) if column.is_numeric and text is not None else None
-        cells.append(text if number is None else number)
-    import json
-
-    return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -7,7 +7,6 @@ from operator import itemgetter
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.collector import collector_paused
-from proxyctl.errors import InstanceError
 from proxyctl.state import Key, Row, Rows
 
 
@@ -27,24 +26,13 @@ def rows_text(rows: Iterable[Row]) -> bytes | None:
 
 
 def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
-    """Return the rows of JSON texts, by key.
-
-    Raises: InstanceError when two rows have one key, as 'a' and a BLOB of its bytes have.
-    """
+    """Return the rows of JSON texts, by key."""
     rows: Rows = {}
-    count = 0
     keys_of = _keys_function(layout)
     with collector_paused():
         for chunk in chunks:
             made = list(map(tuple, _loads(b"[" + chunk + b"]")))
             rows.update(zip(keys_of(made), made, strict=True))
-            count += len(made)
-    if count != len(rows):
-        key = ", ".join(layout.table.key)
-        raise InstanceError(
-            f"{layout.name}: two rows have the same {key}: a text and a BLOB of its bytes",
-            hint="ProxySQL uses one of them: DELETE the row whose typeof() is blob",
-        )
     return rows
 
 
