@@ -158,7 +158,7 @@ def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Report]:
     with target.connect() as client:
         plan, sides = plan_with_sides(client, target.files, options)
         table = read_digests(client)
-    found = Fleet([Planned(plan.name, plan.address, plan.fingerprint, plan)])
+    found = Fleet([Planned(plan.name, plan.address, plan)])
     with progress("replaying digests", len(table.rows)) as tell:
         return found, replay(table, sides, limit=_LISTED, progress=tell)
 

@@ -46,8 +46,7 @@ def as_applied(fleet: Fleet) -> Fleet:
 
     def follower(one: Planned, first: str) -> Planned:
         plan = following.setdefault((id(one.plan), first), as_follower(one.plan, first))
-        found = replace(one, plan=plan)
-        return replace(found, fingerprint=found.own_plan.fingerprint)
+        return replace(one, plan=plan)
 
     return replace(
         fleet,

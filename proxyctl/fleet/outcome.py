@@ -23,7 +23,6 @@ class Planned:
 
     name: str
     address: str
-    fingerprint: str
     plan: Plan
     checksums: Mapping[str, Checksum] = field(default_factory=dict)
 
@@ -31,6 +30,11 @@ class Planned:
     def is_in_sync(self) -> bool:
         """Whether nothing differs there."""
         return self.plan.is_in_sync
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the plan of this instance."""
+        return self.own_plan.fingerprint
 
     @property
     def own_plan(self) -> Plan:

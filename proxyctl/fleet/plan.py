@@ -40,7 +40,7 @@ def plan_fleet(
         with target.connect() as client:
             plan = plan_files(client, target.files, options)
             checksums = read_own_checksums(client) if plan.members and len(targets) > 1 else {}
-        kept = distinct.kept(plan)
-        return Planned(plan.name, plan.address, plan.fingerprint, kept, checksums)
+        kept = distinct.kept(plan) if len(targets) > 1 else plan
+        return Planned(plan.name, plan.address, kept, checksums)
 
     return Fleet(*at_all(targets, work, workers=workers, done=done))
