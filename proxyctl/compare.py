@@ -174,3 +174,9 @@ def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None
         if not same_cell(layout, position, one, other):
             return None
     return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
+
+
+def value_of(row: DesiredRow, position: int) -> Value:
+    """Return a desired value as a plain one. A column that differs is never KEEP."""
+    value = row[position]
+    return None if value is KEEP else value

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from proxyctl.catalog import Value
+from proxyctl.catalog.variable_effects import freed_by_next_load
+from proxyctl.compare import value_of
 from proxyctl.families import Family, by_hostgroup, place_of
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.plan import ModulePlan
-from proxyctl.staged import in_loads, value_of
 from proxyctl.state import Key, Rows
 from proxyctl.survey import Surroundings, TableSurvey
 
@@ -107,3 +108,19 @@ def _add_restart_only(plan: ModulePlan, table: str) -> None:
                 rows[key] = (key[0], value_of(wanted, 1))
     if rows != survey.memory:
         plan.final[table] = rows
+
+
+def in_loads(runtime: Rows, wanted: Rows) -> list[Rows]:
+    """Return what MEMORY of admin variables has to hold, a LOAD at a time, to become `wanted`.
+
+    A checksum that comes back on frees its difference count only for the next LOAD.
+    """
+    late = freed_by_next_load(_texts(runtime), _texts(wanted))
+    if not late:
+        return [wanted]
+    first = {key: (key[0], "0") if key[0] in late else row for key, row in wanted.items()}
+    return [first, wanted]
+
+
+def _texts(rows: Rows) -> dict[str, str]:
+    return {str(name): str(text) for name, text in rows.values()}

@@ -19,8 +19,7 @@ from proxyctl.plan import ModulePlan
 from proxyctl.replay.sides import Sides, held_at_runtime, sides_of
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import DesiredTable, Layer, Row, Rows, Scope
-from proxyctl.survey import Surroundings, TableSurvey
-from proxyctl.surveying import survey_table
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
 LARGE = (
     "mysql_users",

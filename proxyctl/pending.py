@@ -16,9 +16,8 @@ from proxyctl.errors import counted
 from proxyctl.plan import ModulePlan, Refusal
 from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.sql import for_clients, transition
-from proxyctl.staged import staged
 from proxyctl.state import FILES, KEEP, Key, Layer, Rows, Source
-from proxyctl.survey import TableSurvey
+from proxyctl.survey import TableSurvey, staged
 
 DISCARD = "--discard-pending"
 MOST_LISTED = 20

@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
 from proxyctl.change import ADD, CHANGE, DELETE, Change, changes_of
-from proxyctl.compare import Difference
+from proxyctl.compare import Difference, value_of
 from proxyctl.errors import RefusedError
 from proxyctl.families import Family
 from proxyctl.sql import Statement, transition
-from proxyctl.staged import value_of
 from proxyctl.state import FILES, Layer, Rows, Source
 from proxyctl.survey import TableSurvey
 

@@ -20,8 +20,7 @@ from proxyctl.export import (
 from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored, undrained
 from proxyctl.sql import quoted_name
 from proxyctl.state import Layer, Rows
-from proxyctl.survey import Surroundings
-from proxyctl.surveying import survey_table
+from proxyctl.survey import Surroundings, survey_table
 
 
 def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:

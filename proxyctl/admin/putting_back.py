@@ -21,10 +21,10 @@ from proxyctl.errors import (
     said_of,
 )
 from proxyctl.families import ServerColumns
+from proxyctl.images import in_loads
 from proxyctl.placement import placed_rows, without_shunning
 from proxyctl.plan import ModulePlan
 from proxyctl.result import OLD, UNKNOWN
-from proxyctl.staged import in_loads
 from proxyctl.state import Layer, Rows
 
 RESTORES = 3

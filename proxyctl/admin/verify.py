@@ -15,7 +15,7 @@ from proxyctl.runtime_image import is_copied, runtime_image
 from proxyctl.servers_compared import compare_servers
 from proxyctl.sql import MASK, is_secret
 from proxyctl.state import KEEP, DesiredRow, Key, Row, Rows
-from proxyctl.surveying import NOT_PUBLISHED, counts
+from proxyctl.survey import NOT_PUBLISHED, counts
 
 
 @dataclass(frozen=True)

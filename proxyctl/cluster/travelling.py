@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.change import Change
 from proxyctl.cluster.membership import Membership, lacks_account, off_by
+from proxyctl.compare import value_of
 from proxyctl.errors import counted
 from proxyctl.plan import ModulePlan
-from proxyctl.staged import value_of
 from proxyctl.state import Layer
 from proxyctl.survey import TableSurvey
 

@@ -22,8 +22,7 @@ from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.nodes.model import Said
 from proxyctl.state import Layer
-from proxyctl.survey import Surroundings, TableSurvey
-from proxyctl.surveying import survey_table
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
 
 class Server(NamedTuple):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from proxyctl.catalog import Version
+from proxyctl.cells import number as as_number
+from proxyctl.families import ServerColumns
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_probes import BEGIN, INSERT, READ
 from proxyctl.lint.traffic_readers import called, family_rows, nodes_of
 from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins
 from proxyctl.lint.traffic_twins import ask
-from proxyctl.online_limits import ATTRIBUTES, crowded, online_limits
 from proxyctl.routing import Source
 from proxyctl.state import Key
 
+_ATTRIBUTES = "mysql_hostgroup_attributes"
+_MAX_ONLINE_SINCE = Version(2, 6, 3)
+"""The first ProxySQL that takes notice of max_num_online_servers."""
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 
 
@@ -261,15 +267,23 @@ def more_than_may_be_online(subject: Subject) -> Iterator[Finding]:
     ```
     """
     tables = subject.configuration.tables
-    servers, attributes = tables.get("mysql_servers"), tables.get(ATTRIBUTES)
-    if servers is None or attributes is None:
+    servers, attributes = tables.get("mysql_servers"), tables.get(_ATTRIBUTES)
+    if servers is None or attributes is None or attributes.layout.version < _MAX_ONLINE_SINCE:
         return
     placed = {number for row in family_rows(subject) for number in row.roles.values()}
-    limits = online_limits(attributes.layout, attributes.rows)
-    for hostgroup in sorted(crowded(servers.layout, servers.rows, limits).keys() - placed, key=str):
+    columns = ServerColumns.of(servers.layout)
+    online = Counter(
+        row[columns.hostgroup]
+        for row in servers.rows.values()
+        if str(row[columns.status]).upper() == "ONLINE"
+    )
+    most = attributes.layout.index["max_num_online_servers"]
+    limits = {as_number(key[0]): as_number(row[most]) or 0 for key, row in attributes.rows.items()}
+    crowded = {hostgroup for hostgroup, limit in limits.items() if online[hostgroup] > limit}
+    for hostgroup in sorted(crowded - placed, key=str):
         message = f"more servers of {called(subject, hostgroup)} are ONLINE: none would be used"
         hint = "raise it, or take servers out"
-        yield Finding(ATTRIBUTES, (hostgroup,), message, "max_num_online_servers", hint)
+        yield Finding(_ATTRIBUTES, (hostgroup,), message, "max_num_online_servers", hint)
 
 
 def _in_role(subject: Subject, role: str, what: str) -> Iterator[Finding]:

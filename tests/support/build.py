@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, layout_of
 from proxyctl.plan import ModulePlan, plan_module
 from proxyctl.state import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
-from proxyctl.survey import Surroundings, TableSurvey
-from proxyctl.surveying import survey_table
+from proxyctl.survey import Surroundings, TableSurvey, survey_table
 
 
 def layout(table: str) -> Layout:
