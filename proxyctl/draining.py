@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxyctl import pending
 from proxyctl.admin.client import AdminClient
@@ -159,8 +159,7 @@ class _Servers:
         facts = read_facts(self.client)
         survey = survey_as_nobodys(self.client, facts)
         surveys = survey.module(_SERVERS, managed_only=False)
-        module = plan_module(_SERVERS, surveys)
-        module.load = module.save = True
+        module = replace(plan_module(_SERVERS, surveys), load=True, save=True)
         refusals = [*pending.refusals(module, pending.pending_edits(module), source=_DRAIN)]
         if refusals:
             raise RefusedError(

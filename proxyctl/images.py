@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.variable_effects import freed_by_next_load
@@ -14,10 +15,10 @@ from proxyctl.state import Key, Rows
 from proxyctl.survey import Surroundings, TableSurvey
 
 
-def complete_images(
+def with_images(
     modules: Iterable[ModulePlan], surroundings: Surroundings, used_hostgroups: frozenset[Value]
-) -> None:
-    """Fill in what every module loads and what MEMORY holds before its SAVE.
+) -> list[ModulePlan]:
+    """Return the modules with what each loads, and with what MEMORY holds before its SAVE.
 
     MYSQL SERVERS loads placed rows. If servers leave a hostgroup that traffic still uses while
     rules or users change in the same apply, a first LOAD holds old and new rows: a query routed
@@ -25,24 +26,27 @@ def complete_images(
     """
     plans = list(modules)
     reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
-    for plan in plans:
-        plan.final = {name: survey.target for name, survey in plan.surveys.items()}
-        if plan.load and plan.name == "MYSQL SERVERS":
-            plan.images = _server_images(plan, surroundings, used_hostgroups, reroutes)
-            plan.monitored = surroundings.families
-        elif plan.load and plan.name == "ADMIN VARIABLES":
+
+    def completed(plan: ModulePlan) -> ModulePlan:
+        target = {name: survey.target for name, survey in plan.surveys.items()}
+        final = _with_restart_only(plan) if plan.save else target
+        if not plan.load:
+            return replace(plan, final=final)
+        if plan.name == "MYSQL SERVERS":
+            images = _server_images(plan, target, surroundings, used_hostgroups, reroutes)
+            return replace(plan, final=final, images=images, monitored=surroundings.families)
+        if plan.name == "ADMIN VARIABLES":
             survey = plan.surveys["admin_variables"]
             loads = in_loads(survey.runtime or {}, survey.target)
-            plan.images = [{"admin_variables": rows} for rows in loads]
-        elif plan.load:
-            plan.images = [dict(plan.final)]
-        if plan.name in ("MYSQL VARIABLES", "PGSQL VARIABLES") and plan.save:
-            for name in plan.surveys:
-                _add_restart_only(plan, name)
+            return replace(plan, final=final, images=[{"admin_variables": one} for one in loads])
+        return replace(plan, final=final, images=[target])
+
+    return [completed(plan) for plan in plans]
 
 
 def _server_images(
     plan: ModulePlan,
+    target: dict[str, Rows],
     surroundings: Surroundings,
     used_hostgroups: frozenset[Value],
     reroutes: bool,
@@ -53,7 +57,7 @@ def _server_images(
         layout, survey.target, runtime, surroundings.families, drained=survey.drained
     )
     loaded = with_successors(layout, placed, runtime, surroundings.families)
-    image = {**plan.final, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
+    image = {**target, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
     hostgroup = layout.index["hostgroup_id"]
     leaving = {
         key: row
@@ -93,21 +97,22 @@ def placed_again(
     return image if loaded == image else loaded
 
 
-def _add_restart_only(plan: ModulePlan, table: str) -> None:
-    """MEMORY gets the file's threads and interfaces, else DISK's, before a SAVE.
+def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
+    """Return what MEMORY holds before a SAVE: the file's threads and interfaces, else DISK's.
 
     A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
     """
-    survey = plan.surveys[table]
-    rows = dict(survey.target)
-    for key, row in survey.disk_restart_only.items():
-        rows[key] = row
-    if survey.desired is not None:
-        for key, wanted in survey.desired.rows.items():
+    final = {name: survey.target for name, survey in plan.surveys.items()}
+    for name, survey in plan.surveys.items():
+        if not survey.disk_restart_only:
+            continue
+        rows = {**survey.target, **survey.disk_restart_only}
+        for key, wanted in survey.desired.rows.items() if survey.desired else ():
             if key in survey.disk_restart_only:
                 rows[key] = (key[0], value_of(wanted, 1))
-    if rows != survey.memory:
-        plan.final[table] = rows
+        if rows != survey.memory:
+            final[name] = rows
+    return final
 
 
 def in_loads(runtime: Rows, wanted: Rows) -> list[Rows]:

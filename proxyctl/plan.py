@@ -63,7 +63,7 @@ class ShardMove(NamedTuple):
     how: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class ModulePlan:
     """One admin module: its changes, and whether it is LOADed and SAVEd.
 

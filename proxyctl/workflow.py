@@ -31,7 +31,7 @@ from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.families import Family
 from proxyctl.guards import judge
 from proxyctl.guards.judge import Situation
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.instance_survey import (
     LARGE,
     InstanceLook,
@@ -146,7 +146,7 @@ def _read(
     if mistakes:
         raise ConfigError(mistakes)
     in_use = hostgroups_in_use(survey)
-    complete_images(modules, survey.surroundings, in_use.at_some_time)
+    modules = with_images(modules, survey.surroundings, in_use.at_some_time)
     membership = options.membership
     if membership is None and survey.facts.is_cluster_member:
         membership = read_membership(client)

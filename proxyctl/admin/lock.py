@@ -307,9 +307,7 @@ class Lock:
     def finished(self, modules: Iterable[str]) -> None:
         """Note that what a dead owner left in these modules is in order now."""
         done = {*modules}
-        self.leftovers = {
-            name: was for name, was in self.leftovers.items() if name.partition(": ")[0] not in done
-        }
+        self.leftovers = {name: was for name, was in self.leftovers.items() if name not in done}
 
     def give_back(self, say: Callable[[str], None]) -> None:
         """Release the lock, over a new connection if ours broke; say when that cannot be done."""

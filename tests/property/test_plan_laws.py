@@ -12,7 +12,7 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.change import DELETE
 from proxyctl.compare import fold_users
 from proxyctl.families import Family
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.plan import Plan
 from proxyctl.runtime_image import runtime_image
 from proxyctl.state import Rows
@@ -44,9 +44,8 @@ def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None
     surveys = {found.layout.name: found}
     if found.layout.table.admin_module == "MYSQL SERVERS":
         surveys.setdefault("mysql_servers", build.survey(None, {}, table="mysql_servers"))
-    plan = Plan("px", "here:1", "2.7.1", modules=[build.module_plan(*surveys.values())])
-    complete_images(plan.modules, Surroundings(), frozenset())
-    return plan
+    modules = with_images([build.module_plan(*surveys.values())], Surroundings(), frozenset())
+    return Plan("px", "here:1", "2.7.1", modules=modules)
 
 
 def shown_at_runtime(layout: Layout, rows: Rows) -> Rows:
@@ -127,7 +126,7 @@ def test_one_apply_is_enough_for_a_family(
     desired = build.desired("mysql_servers", *as_dicts("mysql_servers", wanted))
     found = build.survey(desired, memory, runtime=runtime, surroundings=around)
     module = build.module_plan(found)
-    complete_images([module], around, frozenset())
+    (module,) = with_images([module], around, frozenset())
     keys = [change.key for change in module.changes]
     assert len(keys) == len(set(keys))
     stored = module.final["mysql_servers"]

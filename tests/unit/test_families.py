@@ -6,7 +6,7 @@ from proxyctl.change import changes_of
 from proxyctl.families import Family, families_in
 from proxyctl.guards.deletes import deletions
 from proxyctl.guards.hostgroups import Needs, Servers, emptied_hostgroups
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.placement import placed_rows, with_successors
 from proxyctl.servers_compared import compare_servers
 from proxyctl.state import GuardLimits, Layer, Rows
@@ -273,7 +273,7 @@ def refused_hostgroups(runtime, files, family=GALERA):
     memory = rows("mysql_servers", *(node(10, f"n{n}") for n in (1, 2, 3)))
     found = survey(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
     module = module_plan(found)
-    complete_images([module], around, frozenset({10, 30}))
+    (module,) = with_images([module], around, frozenset({10, 30}))
     needs = Needs(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
     loaded = module.images[-1]["mysql_servers"]
     servers = Servers(SERVERS, found.runtime, loaded, (family,))

@@ -1,7 +1,7 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
 from proxyctl.change import ADD, CHANGE, DELETE
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.pending import pending_edits, refusals
 from proxyctl.plan import Plan
 from proxyctl.state import Layer, Scope
@@ -14,7 +14,7 @@ NOWHERE = Surroundings()
 
 
 def complete(module, surroundings=NOWHERE, used=()):
-    complete_images([module], surroundings, frozenset(used))
+    (module,) = with_images([module], surroundings, frozenset(used))
     return module
 
 
@@ -192,11 +192,11 @@ def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
     memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
     servers = module_plan(survey(desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"}), memory))
     rules = module_plan(survey(desired(RULES, {"rule_id": 1}), {}))
-    complete_images([servers, rules], NOWHERE, frozenset({1}))
+    servers, rules = with_images([servers, rules], NOWHERE, frozenset({1}))
     first, second = servers.images
     assert {key[0] for key in first[SERVERS]} == {1, 2}
     assert {key[0] for key in second[SERVERS]} == {2}
-    complete_images([servers], NOWHERE, frozenset({1}))
+    (servers,) = with_images([servers], NOWHERE, frozenset({1}))
     assert len(servers.images) == 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl import remarks
 from proxyctl.families import Family
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.pending import pending_edits
 from proxyctl.state import Layer, Scope
 from proxyctl.survey import Surroundings
@@ -22,7 +22,7 @@ def servers(wanted, current, *families):
         desired(SERVERS, *wanted), rows(SERVERS, *wanted), runtime=current, surroundings=around
     )
     module = module_plan(found)
-    complete_images([module], around, frozenset())
+    (module,) = with_images([module], around, frozenset())
     return module
 
 
@@ -93,7 +93,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
         "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
     ]
     module = module_plan(found)
-    complete_images([module], around, frozenset())
+    (module,) = with_images([module], around, frozenset())
     (edit,) = pending_edits(module)
     assert (edit.key, edit.is_ours) == ((10, "n2", 3306), False)
     assert edit.columns == ("status",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
 from proxyctl.render.style import Style
@@ -17,7 +17,7 @@ RULES = "mysql_query_rules"
 def plan_of(count=1, current=(), **more):
     wanted = desired(RULES, *({"rule_id": n} for n in range(1, count + 1)))
     module = module_plan(survey(wanted, rows(RULES, *({"rule_id": n} for n in current))))
-    complete_images([module], Surroundings(), frozenset())
+    (module,) = with_images([module], Surroundings(), frozenset())
     return Plan("h:6032", "h:6032", "2.7.1", [module], **more)
 
 

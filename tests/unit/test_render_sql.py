@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from proxyctl.images import complete_images
+from proxyctl.images import with_images
 from proxyctl.plan import Plan, Refusal
 from proxyctl.render.plan_sql import plan_sql
 from proxyctl.survey import Surroundings
@@ -21,7 +21,7 @@ CLIENT = shutil.which("mariadb") or shutil.which("mysql")
 
 def plan_of(*surveys, refusals=(), saves=True):
     modules = [module_plan(one) for one in surveys]
-    complete_images(modules, Surroundings(), frozenset())
+    modules = with_images(modules, Surroundings(), frozenset())
     return Plan("px1", "h:6032", "2.7.1", modules, list(refusals), saves=saves)
 
 
