@@ -35,12 +35,6 @@ FAMILY_TABLES = (
     "mysql_replication_hostgroups",
 )
 
-DECIDE_WHO_SERVES = ("mysql_servers", "mysql_galera_hostgroups", "mysql_hostgroup_attributes")
-"""Tables whose changes may leave a hostgroup without a server that is used.
-
-max_writers of a Galera cluster moves nodes, and max_num_online_servers stops all of them.
-"""
-
 
 @dataclass(frozen=True)
 class Family:

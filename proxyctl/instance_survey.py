@@ -11,7 +11,7 @@ from proxyctl.admin.read import TableReader, read_additions, read_layouts
 from proxyctl.admin.runtime_facts import RuntimeFacts, read_facts, used_hostgroups
 from proxyctl.catalog import ADMIN_MODULES, Additions, AdminModule, Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.families import DECIDE_WHO_SERVES, FAMILY_TABLES, Family, families_in, monitored
+from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored
 from proxyctl.guards.access import CREDENTIALS, Access, logins
 from proxyctl.guards.hostgroups import Needs, Servers
 from proxyctl.guards.judge import Logins, Situation
@@ -210,12 +210,9 @@ class HostgroupsInUse:
 
 
 def hostgroups_in_use(survey: InstanceSurvey) -> HostgroupsInUse:
-    """Return the hostgroups in use; asked only when a hostgroup may be left without servers.
-
-    By a change of ours, or by an edit of others that goes along.
-    """
-    moving = (survey.done[name] for name in DECIDE_WHO_SERVES if name in survey.done)
-    if not any(found.changes.get(Layer.RUNTIME) or found.unpublished for found in moving):
+    """Return the hostgroups in use; asked only when a hostgroup may be left without servers."""
+    servers = survey.done.get("mysql_servers")
+    if servers is None or not servers.changes[Layer.RUNTIME]:
         return HostgroupsInUse()
     before = used_hostgroups(survey.client, survey.layouts)
     after = dict(before)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import Layout
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.families import DECIDE_WHO_SERVES
 from proxyctl.guards import Danger
 from proxyctl.guards.access import Access, blind_monitor, lockouts, replaced_logins
 from proxyctl.guards.deletes import deletions
@@ -54,7 +53,7 @@ def dangers(
     yield from deletions(plans, limits)
     servers, needs = situation.servers, situation.needs
     if servers is not None:
-        if any(name in changes for name in DECIDE_WHO_SERVES):
+        if "mysql_servers" in changes:
             yield from emptied_hostgroups(servers, needs, limits)
         for name in DESTINATIONS:
             if name in changes:
