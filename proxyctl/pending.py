@@ -15,7 +15,7 @@ from proxyctl.compare import Difference, differing, fold_users
 from proxyctl.errors import counted
 from proxyctl.plan import ModulePlan, Refusal
 from proxyctl.runtime_image import is_copied, runtime_image
-from proxyctl.sql import for_clients, transition
+from proxyctl.sql import MASK, for_clients, transition
 from proxyctl.state import FILES, KEEP, Key, Layer, Rows, Source
 from proxyctl.survey import TableSurvey, staged
 
@@ -203,7 +203,9 @@ def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
         return
     for name, survey in module.surveys.items():
         for statement in transition(survey.layout, survey.memory, without[name]):
-            yield f"take back:  {for_clients(statement.masked)};"
+            is_masked = statement.masked != statement.sql
+            secret = f"  -- with the secret in the place of {MASK}" if is_masked else ""
+            yield f"take back:  {for_clients(statement.masked)};{secret}"
 
 
 def _without(survey: TableSurvey, edits: Iterable[Pending]) -> Rows:

@@ -160,6 +160,15 @@ def test_an_edit_on_disk_alone_is_not_called_one_in_memory(
     applied("--no-save")
 
 
+def test_a_secret_is_masked_where_it_is_taken_back(in_sync: Project, instance: Instance) -> None:
+    instance.run("UPDATE mysql_users SET password='other' WHERE username='theirs'")
+    instance.run("UPDATE disk.mysql_users SET comment='on disk' WHERE username='app'")
+    in_sync.write(CHANGED)
+    statement, comment = statements("take back:")
+    assert statement.startswith("UPDATE mysql_users SET password='***' WHERE username='theirs'")
+    assert comment.strip() == "-- with the secret in the place of ***"
+
+
 def test_many_edits_are_counted(in_sync: Project, instance: Instance) -> None:
     values = ",".join(f"({number},1)" for number in range(500, 540))
     instance.run(f"INSERT INTO mysql_query_rules (rule_id, active) VALUES {values}")
