@@ -176,21 +176,10 @@ def survey_as_nobodys(client: AdminClient, facts: RuntimeFacts) -> InstanceSurve
 
 
 def survey_managed(survey: InstanceSurvey) -> None:
-    """Survey every managed table, large ones first and reading ahead."""
-    waiting = [name for name in survey.tables if name not in survey.done]
-    large = [name for name in LARGE if name in waiting]
-    with survey.reader.reading_ahead(all_layers([survey.layouts[name] for name in large])):
-        for name in (*large, *(name for name in waiting if name not in large)):
-            survey.table(name)
-
-
-def all_layers(layouts: Iterable[Layout]) -> list[tuple[Layout, Layer]]:
-    """Return the layers to read ahead.
-
-    RUNTIME first: ProxySQL takes long to make it, and waiting for that leaves the processor to us.
-    """
-    order = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
-    return [(layout, layer) for layout in layouts for layer in order]
+    """Survey every managed table, large ones first, in the order in which they are read ahead."""
+    large = [name for name in LARGE if name in survey.tables]
+    for name in (*large, *(name for name in survey.tables if name not in large)):
+        survey.table(name)
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,7 @@ def _update(
         yield Statement(text(plain, condition), partial(text, masked, condition))
 
 
-def select_json(layouts: Sequence[Layout], layer: Layer, *, chunk: int) -> str:
+def select_json(tables: Sequence[tuple[Layout, Layer]], *, chunk: int) -> str:
     """Return one SELECT that reads tables as JSON arrays of rows, at most `chunk` rows an array.
 
     JSON made inside SQLite reads five times faster than rows, which ProxySQL sends field by field.
@@ -287,15 +287,14 @@ def select_json(layouts: Sequence[Layout], layer: Layer, *, chunk: int) -> str:
     rows, or none, when a SELECT fails while it runs, as at a BLOB, which JSON cannot hold: without
     that end nothing may be believed.
     """
+    sources = [f"{table_name(layout, layer)}{_where(layout)}" for layout, layer in tables]
     parts = [
-        f"SELECT {number}, json_group_array(json_array({_columns(layout)})),"
-        f" count(*) FROM {table_name(layout, layer)}{_where(layout)} GROUP BY rowid/{chunk}"
-        for number, layout in enumerate(layouts)
+        f"SELECT {number}, json_group_array(json_array({_columns(layout)})), count(*)"
+        f" FROM {source} GROUP BY rowid/{chunk}"
+        for number, ((layout, _), source) in enumerate(zip(tables, sources, strict=True))
     ]
-    counts = (
-        f"(SELECT count(*) FROM {table_name(layout, layer)}{_where(layout)})" for layout in layouts
-    )
-    return " UNION ALL ".join([*parts, f"SELECT NULL, NULL, {'+'.join(counts)}"])
+    counts = "+".join(f"(SELECT count(*) FROM {source})" for source in sources)
+    return " UNION ALL ".join([*parts, f"SELECT NULL, NULL, {counts}"])
 
 
 def _columns(layout: Layout) -> str:

@@ -36,7 +36,6 @@ from proxyctl.instance_survey import (
     LARGE,
     InstanceLook,
     InstanceSurvey,
-    all_layers,
     hostgroups_in_use,
     look_at,
     situation_of,
@@ -331,7 +330,7 @@ def _files_surveyed(
     instance = look_at(client)
     layouts = instance.layouts
     likely = [name for name in LARGE if name in files.sections and name in layouts]
-    with reader.reading_ahead(all_layers([layouts[name] for name in likely])):
+    with reader.reading_ahead([layouts[name] for name in likely]):
 
         def compiled(those: ParsedFiles, needs_secrets: bool) -> Project:
             return those.project(

@@ -39,6 +39,7 @@ class AdminClient:
         self._trace = trace
         self._connection: Connection[Any] | None = None
         self._why_closed = ""
+        self._sent: tuple[Callable[[], str], float] | None = None
         self.connect()
 
     def __enter__(self) -> AdminClient:
@@ -112,6 +113,7 @@ class AdminClient:
 
     def close(self) -> None:
         """Close the connection, quietly if it is broken."""
+        self._sent = None
         if self._connection is not None:
             connection, self._connection = self._connection, None
             # A broken connection is as closed as can be.
@@ -126,7 +128,19 @@ class AdminClient:
 
     def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
         """Return the rows of one statement as bytes."""
-        return self._run(sql, lambda: mask_literals(sql))[0]
+        self.send(sql)
+        return self.receive()
+
+    def send(self, sql: str) -> None:
+        """Send a statement whose rows `receive` returns; ProxySQL works on it meanwhile.
+
+        Raises: as `execute`.
+        """
+        self._send(sql, lambda: mask_literals(sql))
+
+    def receive(self) -> list[tuple[bytes | None, ...]]:
+        """Return the rows of the statement that was sent. Raises: as `execute`."""
+        return self._receive()[0]
 
     @staticmethod
     def number(cell: bytes | str | None) -> int:
@@ -139,21 +153,35 @@ class AdminClient:
         Raises: StatementError when ProxySQL refuses it, ConnectionLostError when it is not known
         whether it ran.
         """
-        return self._run(statement.sql, lambda: statement.masked)[1]
+        self._send(statement.sql, lambda: statement.masked)
+        return self._receive()[1]
 
-    def _run(
-        self, sql: str, masked: Callable[[], str]
-    ) -> tuple[list[tuple[bytes | None, ...]], int]:
-        if self._connection is None:
+    def _send(self, sql: str, masked: Callable[[], str]) -> None:
+        """Send a statement, after the answer that nobody has asked for yet."""
+        from pymysql.constants import COMMAND
+
+        if self._sent is not None:
+            self._receive()
+        # Any: the types of PyMySQL leave out the two halves of a query.
+        connection: Any = self._connection
+        if connection is None:
             raise self._closed()
         self._tell_statement(masked)
-        began = time.monotonic()
-        with self._translating(masked), self._connection.cursor() as cursor:
-            # Encoded here: not every PyMySQL lets surrogate escapes through. It takes bytes as they
-            # are, which its types do not say.
-            count = cursor.execute(sql.encode("utf-8", "surrogateescape"))
-            rows = list(cursor.fetchall()) if cursor.description else []
-            done = "read" if cursor.description else "changed"
+        self._sent = masked, time.monotonic()
+        with self._translating(masked):
+            # Encoded here: not every PyMySQL lets surrogate escapes through.
+            connection._execute_command(COMMAND.COM_QUERY, sql.encode("utf-8", "surrogateescape"))
+
+    def _receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
+        """Return the rows of the statement that was sent, and how many rows it changed."""
+        connection: Any = self._connection
+        if connection is None or self._sent is None:
+            raise self._closed()
+        (masked, began), self._sent = self._sent, None
+        with self._translating(masked):
+            count = connection._read_query_result()
+        rows = list(connection._result.rows or ())
+        done = "read" if connection._result.description else "changed"
         took_ms = (time.monotonic() - began) * 1000
         self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
@@ -187,6 +215,8 @@ class AdminClient:
         from pymysql.cursors import SSCursor
 
         # Any: the types of PyMySQL leave out what is needed to give an answer up.
+        if self._sent is not None:
+            self._receive()
         connection: Any = self._connection
         if connection is None:
             raise self._closed()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
-from proxyctl.admin.prefetch import Prefetch, Request, quick_switching
 from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.whole_answer import LOCKED, answered, query_whole
 from proxyctl.catalog import TABLES, Additions, Layout, Table, Version, layout_of
@@ -103,6 +101,9 @@ class TableLayers:
         return rows
 
 
+Request = tuple[Layout, Layer]
+
+
 class TableReader:
     """Reads tables of one instance. Two layers with the same text share one set of rows.
 
@@ -118,25 +119,23 @@ class TableReader:
         self._client = client
         self._tee = tee
         self._looked_at: set[str] = set()
-        self._prefetch: Prefetch | None = None
+        self._ahead: _Ahead | None = None
 
     @contextmanager
-    def reading_ahead(self, requests: Sequence[Request]) -> Iterator[None]:
-        """Read these layers ahead, in this order, while the block runs.
+    def reading_ahead(self, layouts: Sequence[Layout]) -> Iterator[None]:
+        """Ask for all layers of these tables before they are needed, while the block runs.
 
-        Inside another such block it changes nothing: one thread reads ahead at a time.
+        Making RUNTIME of a large table takes ProxySQL as long as comparing it takes us.
         """
-        if self._prefetch is not None or not requests:
+        if not layouts:
             yield
             return
-        with (
-            quick_switching(),
-            Prefetch(lambda: _SecondReader(self._client), requests) as self._prefetch,
-        ):
+        with self._client.beside(self._client.login) as second:
+            self._ahead = _Ahead(TableReader(second), layouts)
             try:
                 yield
             finally:
-                self._prefetch = None
+                self._ahead = None
 
     def layers_of(self, layout: Layout) -> TableLayers:
         """Return a function that reads this table in a given layer."""
@@ -146,40 +145,36 @@ class TableReader:
         """Return the rows of a table in one layer."""
         return self.layers_of(layout)(layer)
 
-    def read_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
-        """Return the rows of several tables in one layer, by table, read at one moment."""
-        texts = self.chunks_together(layouts, layer)
-        return {layout.name: parse_rows(layout, texts[layout.name]) for layout in layouts}
-
-    def chunks_together(self, layouts: Sequence[Layout], layer: Layer) -> dict[str, list[bytes]]:
-        """Return the texts of several tables in one layer, by table, read at one moment."""
-        found = self._json_chunks(layouts, layer)
-        return {layout.name: texts for layout, texts in zip(layouts, found, strict=True)}
-
     def chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
         """Return the rows of a table as JSON texts without the outer brackets."""
-        ahead = self._prefetch.take(layout, layer) if self._prefetch else None
-        chunks = self._json_chunks([layout], layer)[0] if ahead is None else ahead
+        found = self._ahead.take(layout, layer) if self._ahead else None
+        if found is None:
+            found = self.ask([(layout, layer)])()[0]
         if self._tee:
-            self._tee(layout, layer, chunks)
-        return chunks
+            self._tee(layout, layer, found)
+        return found
 
-    def _json_chunks(self, layouts: Sequence[Layout], layer: Layer) -> list[list[bytes]]:
-        """Return the rows of each table as JSON.
+    def ask(self, requests: Sequence[Request]) -> Callable[[], list[list[bytes]]]:
+        """Ask for tables in one statement; return a function that waits for their texts.
 
-        Raises: InstanceError when ProxySQL keeps back rows, or would not survive the question.
+        Shape: as `chunks` returns them, one list for each request. Raises: InstanceError when
+        ProxySQL would not survive the question; that function, when it keeps back rows.
         """
-        if layer is Layer.RUNTIME:
-            self._refuse_lethal(layouts)
-        sql = select_json(layouts, layer, chunk=CHUNK_ROWS)
-        answer = answered(lambda: self._client.raw(sql))
-        if _is_complete(answer, self._client.number):
-            return _by_table(answer, len(layouts))
-        names = ", ".join(table_name(layout, layer) for layout in layouts)
-        raise InstanceError(
-            f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
-            hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
-        )
+        self._refuse_lethal(layout for layout, layer in requests if layer is Layer.RUNTIME)
+        sql = select_json(requests, chunk=CHUNK_ROWS)
+        self._client.send(sql)
+
+        def texts() -> list[list[bytes]]:
+            answer = self._client.receive() or answered(lambda: self._client.raw(sql))
+            if _is_complete(answer):
+                return _by_table(answer, len(requests))
+            names = ", ".join(table_name(layout, layer) for layout, layer in requests)
+            raise InstanceError(
+                f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
+                hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
+            )
+
+        return texts
 
     def _refuse_lethal(self, layouts: Iterable[Layout]) -> None:
         """Look at each admin module once, before its RUNTIME is read."""
@@ -188,39 +183,42 @@ class TableReader:
             self._looked_at.add(module)
 
 
-class _SecondReader:
-    """The connection that reads ahead. Only `cut` may be called while it reads."""
+class _Ahead:
+    """Asks for tables, one admin module after another; ProxySQL is always one statement ahead."""
 
-    def __init__(self, first: AdminClient) -> None:
-        def told(text: str) -> None:
-            first.tell(f"2nd connection: {text}")
+    def __init__(self, reader: TableReader, layouts: Sequence[Layout]) -> None:
+        self._reader = reader
+        modules = dict.fromkeys(layout.table.admin_module for layout in layouts)
+        self._coming = [
+            [
+                (layout, layer)
+                for layout in layouts
+                if layout.table.admin_module == module
+                for layer in Layer
+            ]
+            for module in modules
+        ]
+        self._texts: dict[tuple[str, Layer], list[bytes]] = {}
+        self._ask_next()
 
-        self._client = _CutClient(first.login, trace=told if first.is_traced else None)
-        self.chunks = TableReader(self._client).chunks
-        self.close = self._client.close
-        self.cut = self._client.cut
+    def _ask_next(self) -> None:
+        self._asked = self._coming.pop(0) if self._coming else []
+        self._answer = self._reader.ask(self._asked) if self._asked else list
+
+    def take(self, layout: Layout, layer: Layer) -> list[bytes] | None:
+        """Return a text that was asked for, None for any other."""
+        wanted = layout.name, layer
+        if any(wanted == (one.name, of) for one, of in self._asked):
+            keys = [(one.name, of) for one, of in self._asked]
+            self._texts.update(zip(keys, self._answer(), strict=True))
+            self._ask_next()
+        return self._texts.pop(wanted, None)
 
 
-class _CutClient(AdminClient):
-    """A connection that another thread may end while an answer is awaited."""
-
-    def cut(self) -> None:
-        """End the connection; whoever waits for an answer meets a lost connection.
-
-        Closing the socket would not wake him up.
-        """
-        opened: socket.socket | None = getattr(self._connection, "_sock", None)
-        if opened is not None:
-            with suppress(OSError):
-                opened.shutdown(socket.SHUT_RDWR)
-
-
-def _is_complete(
-    answer: list[tuple[bytes | None, ...]], count: Callable[[bytes | None], int]
-) -> bool:
+def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
     """Return whether an answer to `select_json` has its end, and all the rows that this counts."""
     *parts, (number, _, total) = answer or [(b"", b"", b"")]
-    return number is None and sum(count(part[2]) for part in parts) == count(total)
+    return number is None and sum(int(part[2] or 0) for part in parts) == int(total or 0)
 
 
 def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[bytes]]:

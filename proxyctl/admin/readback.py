@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.prefetch import made_meanwhile
 from proxyctl.admin.read import Known, TableLayers, TableReader
 from proxyctl.admin.rows_text import parse_rows, rows_text
 from proxyctl.admin.verify import Shortfall, runtime_rows, runtime_shortfalls, stored_shortfalls
@@ -68,13 +67,11 @@ class ReadBack:
 
         Raises: ReadBackError unless it holds what a LOAD makes of these rows.
         """
-        with made_meanwhile(lambda: self._runtime_texts(layouts, loaded)) as expected:
-            chunks = TableReader(self._client).chunks_together(layouts, Layer.RUNTIME)
-            texts = expected()
+        answer = TableReader(self._client).ask([(layout, Layer.RUNTIME) for layout in layouts])
+        expected = [self._runtime_text(layout, loaded[layout.name]) for layout in layouts]
         parsed: dict[str, Rows] = {}
-        for layout in layouts:
-            found = chunks.pop(layout.name)
-            if b",".join(found) != texts[layout.name]:
+        for layout, found, text in zip(layouts, answer(), expected, strict=True):
+            if b",".join(found) != text:
                 rows = parsed[layout.name] = parse_rows(layout, found)
                 shortfalls = runtime_shortfalls(layout, rows, loaded[layout.name], families)
                 _demand(shortfalls, Layer.RUNTIME)
@@ -90,11 +87,6 @@ class ReadBack:
         if known is None or known.rows is not rows:
             known = self.expect(layout, rows, in_key_order(rows))
         return known
-
-    def _runtime_texts(
-        self, layouts: Sequence[Layout], loaded: Mapping[str, Rows]
-    ) -> dict[str, bytes | None]:
-        return {layout.name: self._runtime_text(layout, loaded[layout.name]) for layout in layouts}
 
     def _runtime_text(self, layout: Layout, loaded: Rows) -> bytes | None:
         if is_copied(layout):

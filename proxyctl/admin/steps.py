@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import closing
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.prefetch import made_ahead
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.readback import ReadBack, in_key_order
 from proxyctl.admin.reconnect import RESTARTED, Reconnect
@@ -71,13 +69,12 @@ class Steps:
             return
         self.results[module.name].memory = UNKNOWN
         statements = self._statements(module, {name: wanted[name] for name in changed})
-        with closing(made_ahead(statements)) as made:
-            for statement in made:
-                self.lock.renew()
-                if not self.client.execute(self.lock.fenced(statement)):
-                    # Nothing was changed, where something had to be: the fence may have held it.
-                    self.lock.renew(at_once=True)
-                self.result.statements += 1
+        for statement in statements:
+            self.lock.renew()
+            if not self.client.execute(self.lock.fenced(statement)):
+                # Nothing was changed, where something had to be: the fence may have held it.
+                self.lock.renew(at_once=True)
+            self.result.statements += 1
         for name in changed:
             self.read_back.stored(module.surveys[name].layout, Layer.MEMORY, wanted[name])
         self.memory[module.name] = {**before, **wanted}

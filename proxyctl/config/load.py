@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
-from proxyctl.collector import collector_paused
 from proxyctl.config.context import Context
 from proxyctl.config.fenced import ANYWHERE, Fence
 from proxyctl.config.files import Text, read_documents, read_texts
@@ -49,9 +48,8 @@ class ParsedFiles:
         self._named: list[tuple[Instance, ...]] = []
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
-        with collector_paused():
-            documents = read_documents(sources, self._mistakes)
-            self._parts = split(documents, self._mistakes)
+        documents = read_documents(sources, self._mistakes)
+        self._parts = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
         self._resolved: set[bool] = set()
         self._guard = threading.Lock()
@@ -124,8 +122,7 @@ class ParsedFiles:
                 return
             if may_be_unresolved(self._parts, self._fence):
                 context = Context(REFERENCE, self._fence, needs_secrets, self._mistakes.copy())
-                with collector_paused():
-                    compile_project(self._parts, context)
+                compile_project(self._parts, context)
                 if context.unresolved:
                     raise ConfigError(context.unresolved)
             self._resolved.add(needs_secrets)
@@ -181,8 +178,7 @@ class ParsedFiles:
         context = Context(
             version, self._fence, needs_secrets, self._mistakes.copy(), additions=additions
         )
-        with collector_paused():
-            project = compile_project(self._parts, context, takes_dead_rules=takes_dead_rules)
+        project = compile_project(self._parts, context, takes_dead_rules=takes_dead_rules)
         context.mistakes.raise_if_any()
         return project
 
@@ -213,10 +209,9 @@ def load_project(
 def mistakes_in(text: str, version: Version, additions: Additions = NO_ADDITIONS) -> list[Mistake]:
     """Return what is wrong with a file of this text, for a ProxySQL of this version."""
     context = Context(version, additions=additions)
-    with collector_paused():
-        document = read_yaml(text, "", context.mistakes)
-        parts = split([] if document is None else [document], context.mistakes)
-        compile_project(parts, context)
+    document = read_yaml(text, "", context.mistakes)
+    parts = split([] if document is None else [document], context.mistakes)
+    compile_project(parts, context)
     return context.mistakes.all()
 
 

@@ -16,7 +16,7 @@ from tests.faults.wire import QUERY, Stream, pass_login
 class Place(NamedTuple):
     """A statement of one run: the number of its connection, and its number there, from 1.
 
-    proxyctl reads large tables over a second connection meanwhile; counted together, the numbers
+    proxyctl asks for large tables over a second connection; counted together, the numbers
     would be others in every run.
     """
 
