@@ -39,7 +39,7 @@ class AdminClient:
         self._trace = trace
         self._connection: Connection[Any] | None = None
         self._why_closed = ""
-        self._sent: tuple[Callable[[], str], float] | None = None
+        self._sent: tuple[Statement, float] | None = None
         self.connect()
 
     def __enter__(self) -> AdminClient:
@@ -128,19 +128,8 @@ class AdminClient:
 
     def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
         """Return the rows of one statement as bytes."""
-        self.send(sql)
-        return self.receive()
-
-    def send(self, sql: str) -> None:
-        """Send a statement whose rows `receive` returns; ProxySQL works on it meanwhile.
-
-        Raises: as `execute`.
-        """
-        self._send(sql, lambda: mask_literals(sql))
-
-    def receive(self) -> list[tuple[bytes | None, ...]]:
-        """Return the rows of the statement that was sent. Raises: as `execute`."""
-        return self._receive()[0]
+        self.send(Statement(sql, lambda: mask_literals(sql)))
+        return self.receive()[0]
 
     @staticmethod
     def number(cell: bytes | str | None) -> int:
@@ -153,38 +142,49 @@ class AdminClient:
         Raises: StatementError when ProxySQL refuses it, ConnectionLostError when it is not known
         whether it ran.
         """
-        self._send(statement.sql, lambda: statement.masked)
-        return self._receive()[1]
+        self.send(statement)
+        return self.receive()[1]
 
-    def _send(self, sql: str, masked: Callable[[], str]) -> None:
-        """Send a statement, after the answer that nobody has asked for yet."""
+    def send(self, statement: Statement) -> None:
+        """Send a statement, whose answer `receive` returns; ProxySQL works on it meanwhile.
+
+        Raises: as `execute`.
+        """
         from pymysql.constants import COMMAND
 
-        if self._sent is not None:
-            self._receive()
+        self._take_in()
         # Any: the types of PyMySQL leave out the two halves of a query.
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
-        self._tell_statement(masked)
-        self._sent = masked, time.monotonic()
-        with self._translating(masked):
-            # Encoded here: not every PyMySQL lets surrogate escapes through.
-            connection._execute_command(COMMAND.COM_QUERY, sql.encode("utf-8", "surrogateescape"))
+        self._tell_statement(statement)
+        self._sent = statement, time.monotonic()
+        # Encoded here: not every PyMySQL lets surrogate escapes through.
+        sql = statement.sql.encode("utf-8", "surrogateescape")
+        with self._translating(statement):
+            connection._execute_command(COMMAND.COM_QUERY, sql)
 
-    def _receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
-        """Return the rows of the statement that was sent, and how many rows it changed."""
+    def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
+        """Return the rows of the statement that was sent, and how many it read or changed.
+
+        Raises: as `execute`.
+        """
         connection: Any = self._connection
         if connection is None or self._sent is None:
             raise self._closed()
-        (masked, began), self._sent = self._sent, None
-        with self._translating(masked):
+        (statement, began), self._sent = self._sent, None
+        with self._translating(statement):
             count = connection._read_query_result()
         rows = list(connection._result.rows or ())
         done = "read" if connection._result.description else "changed"
         took_ms = (time.monotonic() - began) * 1000
         self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
+
+    def _take_in(self) -> None:
+        """Receive an answer that nobody has asked for: the next one would be taken for it."""
+        if self._sent is not None:
+            self.receive()
 
     def _closed(self) -> ConnectionLostError:
         """Return the error for a connection that is closed, with why it was where that is known."""
@@ -200,10 +200,10 @@ class AdminClient:
         if self._trace:
             self._trace(text)
 
-    def _tell_statement(self, masked: Callable[[], str]) -> None:
+    def _tell_statement(self, statement: Statement) -> None:
         """Tell which statement is sent. What may be shown of it is made only if somebody looks."""
         if self._trace:
-            self._trace(_short(masked(), _TRACED))
+            self._trace(_short(statement.masked, _TRACED))
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
@@ -215,24 +215,24 @@ class AdminClient:
         from pymysql.cursors import SSCursor
 
         # Any: the types of PyMySQL leave out what is needed to give an answer up.
-        if self._sent is not None:
-            self._receive()
+        self._take_in()
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
-        self._tell_statement(lambda: mask_literals(sql))
+        statement = Statement(sql, lambda: mask_literals(sql))
+        self._tell_statement(statement)
         cursor: Any = connection.cursor(SSCursor)
         is_done = False
 
         def rows() -> Iterator[tuple[bytes | None, ...]]:
             nonlocal is_done
-            with self._translating(lambda: mask_literals(sql)):
+            with self._translating(statement):
                 while (row := cursor.fetchone()) is not None:
                     yield row
             is_done = True
 
         try:
-            with self._translating(lambda: mask_literals(sql)):
+            with self._translating(statement):
                 cursor.execute(sql)
             yield rows()
         finally:
@@ -244,18 +244,18 @@ class AdminClient:
             cursor.connection = None
 
     @contextmanager
-    def _translating(self, masked: Callable[[], str]) -> Iterator[None]:
+    def _translating(self, statement: Statement) -> Iterator[None]:
         from pymysql import err
 
         try:
             yield
         except (err.Error, OSError, ssl.SSLError) as error:
-            raise self._translated(error, masked()) from error
+            raise self._translated(error, statement.masked) from error
         except NOT_UNDERSTOOD as error:
             self.close()  # where the next answer begins is not known
             raise ConnectionLostError(
                 f"{self.address}: its answer is not of the MySQL protocol",
-                then=[_inside(masked())],
+                then=[_inside(statement.masked)],
                 hint=PORTS,
             ) from error
 

@@ -7,7 +7,6 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.admin.answers import NOT_UNDERSTOOD, PORTS, code_and_text
-from proxyctl.admin.host_names import connect_to
 from proxyctl.admin.login import Login
 from proxyctl.admin.transport import is_local, tls_context, why_no_key, why_not_answered
 from proxyctl.errors import InstanceError
@@ -42,19 +41,10 @@ def open_connection(login: Login) -> Connection[Any]:
         _read_timeout: float
 
         def connect(self, sock: socket.socket | None = None) -> None:
-            """Connect.
-
-            PyMySQL itself would leave a Unix socket open that could not connect, and wait for a
-            name as long as the system does.
-            """
+            """Connect. PyMySQL itself would leave a Unix socket open that could not connect."""
             if sock is None and login.socket:
                 sock = _unix_socket(login.socket, login.connect_timeout_s)
                 self._secure = True
-            elif sock is None:
-                try:
-                    sock = connect_to(login.host, login.port, login.connect_timeout_s)
-                except OSError as error:
-                    raise err.OperationalError(CR.CR_CONN_HOST_ERROR, f"({error})") from error
             super().connect(sock)
 
         def _get_server_information(self) -> None:

@@ -14,7 +14,7 @@ from proxyctl.admin.whole_answer import LOCKED, answered, query_whole
 from proxyctl.catalog import TABLES, Additions, Layout, Table, Version, layout_of
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.errors import InstanceError
-from proxyctl.sql import select_json, table_name
+from proxyctl.sql import Statement, select_json, table_name
 from proxyctl.state import Layer, Rows
 
 if TYPE_CHECKING:
@@ -162,10 +162,10 @@ class TableReader:
         """
         self._refuse_lethal(layout for layout, layer in requests if layer is Layer.RUNTIME)
         sql = select_json(requests, chunk=CHUNK_ROWS)
-        self._client.send(sql)
+        self._client.send(Statement.plain(sql))
 
         def texts() -> list[list[bytes]]:
-            answer = self._client.receive() or answered(lambda: self._client.raw(sql))
+            answer = self._client.receive()[0] or answered(lambda: self._client.raw(sql))
             if _is_complete(answer):
                 return _by_table(answer, len(requests))
             names = ", ".join(table_name(layout, layer) for layout, layer in requests)

@@ -69,9 +69,12 @@ class Steps:
             return
         self.results[module.name].memory = UNKNOWN
         statements = self._statements(module, {name: wanted[name] for name in changed})
-        for statement in statements:
+        coming = next(statements, None)
+        while coming is not None:
             self.lock.renew()
-            if not self.client.execute(self.lock.fenced(statement)):
+            self.client.send(self.lock.fenced(coming))
+            coming = next(statements, None)  # made while ProxySQL runs the one that was sent
+            if not self.client.receive()[1]:
                 # Nothing was changed, where something had to be: the fence may have held it.
                 self.lock.renew(at_once=True)
             self.result.statements += 1

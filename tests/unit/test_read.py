@@ -12,6 +12,7 @@ from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError
+from proxyctl.sql import Statement
 from proxyctl.state import Layer
 from tests.support.build import layout
 from tests.support.servers import Instance
@@ -59,13 +60,13 @@ def test_empty_tables_are_read_as_empty(client: AdminClient) -> None:
 class _Cut(AdminClient):
     """A connection whose answers lack their last row, as after a failure inside SQLite."""
 
-    def send(self, sql: str) -> None:
-        self.sql = sql
-        super().send(sql)
+    def send(self, statement: Statement) -> None:
+        self.sql = statement.sql
+        super().send(statement)
 
-    def receive(self) -> list[tuple[bytes | None, ...]]:
-        rows = super().receive()
-        return rows[:-1] if "json_group_array" in self.sql else rows
+    def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
+        rows, count = super().receive()
+        return (rows[:-1] if "json_group_array" in self.sql else rows), count
 
 
 def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
@@ -81,14 +82,14 @@ class _Late(AdminClient):
         self.asked: set[str] = set()
         super().__init__(login)
 
-    def send(self, sql: str) -> None:
-        self.is_first = "mysql_users" in sql and sql not in self.asked
-        self.asked.add(sql)
-        super().send(sql)
+    def send(self, statement: Statement) -> None:
+        self.is_first = "mysql_users" in statement.sql and statement.sql not in self.asked
+        self.asked.add(statement.sql)
+        super().send(statement)
 
-    def receive(self) -> list[tuple[bytes | None, ...]]:
-        rows = super().receive()
-        return [] if self.is_first else rows
+    def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
+        rows, count = super().receive()
+        return ([] if self.is_first else rows), count
 
 
 def test_an_answer_without_any_row_is_asked_for_again(instance: Instance) -> None:
