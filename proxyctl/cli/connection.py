@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import READ_TIMEOUT_S, Login
+from proxyctl.admin.login import Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError
@@ -236,7 +236,6 @@ class Logins:
             tls_ca=of_files.tls_ca if of_files else options.tls_ca or None,
             read_ca=of_files.certificates if of_files else None,
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
-            read_timeout_s=options.read_timeout or READ_TIMEOUT_S,
         )
 
     def beside(self, login: Login, other: Instance) -> Login:

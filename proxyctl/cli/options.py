@@ -191,15 +191,6 @@ class ConnectionOptions:
             "--tls-required", help="Refuse to talk without TLS.", rich_help_panel=_CONNECTION
         ),
     ] = False
-    read_timeout: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Give up when a statement gets no answer for so long. Default: 60.",
-            rich_help_panel=_CONNECTION,
-        ),
-    ] = None
     debug: Callable[[str], None] | None = field(default=None, metadata={"is_option": False})
     """Who is told what --debug shows; None without it."""
     typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+from proxyctl.admin.login import Login
 from proxyctl.cli.main import run
 from tests.faults.settings import without_settings
 from tests.support.cli import Outcome
@@ -22,11 +23,15 @@ _CONTEXT.set_forkserver_preload(["tests.faults.preloaded"])
 
 @dataclass
 class Forked:
-    """One command line that runs in a process of its own, in a folder, with an environment."""
+    """One command line that runs in a process of its own, in a folder, with an environment.
+
+    `patience_s`: how long it waits for an answer, where that is not the minute of every command.
+    """
 
     arguments: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
+    patience_s: float | None = None
     _process: ForkServerProcess = field(init=False)
     _has_ended: threading.Event = field(default_factory=threading.Event)
 
@@ -37,7 +42,14 @@ class Forked:
         os.close(handle)
         self._process = _CONTEXT.Process(
             target=_run,
-            args=(tuple(self.arguments), self.folder, dict(self.environment), self._out, self._err),
+            args=(
+                tuple(self.arguments),
+                self.folder,
+                dict(self.environment),
+                self.patience_s,
+                self._out,
+                self._err,
+            ),
         )
         self._process.start()
 
@@ -65,10 +77,19 @@ def _taken(name: str) -> str:
 
 
 def _run(
-    arguments: Sequence[str], folder: Path, environment: dict[str, str], out: str, err: str
+    arguments: Sequence[str],
+    folder: Path,
+    environment: dict[str, str],
+    patience_s: float | None,
+    out: str,
+    err: str,
 ) -> None:
     os.chdir(folder)
     without_settings()
+    if patience_s is not None:
+        # The last default of `Login`: no option and no variable of the environment sets it.
+        *others, _ = Login.__init__.__defaults__ or ()
+        Login.__init__.__defaults__ = (*others, patience_s)  # type: ignore[misc]
     os.environ.update(environment)
     for name, number in ((out, 1), (err, 2)):
         handle = os.open(name, os.O_WRONLY)

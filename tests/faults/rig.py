@@ -124,15 +124,24 @@ class Rig:
         self, files: str, faults: Mapping[Place, Fault], patience_s: float | None = None
     ) -> Outcome:
         self._proxy.arm(faults)
-        options = [] if patience_s is None else ["--read-timeout", str(patience_s)]
         outcome = self._run(
-            files, self._proxy.port, "--format", next(self._formats), *options, proxy=self._proxy
+            files,
+            self._proxy.port,
+            "--format",
+            next(self._formats),
+            proxy=self._proxy,
+            patience_s=patience_s,
         )
         self._proxy.settle()
         return outcome
 
     def _run(
-        self, files: str, port: int, *options: str, proxy: FaultyProxy | None = None
+        self,
+        files: str,
+        port: int,
+        *options: str,
+        proxy: FaultyProxy | None = None,
+        patience_s: float | None = None,
     ) -> Outcome:
         (self._folder / "proxyctl.yaml").write_text(files)
         process = Forked(
@@ -146,6 +155,7 @@ class Rig:
                 "PROXYCTL_PASSWORD": self.instance.password,
                 "PROXYCTL_STATE_DIR": str(self._folder / ".state"),
             },
+            patience_s,
         )
         has_started = threading.Event()
 
