@@ -10,9 +10,9 @@ from functools import partial
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.awaiting_restart import AwaitingRestart
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.login import Login
 from proxyctl.admin.members import Members, same_account
 from proxyctl.admin.peers_waiting import PeersWaiting
 from proxyctl.admin.read import TableReader

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.admin.answers import code_and_text, decoded
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.transport import why_not_answered
+from proxyctl.admin.connect import code_and_text, decoded, why_not_answered
 from proxyctl.errors import InstanceError
 from proxyctl.families import Node
 from proxyctl.nodes.model import Said

@@ -15,10 +15,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.admin.answers import LOST, NOT_UNDERSTOOD, PORTS, code_and_text, decoded
-from proxyctl.admin.login import Login
-from proxyctl.admin.opening import open_connection
-from proxyctl.admin.transport import protection
+from proxyctl.admin.connect import (
+    LOST,
+    NOT_UNDERSTOOD,
+    PORTS,
+    Login,
+    code_and_text,
+    decoded,
+    open_connection,
+    protection,
+)
 from proxyctl.catalog import Version, parse_version
 from proxyctl.errors import ConnectionLostError, InstanceError, StatementError, counted
 from proxyctl.sql import Statement, mask_literals

@@ -21,8 +21,8 @@ from proxyctl.admin.cluster import (
     read_membership,
     read_peers,
 )
+from proxyctl.admin.connect import Login
 from proxyctl.admin.lock import Lock, read_holder
-from proxyctl.admin.login import Login
 from proxyctl.admin.own_address import read_itself, read_uuid
 from proxyctl.admin.slow_answers import told_when_slow
 from proxyctl.at_once import at_once

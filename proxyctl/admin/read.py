@@ -1,24 +1,23 @@
-"""Instance -> rows: the schema as this instance has it, and its tables layer by layer."""
+"""Instance -> rows: the schema as this instance has it, and its tables layer by layer.
+
+Rows come as the JSON text that ProxySQL makes of them; a layer whose text is known is not parsed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import itemgetter
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.lethal_numbers import refuse_lethal_numbers
-from proxyctl.admin.rows_text import parse_rows
 from proxyctl.admin.whole_answer import LOCKED, answered, query_whole
-from proxyctl.catalog import TABLES, Additions, Layout, Table, Version, layout_of
+from proxyctl.catalog import TABLES, Additions, Layout, Table, Value, Version, layout_of
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.errors import InstanceError
 from proxyctl.sql import Statement, select_json, table_name
-from proxyctl.state import Layer, Rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from proxyctl.state import Key, Layer, Row, Rows
 
 NO_BLOBS = "UPDATE ... SET column=CAST(column AS TEXT) WHERE typeof(column)='blob' turns it to text"
 
@@ -231,3 +230,49 @@ def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[
         if number is not None and text is not None:
             chunks[int(number)].append(text[1:-1])
     return chunks
+
+
+def rows_text(rows: Iterable[Row]) -> bytes | None:
+    """Return the text that ProxySQL gives of these rows, if it lists them in this order.
+
+    None where that is not known: text that is not UTF-8. What has this text holds these rows, since
+    a text stands for one set of rows only. Another text proves nothing: it has to be parsed.
+    Source: SQLite 3.43 and orjson escape the same characters, in the same way.
+    """
+    import orjson
+
+    try:
+        return orjson.dumps(list(rows))[1:-1]
+    except orjson.JSONEncodeError:
+        return None
+
+
+def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
+    """Return the rows of JSON texts, by key."""
+    rows: Rows = {}
+    keys_of = _keys_function(layout)
+    for chunk in chunks:
+        made = list(map(tuple, _loads(b"[" + chunk + b"]")))
+        rows.update(zip(keys_of(made), made, strict=True))
+    return rows
+
+
+def _keys_function(layout: Layout) -> Callable[[list[Row]], Iterable[Key]]:
+    """Return a function from rows to their keys, without a Python step a row."""
+    get = itemgetter(*layout.key_index)
+    if len(layout.key_index) == 1:
+        return lambda rows: zip(map(get, rows), strict=True)
+    return lambda rows: map(get, rows)
+
+
+def _loads(text: bytes) -> list[list[Value]]:
+    import orjson
+
+    try:
+        rows: list[list[Value]] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Text that is not UTF-8: keep its bytes as surrogate escapes.
+        import json
+
+        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
+    return rows

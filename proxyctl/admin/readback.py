@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import Known, TableLayers, TableReader
-from proxyctl.admin.rows_text import parse_rows, rows_text
+from proxyctl.admin.read import Known, TableLayers, TableReader, parse_rows, rows_text
 from proxyctl.admin.verify import Shortfall, runtime_rows, runtime_shortfalls, stored_shortfalls
 from proxyctl.catalog import Layout
 from proxyctl.change import sorted_keys

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.at_once import at_once
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from testcontainers.core.network import Network
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.applying import ApplyRequest, apply_files
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.sources import Sources

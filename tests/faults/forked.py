@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.cli.main import run
 from tests.faults.settings import without_settings
 from tests.support.cli import Outcome

@@ -12,7 +12,7 @@ import pytest
 from mysql_mimic.errors import MysqlError
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.errors import InstanceError
 from tests.journeys.story import FILES, plan, said
 from tests.support.cli import Project, proxyctl

@@ -8,8 +8,8 @@ import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.login import Login
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.workflow import plan_files

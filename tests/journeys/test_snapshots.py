@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.login import Login
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, plan, said

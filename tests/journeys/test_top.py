@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.keys import KEYS
 from proxyctl.sandbox.recorded_digests import recorded_digests

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.live import Looker
-from proxyctl.admin.login import Login
 from proxyctl.errors import ConnectionLostError
 from proxyctl.sandbox.recorded_digests import recorded_digests
 from tests.support.servers import Instance

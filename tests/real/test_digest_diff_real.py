@@ -19,8 +19,8 @@ import pymysql
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.digests import streamed_digests
-from proxyctl.admin.login import Login
 from proxyctl.errors import ConnectionLostError
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary

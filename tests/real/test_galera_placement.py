@@ -15,8 +15,8 @@ import pytest
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.login import Login
 from proxyctl.catalog import REFERENCE
 from proxyctl.drift import pattern_of
 from proxyctl.plan import Plan

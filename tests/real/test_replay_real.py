@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.digests import read_digests
-from proxyctl.admin.login import Login
 from proxyctl.digest import digest
 from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.outcome import Kind, is_own

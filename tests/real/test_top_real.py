@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.live import Looker
-from proxyctl.admin.login import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.live.view import Meter, View
 from tests.real.live_traffic import proxysql_for_traffic

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.cli.top.app import TopApp
 from tests.real.live_traffic import proxysql_for_traffic
 from tests.support.mariadb_server import running_sysbench

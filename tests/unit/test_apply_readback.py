@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
-from proxyctl.admin.read import TableReader
+from proxyctl.admin.connect import Login
+from proxyctl.admin.read import TableReader, rows_text
 from proxyctl.admin.readback import ReadBack, ReadBackError, in_key_order
-from proxyctl.admin.rows_text import rows_text
 from proxyctl.admin.verify import runtime_rows, runtime_shortfalls
 from proxyctl.catalog import Layout, Value
 from proxyctl.sql import inserts

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Value

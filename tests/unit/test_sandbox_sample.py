@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.configuration import read_configuration
-from proxyctl.admin.login import Login
+from proxyctl.admin.connect import Login
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.of_configuration import ROUTING_TABLES, router_of
 from proxyctl.sandbox import Sandbox

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.connect import Login
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.login import Login
 from tests.real.cluster.files import (
     RULE,
     USER,
