@@ -67,7 +67,7 @@ class InstanceSurvey:
     layouts: dict[str, Layout]
     facts: RuntimeFacts
     tables: Mapping[str, DesiredTable]
-    from_disk: frozenset[str] = frozenset()
+    from_disk: Sequence[AdminModule] = ()
     surroundings: Surroundings = field(default_factory=Surroundings)
     done: dict[str, TableSurvey] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class InstanceSurvey:
         if name not in self.done:
             layout = self.layouts[name]
             read: Callable[[Layer], Rows] = self.reader.layers_of(layout)
-            if any(layout.table in ADMIN_MODULES[one].tables for one in self.from_disk):
+            if any(layout.table in module.tables for module in self.from_disk):
                 read = _with_memory_from_disk(layout, read)
             self.done[name] = survey_table(layout, self.tables.get(name), read, self.surroundings)
         return self.done[name]
@@ -253,11 +253,11 @@ def _servers_in(survey: InstanceSurvey, modules: Iterable[ModulePlan]) -> Server
     if not any(name in plans and plans[name].at_runtime(name) for name in DESTINATIONS):
         return None
     now = survey.reader.read(layout, Layer.RUNTIME)
-    families = families_placed(survey) if survey.facts.monitor_enabled else ()
+    families = _families_at_runtime(survey) if survey.facts.monitor_enabled else ()
     return Servers(layout, now, now, families)
 
 
-def families_placed(survey: InstanceSurvey) -> tuple[Family, ...]:
+def _families_at_runtime(survey: InstanceSurvey) -> tuple[Family, ...]:
     """Return the families of RUNTIME."""
     rows = {
         name: survey.reader.read(survey.layouts[name], Layer.RUNTIME).values()

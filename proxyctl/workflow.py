@@ -43,7 +43,7 @@ from proxyctl.instance_survey import (
     survey_managed,
 )
 from proxyctl.members_files import other_members
-from proxyctl.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
+from proxyctl.plan import ModulePlan, Plan, Refusal, ShardMove, ordered, plan_module
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides
 from proxyctl.state import (
@@ -225,7 +225,7 @@ def _survey(
         layouts,
         instance.facts,
         {name: fitting.fit(table, layouts[name]) for name, table in tables.items()},
-        frozenset(name for name, was_saved in instance.leftovers.items() if was_saved),
+        ordered(name for name, was_saved in instance.leftovers.items() if was_saved),
     )
 
 

@@ -113,6 +113,18 @@ def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     drop_lock(instance)
 
 
+def test_a_lock_that_names_what_is_no_module_is_taken_over(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    """Anybody may write the row."""
+    sandbox_project.write(FILES)
+    hold_dead_lock(sandbox_instance, "no such module", "MYSQL USERS; PROXYSQL SHUTDOWN")
+    assert plan().code == 2
+    applied()
+    assert plan().code == 0
+    drop_lock(sandbox_instance)
+
+
 PXC = """\
 pxc_clusters:
   - name: main
