@@ -19,6 +19,7 @@ from tests.support.servers import Instance
 
 USERS = layout("mysql_users")
 SERVERS = layout("mysql_servers")
+VARIABLES = layout("admin_variables")
 
 
 @pytest.fixture
@@ -55,6 +56,25 @@ def test_a_blob_is_refused_with_the_statement_that_turns_it_to_text(
 def test_empty_tables_are_read_as_empty(client: AdminClient) -> None:
     assert passwords(client, Layer.MEMORY) == {}
     assert TableReader(client).ask([(SERVERS, Layer.RUNTIME), (USERS, Layer.DISK)])() == [[], []]
+
+
+def test_layers_that_are_asked_for_ahead_are_those_that_are_read(
+    instance: Instance, client: AdminClient
+) -> None:
+    fill(instance, "'a','x',''", "'b','y',''")
+    instance.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1,'s')")
+    instance.run("SAVE MYSQL SERVERS TO DISK")
+    wanted = [(layout, layer) for layout in (SERVERS, USERS, VARIABLES) for layer in Layer]
+    expected = [TableReader(client).read(*one) for one in wanted]
+    ahead = TableReader(client)
+    with ahead.reading_ahead([USERS, SERVERS]):
+        assert [ahead.read(*one) for one in wanted] == expected
+        assert [ahead.read(*one) for one in wanted] == expected
+
+
+def test_an_answer_that_nobody_took_is_not_that_of_the_next_statement(client: AdminClient) -> None:
+    client.send(Statement.plain("SELECT 1"))
+    assert client.query("SELECT 2") == [("2",)]
 
 
 class _Cut(AdminClient):
