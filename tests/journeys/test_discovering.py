@@ -73,14 +73,14 @@ def test_what_no_cluster_says_of_its_members(
 ) -> None:
     """Nobody is asked then: it would take hours, and anybody could be among them."""
     told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", addresses]])
-    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+    with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
         found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
     said(found, 1, f"127.0.0.1:{node.port}: wsrep_incoming_addresses {reason}")
 
 
 def test_a_node_of_the_files_is_known_by_its_address(sandbox_project: Project) -> None:
     """The files name it by host, and the cluster by address."""
-    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+    with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
         told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", b"127.0.0.1:%d" % node.port]])
         names = ["localhost", "no-such-host.invalid"]
         nodes = "".join(f"    - {{hostname: {name}, port: {node.port}}}\n" for name in names)
@@ -96,7 +96,7 @@ def test_a_cluster_that_is_switched_off_in_the_files_is_one_of_them(
     sandbox_project: Project,
 ) -> None:
     """`active: false` stops the monitor; the nodes are named all the same."""
-    with AnsweringServer(None, lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+    with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
         address = b"127.0.0.1:%d" % node.port
         told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", address]])
         files = FILES.replace("  nodes:", "  active: false\n  nodes:")

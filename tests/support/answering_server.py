@@ -1,4 +1,4 @@
-"""A server that answers whatever an input says, right or wrong."""
+"""A MySQL server that answers what a test says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import BinaryIO, Self, cast
 
 from tests.support.raw_client import CAPABILITIES, framed
@@ -66,31 +65,16 @@ def error(code: int, message: bytes) -> Answer:
 
 
 class AnsweringServer:
-    """Serves connections, each in a thread. Use as a context manager.
+    """Serves connections on a `port` of this machine, each in a thread. Use as a context manager.
 
-    It listens on a Unix socket in the folder, at `path`; without a folder on a `port` of this
-    machine. `greeting` is sent first; then, if there is an `answer`, what is to be said to the
-    `login`, and each statement gets what that function returns for it, empty bytes being the end of
-    the connection. Without one the greeting is all there is. Once it `says_no_more`, what is said
-    next is the last of a connection.
+    Everybody is let in; each statement gets what `answer` returns for it. Empty bytes end the
+    connection.
     """
 
-    def __init__(
-        self, folder: Path | None, answer: Callable[[bytes], Answer] | None = None
-    ) -> None:
-        self.greeting: bytes = GREETING
-        self.login: Answer = packets([OK], first=2)
-        self.answer = answer
-        self.says_no_more = False
-        self.path, self.port = "", 0
-        if folder is None:
-            self._listener = socket.create_server(("127.0.0.1", 0))
-            self.port = self._listener.getsockname()[1]
-        else:
-            self.path = str(folder / "admin.sock")
-            self._listener = socket.socket(socket.AF_UNIX)
-            self._listener.bind(self.path)
-            self._listener.listen(16)
+    def __init__(self, answer: Callable[[bytes], Answer]) -> None:
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._accept, daemon=True)
 
     def __enter__(self) -> Self:
@@ -109,38 +93,19 @@ class AnsweringServer:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            if self.answer is None:
-                self._say(connection)
-            else:
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _say(self, connection: socket.socket) -> None:
-        """Send everything at once: it fits into the buffers, and the client reads as it likes."""
-        with connection, suppress(OSError):
-            connection.sendall(self.greeting)
-            _hear_out(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError), connection.makefile("rb") as file:
             stream = cast(BinaryIO, file)
-            connection.sendall(self.greeting)
-            if self.says_no_more or _packet(stream) is None:
-                _hear_out(connection)
+            connection.sendall(GREETING)
+            if _packet(stream) is None:
                 return
-            connection.sendall(self.login)
-            while not self.says_no_more and (statement := _packet(stream)) is not None:
-                answer = self.answer(statement[1:]) if statement[:1] == b"\x03" else b""
-                if not answer:
-                    break
+            connection.sendall(packets([OK], first=2))
+            while (statement := _packet(stream)) is not None and statement[:1] == b"\x03":
+                if not (answer := self._answer(statement[1:])):
+                    return
                 connection.sendall(answer)
-            _hear_out(connection)
-
-
-def _hear_out(connection: socket.socket) -> None:
-    """Say no more, and read the rest: an end before that might take back what was sent."""
-    connection.shutdown(socket.SHUT_WR)
-    while connection.recv(1 << 16):
-        pass
 
 
 def _packet(stream: BinaryIO) -> bytes | None:

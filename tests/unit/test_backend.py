@@ -22,7 +22,7 @@ def said(node: Node, account: Account = ACCOUNT) -> Said:
 
 def said_with(variables: Answer, account: Account = ACCOUNT) -> Said:
     """Return what a server says that answers SHOW VARIABLES with this."""
-    with AnsweringServer(None, lambda sql: variables if b"VARIABLES" in sql else DONE) as server:
+    with AnsweringServer(lambda sql: variables if b"VARIABLES" in sql else DONE) as server:
         return said(("127.0.0.1", server.port), account)
 
 
@@ -53,7 +53,7 @@ def test_without_a_monitor_user_nobody_logs_in() -> None:
 def test_an_account_whose_bytes_are_no_text() -> None:
     """ProxySQL may hold such a password for its monitor."""
     with (
-        AnsweringServer(None, lambda _: DONE) as server,
+        AnsweringServer(lambda _: DONE) as server,
         backend(("127.0.0.1", server.port), Account("m\udce9", "\udce9")) as connection,
     ):
         assert connection.query("SELECT 1") == []
