@@ -125,15 +125,6 @@ class Change:
         return loaded or held
 
     @property
-    def is_loaded(self) -> bool:
-        """Whether RUNTIME shows what a LOAD makes of MEMORY, where both differ from the files."""
-        held = dict(self.beside).get(Layer.MEMORY)
-        if Layer.RUNTIME not in self.layers or held is None:
-            return {Layer.RUNTIME, Layer.MEMORY} <= {*self.layers}
-        loaded = _as_loaded(self.layout, held) or replace(held, current=None)
-        return not _is_other(self.layout, self.shown, loaded)
-
-    @property
     def row(self) -> dict[str, Value]:
         """The desired row, or the current one of a deletion, with secrets left out."""
         return _public(self.layout, self.shown.desired or self.shown.current or ())

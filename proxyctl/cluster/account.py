@@ -18,10 +18,7 @@ _TABLE = "admin_variables"
 
 
 def cut_off(modules: Iterable[ModulePlan], membership: Membership) -> Iterator[str]:
-    """Yield how these plans would keep members from logging in to one another. Names no secret.
-
-    Edits of others that go along count as well.
-    """
+    """Yield how these plans would keep members from logging in to one another. Names no secret."""
     for module in modules:
         changed = {str(one.key[0]): one.current for one in module.at_runtime(_TABLE)}
         if changed.keys() & {*ACCOUNT, CREDENTIALS}:
