@@ -151,10 +151,8 @@ KEY = {
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
     "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"
     " another one was loaded with later.",
-    "guards.fresh_member": "A member of a ProxySQL Cluster that has just started is loaded before"
-    " it has taken over what the others hold.",
-    "guards.members_differ": "By the `vars` of instances the files say something else for other"
-    " members of a ProxySQL Cluster, which take over what is loaded.",
+    "guards.drained_elsewhere": "A node of a family is drained in all layers, as where another"
+    " member of a ProxySQL Cluster drained it, and the files say otherwise.",
     "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
     " `--allow-shard-moves`.",
     "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"
@@ -217,9 +215,8 @@ EXIT_CODE = {
     " each admin module holds now. Or it did, and members of a ProxySQL Cluster do not follow,"
     " which it names. With `--all` also: some instances are changed, and others, which it names,"
     " are not. `nodes drain` and `nodes restore`: what became of the node is said; so after"
-    " `--timeout` or `--peer-timeout`, where a drained node is still in use, or a peer does not"
-    " follow. `digest reset`: whether it cleared"
-    " is not known. These list no layers.",
+    " `--timeout`, where a drained node is still in use. `digest reset`: whether it cleared is not"
+    " known. These list no layers.",
     "USAGE": "A wrong command line.",
     "INTERRUPTED": "Interrupted from the keyboard. What holds now is said as for 4.",
 }

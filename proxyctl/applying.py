@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.awaiting_restart import AwaitingRestart
 from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
+from proxyctl.admin.cluster import wait_for_a_later_second, wait_for_members
 from proxyctl.admin.interrupts import uninterrupted
 from proxyctl.admin.lock import Lock
-from proxyctl.admin.members import Members, same_account
-from proxyctl.admin.peers_waiting import PeersWaiting
 from proxyctl.admin.read import TableReader
 from proxyctl.catalog import AdminModule
-from proxyctl.cluster.membership import Membership
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import (
     ApplyError,
@@ -26,28 +21,15 @@ from proxyctl.errors import (
     RefusedError,
     said_of,
 )
-from proxyctl.families import Node
-from proxyctl.plan import ModulePlan, Plan, Refusal, ordered, raise_refusals
-from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.plan import Plan, ordered, raise_refusals
+from proxyctl.result import ApplyResult
 from proxyctl.snapshots.snapshot import APPLY, header_of
 from proxyctl.snapshots.taking import TablesRead
 from proxyctl.sql import Statement
 from proxyctl.workflow import PlanOptions, plan_files
 
-
-@dataclass(frozen=True)
-class PeerRules:
-    """How long the other members of a cluster are waited for, and who we are there.
-
-    `login_at` is given our login at the instance and a member's host and port. Units: `timeout_s`
-    seconds; 0 waits for nobody.
-    """
-
-    timeout_s: float = 30.0
-    login_at: Callable[[Login, Node], Login] = same_account
-
-
-DEFAULT_PEERS = PeerRules()
+PEER_TIMEOUT_S = 30.0
+"""Seconds until the members of a ProxySQL Cluster have to follow, unless told."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +38,8 @@ class ApplyRequest:
 
     `is_approved`: whether a plan, read again under the lock, is the one that a person saw.
     `before`: called with the plan before anything is changed. `purpose` and `sources` tell others
-    what is under way: the files, or the snapshot. Units: `lock_timeout_s` seconds.
+    what is under way: the files, or the snapshot. Units: `lock_timeout_s` seconds, `peer_timeout_s`
+    seconds until the members of a ProxySQL Cluster follow; 0 waits for nobody.
     """
 
     options: PlanOptions
@@ -66,7 +49,7 @@ class ApplyRequest:
     progress: Callable[[str], None] = lambda _text: None
     purpose: str = APPLY
     sources: tuple[str, ...] = ()
-    peers: PeerRules = DEFAULT_PEERS
+    peer_timeout_s: float = PEER_TIMEOUT_S
 
 
 Planner = Callable[[AdminClient, PlanOptions, TableReader | None], Plan]
@@ -93,17 +76,12 @@ def apply_planned(
     when nothing was loaded; ApplyError when layers may have changed.
     """
     lock = Lock(client, request.purpose)
-    members = Members(client, partial(request.peers.login_at, client.login), request.progress)
     tables = TablesRead()
     try:
-        members.take(lock, timeout_s=request.lock_timeout_s)
+        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         _put_memory_back(client, lock, request.progress)
         reader = TableReader(client, tee=tables.add)
-        options = replace(
-            request.options,
-            leftovers=lock.leftovers,
-            membership=members.look() if members.listed else None,
-        )
+        options = replace(request.options, leftovers=lock.leftovers)
         found = _planned(client, planner, options, reader)
         if not request.is_approved(found):
             raise RefusedError(
@@ -111,84 +89,33 @@ def apply_planned(
                 " since it was made",
                 hint="run plan again and look at what is different now",
             )
-        found = replace(
-            found,
-            refusals=[*found.refusals, *_refused_for_peers(found, options, members, lock)],
-        )
         request.before(found)
         raise_refusals(found)
         if found.is_in_sync:
             lock.finished({module.name for module in found.modules})
             return found, None
-        awaiting = AwaitingRestart(members)
-        awaiting.note(found.modules, options.membership or Membership())
-
-        def before_load(module: AdminModule) -> None:
-            members.wait_for_a_later_second(module)
-            awaiting.before_load(module)
-
         kept = tables.keep(header_of(found, request.purpose, request.sources))
-        how = ApplyOptions(
-            options.saves,
-            request.progress,
-            before_load,
-        )
-        with awaiting.named_in_errors():
-            result = apply_plan(client, found, lock, how)
-        with awaiting.named_in_errors(), applied(result):
+        how = ApplyOptions(options.saves, request.progress, _pause(client, found, request))
+        result = apply_plan(client, found, lock, how)
+        with applied(result):
             result.snapshot = str(kept)
             lock.finished({module.name for module in found.modules})
-            if request.peers.timeout_s:
-                try:
-                    result.peers = _peers(members, lock, awaiting, planner, found, request)
-                except RefusedError:
-                    for module in result.modules if lock.is_lost else ():
-                        module.disown()
-                    raise
-            result.notes.extend(awaiting.left())
+            if request.peer_timeout_s and found.members:
+                loaded = [module.name for module in found.modules if module.images]
+                result.peers = wait_for_members(
+                    client, loaded, request.peer_timeout_s, request.progress, lock.renew
+                )
         return found, result
     finally:
         with uninterrupted():
             lock.give_back(request.progress)
-            members.close()
 
 
-def _refused_for_peers(
-    plan: Plan, options: PlanOptions, members: Members, lock: Lock
-) -> list[Refusal]:
-    """Return what stands against it that peers take over what the plan loads."""
-    if options.membership is None:
-        return []
-    # Most instances have no peers, and need nothing of it.
-    from proxyctl.edits_at_peers import EditsAtPeers
-
-    return EditsAtPeers(members, options.membership, lock).lost(
-        plan.modules,
-        source=plan.source,
-        discards=options.discard_pending,
-    )
-
-
-def _peers(
-    members: Members,
-    lock: Lock,
-    awaiting: AwaitingRestart,
-    planner: Planner,
-    plan: Plan,
-    request: ApplyRequest,
-) -> list[PeerResult]:
-    """Wait until the other members of the cluster hold what was loaded."""
-    loaded = [module.name for module in plan.modules if module.images]
-    if not (loaded and members.listed):
-        return []  # one that has just become a member: the others need not know it yet
-    options = replace(request.options, membership=Membership())
-
-    def modules_at(peer: AdminClient) -> list[ModulePlan]:
-        found = planner(peer, options, None)
-        return [module for module in found.modules if module.name in loaded]
-
-    waiting = PeersWaiting(members, lock, modules_at, request.progress, awaiting)
-    return waiting.wait(loaded, request.peers.timeout_s)
+def _pause(client: AdminClient, plan: Plan, request: ApplyRequest) -> Callable[[AdminModule], None]:
+    """Return what waits before each LOAD until it is the newest of the cluster."""
+    if not plan.members:
+        return lambda _module: None
+    return lambda module: wait_for_a_later_second(client, module.name, request.progress)
 
 
 def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:

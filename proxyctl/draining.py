@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from proxyctl import pending
 from proxyctl.admin.client import AdminClient
+from proxyctl.admin.cluster import read_membership, wait_for_a_later_second
 from proxyctl.admin.interrupts import interruptible, uninterrupted
 from proxyctl.admin.lock import Lock
 from proxyctl.admin.read import TableReader, read_layouts
@@ -31,6 +32,7 @@ from proxyctl.errors import (
     counted,
 )
 from proxyctl.families import Node, node_text
+from proxyctl.guards import members
 from proxyctl.instance_survey import survey_as_nobodys
 from proxyctl.nodes.image import (
     Standing,
@@ -135,7 +137,12 @@ def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Se
     lock = Lock(client, f"nodes {what} {request.node}")
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
-        yield _Servers(client, lock)
+        membership = read_membership(client)
+        behind = [one.message for one in members.dangers([_SERVERS.name], membership)]
+        if behind:
+            raise RefusedError(f"{client.address}: nothing was changed", reasons=behind)
+        wait_for_a_later_second(client, _SERVERS.name, request.progress)
+        yield _Servers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():
             lock.give_back(request.progress)
@@ -147,6 +154,7 @@ class _Servers:
 
     client: AdminClient
     lock: Lock
+    has_peers: bool = False
     before: Rows | None = None
     """What MEMORY held before it was written; None as long as it was not."""
 
@@ -175,7 +183,9 @@ class _Servers:
                 hint="switch it on, then try again",
             )
         found = surveys[_TABLE]
-        return Standing(found.layout, found.memory, found.runtime or {}, families, found.drained)
+        return Standing(
+            found.layout, found.memory, found.runtime or {}, families, found.drained, self.has_peers
+        )
 
     def load(self, image: Rows) -> None:
         """LOAD these rows, and give MEMORY back what it held. Raises: InstanceError, ApplyError."""
@@ -263,7 +273,7 @@ def wait_until_unused(
                         hint=hint,
                     )
                 if count != last:
-                    progress(f"{name}: {counted(count, 'connection')} in use")
+                    progress(f"{name}: waiting for {counted(count, 'connection')} in use")
                     last = count
                 time.sleep(_POLL_S)
     except KeyboardInterrupt as error:

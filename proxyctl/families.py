@@ -191,9 +191,14 @@ def drain_columns(columns: ServerColumns, row: Row) -> frozenset[int]:
     found: set[int] = set()
     if str(row[columns.status]).upper() == "OFFLINE_SOFT":
         found.add(columns.status)
-    if row[columns.weight] == 0 and row[columns.max_connections] == 0:
+    if is_drained_by_limit(columns, row):
         found |= {columns.weight, columns.max_connections}
     return frozenset(found)
+
+
+def is_drained_by_limit(columns: ServerColumns, row: DesiredRow) -> bool:
+    """Return whether a row lets no new connection to its server as a node of Galera is drained."""
+    return row[columns.weight] == 0 and row[columns.max_connections] == 0
 
 
 def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:

@@ -172,10 +172,6 @@ class Plan:
     restart_required: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
-    leaving_members: list[str] = field(default_factory=list)
-    """Those of them that it will not list any more."""
-    untaken: Mapping[str, str] = field(default_factory=dict)
-    """Of what is loaded: the admin modules that the instance takes over from no peer, and why."""
     saves: bool = True
     """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
     families: tuple[Family, ...] = ()
@@ -232,7 +228,6 @@ class Plan:
             *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
             [module.loads for module in self.modules],
             self.members,
-            sorted(self.untaken.items()),
         ]
         names = sorted(self.hostgroup_names.items())
         return _hash([self.version, self.saves, names, said, list(self._content())])

@@ -19,8 +19,6 @@ _IN_LAYER = {
     Layer.MEMORY: "in MEMORY",
     Layer.DISK: "on DISK",
 }
-_MOST_NAMED = 3
-"""Servers that one remark names; the rest is counted."""
 
 
 def left_alone(found: TableSurvey) -> Iterator[str]:
@@ -149,28 +147,15 @@ def leaving_servers(module: ModulePlan) -> frozenset[Key]:
     return frozenset(key for key in runtime if key not in loaded)
 
 
-def cut_connections(
-    leaving: frozenset[Key], used: Mapping[Key, int], *, is_member: bool = False
-) -> Iterator[str]:
-    """Yield how many connections in use are cut, by server. `used`: counted at the instance.
-
-    `is_member`: of a cluster, where others cut connections of their own.
-    """
-    here = " at this member" if is_member else ""
+def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterator[str]:
+    """Yield how many connections in use are cut, by server. `used`: counted at the instance."""
     for key, count in sorted(used.items(), key=repr):
         if key in leaving:
             connections = counted(count, "connection")
             yield (
-                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use{here} will be"
-                f" cut; drain it first: proxyctl nodes drain {key[1]}:{key[2]}"
+                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be cut;"
+                f" drain it first: proxyctl nodes drain {key[1]}:{key[2]}"
             )
-    if is_member and leaving:
-        servers = ", ".join(f"{key[1]}:{key[2]}" for key in sorted(leaving, key=repr)[:_MOST_NAMED])
-        more = f" and {len(leaving) - _MOST_NAMED} more" if len(leaving) > _MOST_NAMED else ""
-        yield (
-            f"{servers}{more}: members that take this over cut connections of their own;"
-            " those are not counted here"
-        )
 
 
 def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from proxyctl.families import Node
-
 OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
 """What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""
 NOT_OURS = "not known any more"
@@ -31,36 +29,11 @@ class ModuleResult:
 
 
 @dataclass(frozen=True)
-class NotFollowing:
-    """In which admin module a peer of a cluster does not follow, and why.
-
-    `code` is for machines; `holds` says what the peer has instead, `way_out` how to finish.
-    """
-
-    module: str
-    code: str
-    text: str
-    holds: str = ""
-    way_out: str = ""
-
-
-@dataclass(frozen=True)
 class PeerResult:
-    """What became of a change at a peer: it follows where there are no reasons.
-
-    `rows_read`: whether its RUNTIME was read and compared; else its checksums agree, or not.
-    """
+    """What became of a change at a member of the cluster: it follows where there are no reasons."""
 
     name: str
-    reasons: tuple[NotFollowing, ...] = ()
-    rows_read: bool = False
-    notes: tuple[str, ...] = ()
-
-    @property
-    def node(self) -> Node:
-        """Host and port."""
-        host, _, port = self.name.rpartition(":")
-        return host, int(port)
+    reasons: tuple[str, ...] = ()
 
     @property
     def follows(self) -> bool:
@@ -79,9 +52,9 @@ class ApplyResult:
     notes: list[str] = field(default_factory=list)
     snapshot: str | None = None
     peers: list[PeerResult] = field(default_factory=list)
-    """The other members of the cluster, where the change travels and they were waited for."""
+    """The members of the cluster, where the change travels and they were waited for."""
 
     @property
     def not_following(self) -> list[PeerResult]:
-        """The peers that do not hold what was applied."""
+        """The members that do not hold what was applied."""
         return [peer for peer in self.peers if not peer.follows]

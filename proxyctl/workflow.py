@@ -7,29 +7,23 @@ instance -> Rows    --+
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from proxyctl import fitting, guards, pending, remarks
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.cluster import read_membership
-from proxyctl.admin.host_names import addresses_of_each
 from proxyctl.admin.read import TableReader
 from proxyctl.admin.runtime_facts import RuntimeFacts, used_connections
 from proxyctl.catalog import ADMIN_MODULES, TABLES
-from proxyctl.cluster import refusing
-from proxyctl.cluster.account import cut_off
-from proxyctl.cluster.differing import OtherMembers
-from proxyctl.cluster.leaving import going_on, leaving
 from proxyctl.cluster.membership import Membership
-from proxyctl.cluster.travelling import untaken, what_stays
-from proxyctl.cluster.writers import further_writers
-from proxyctl.config.load import ParsedFiles, Project
+from proxyctl.cluster.travels import what_stays
+from proxyctl.config.load import ParsedFiles
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError, counted
 from proxyctl.families import Family
-from proxyctl.guards import judge
+from proxyctl.guards import judge, members
 from proxyctl.guards.judge import Situation
 from proxyctl.images import with_images
 from proxyctl.instance_survey import (
@@ -42,7 +36,6 @@ from proxyctl.instance_survey import (
     survey_families,
     survey_managed,
 )
-from proxyctl.members_files import other_members
 from proxyctl.plan import ModulePlan, Plan, Refusal, ShardMove, ordered, plan_module
 from proxyctl.replay import shard_moves
 from proxyctl.replay.sides import SIDE_TABLES, Sides
@@ -62,8 +55,6 @@ class PlanOptions:
 
     `saves`: whether an apply would SAVE. `leftovers`: admin modules that the apply staged whose
     lock we took over, and whether MEMORY of each was what DISK held before: then it is so again.
-    `membership`: what is known of the other members of the instance's cluster; None: it is asked
-    what it has seen of them.
     """
 
     only: tuple[str, ...] = ()
@@ -72,13 +63,9 @@ class PlanOptions:
     allow_shard_moves: bool = False
     saves: bool = True
     leftovers: Mapping[str, bool] = field(default_factory=dict)
-    membership: Membership | None = None
 
 
 DEFAULT_OPTIONS = PlanOptions()
-
-Different = Callable[[Sequence[str], Membership], OtherMembers]
-"""Returns other members for which the files say something else, given the admin modules loaded."""
 
 
 def make_plan(
@@ -103,14 +90,10 @@ def _surveyed(
     options: PlanOptions,
     reader: TableReader | None,
     instance: InstanceLook,
-    different: Different = lambda _modules, _membership: OtherMembers(),
 ) -> tuple[Plan, InstanceSurvey]:
     """Return the plan, and the survey that it was made from."""
     survey = _survey(client, desired, options, reader, instance)
-    found = _read(survey, desired, options, different)
-    plan = _with_cluster(
-        _made(survey, found, desired, options, instance.leftovers), found.membership, survey.facts
-    )
+    plan = _made(survey, _read(survey, desired), desired, options, instance.leftovers)
     _tell_decisions(client, plan)
     return plan, survey
 
@@ -120,8 +103,7 @@ class _Reading:
     """What was read for one plan, beside the tables.
 
     Shape: `modules` with what each loads and saves; `moves`: what changes shard; `connections` in
-    use by server, read where servers are loaded. `others`: members for which the files say
-    something else.
+    use by server, read where servers are loaded.
     """
 
     modules: list[ModulePlan]
@@ -129,13 +111,10 @@ class _Reading:
     situation: Situation
     moves: list[ShardMove]
     connections: Mapping[Key, int]
-    membership: Membership | None
-    others: OtherMembers
+    membership: Membership
 
 
-def _read(
-    survey: InstanceSurvey, desired: Desired, options: PlanOptions, different: Different
-) -> _Reading:
+def _read(survey: InstanceSurvey, desired: Desired) -> _Reading:
     """Read everything that a plan needs. Raises: ConfigError, InstanceError."""
     client = survey.client
     families = survey_families(survey)
@@ -146,15 +125,12 @@ def _read(
         raise ConfigError(mistakes)
     in_use = hostgroups_in_use(survey)
     modules = with_images(modules, survey.surroundings, in_use.at_some_time)
-    membership = options.membership
-    if membership is None and survey.facts.is_cluster_member:
-        membership = read_membership(client)
-    loaded = [module.name for module in modules if module.images]
-    others = OtherMembers() if membership is None else different(loaded, membership)
-    connections = used_connections(client) if "MYSQL SERVERS" in loaded else {}
+    membership = read_membership(client) if survey.facts.is_cluster_member else Membership()
+    loads_servers = any(one.images and one.name == "MYSQL SERVERS" for one in modules)
+    connections = used_connections(client) if loads_servers else {}
     situation = situation_of(survey, modules, in_use, desired.hostgroup_names)
     moves = _shard_moves(survey, modules, desired)
-    return _Reading(modules, families, situation, moves, connections, membership, others)
+    return _Reading(modules, families, situation, moves, connections, membership)
 
 
 def _made(
@@ -170,10 +146,9 @@ def _made(
     loaded = [module.name for module in modules if module.images]
     dangers = [
         *judge.dangers(modules, found.situation, limits),
-        *(refusing.dangers(loaded, membership) if membership else ()),
-        *refusing.different_members(found.others.differing),
+        *members.dangers(loaded, membership),
+        *members.drained_elsewhere(modules, membership),
     ]
-    is_member = membership is not None and len(membership.listed) > 1
     return Plan(
         name=client.login.name or client.address,
         address=client.address,
@@ -189,12 +164,13 @@ def _made(
         warnings=[
             *desired.warnings,
             *remarks.left_by_dead_apply(modules, leftovers),
-            *found.others.warnings(),
             *guards.warnings(dangers, limits, force=options.force),
             *_shard_warnings(found.moves, desired, options),
-            *_warnings(survey.facts, found, is_member=is_member),
+            *_warnings(survey.facts, found),
+            *(what_stays(modules, membership) if membership.has_peers else ()),
         ],
         restart_required=[*remarks.restart_required(modules)],
+        members=[one.name for one in membership.listed],
         saves=options.saves,
         families=found.families,
         families_before=survey.surroundings.memory_families,
@@ -266,29 +242,6 @@ def _shard_warnings(
     return shard_moves.warnings(moves, desired.hostgroup_names, allowed=said)
 
 
-def _with_cluster(plan: Plan, membership: Membership | None, facts: RuntimeFacts) -> Plan:
-    """Return the plan with what it means that the instance is a member of a cluster."""
-    if membership is None or not membership.listed:
-        return plan
-    members = [f"{host}:{port}" for host, port in membership.listed]
-    if plan.is_in_sync:
-        return replace(plan, members=members)
-    writers = further_writers(plan.modules, membership, facts.galera_check_ms)
-    return replace(
-        plan,
-        members=members,
-        warnings=[
-            *plan.warnings,
-            *what_stays(plan.modules, membership, saves=plan.saves),
-            *cut_off(plan.modules, membership),
-            *(writers if len(membership.listed) > 1 else ()),
-            *going_on(plan.modules, plan.address),
-        ],
-        leaving_members=leaving(plan.modules),
-        untaken=untaken(plan.modules, membership),
-    )
-
-
 def _tell_decisions(client: AdminClient, plan: Plan) -> None:
     """Tell --debug what was decided for each admin module, and what stands in the way."""
     if not client.is_traced:
@@ -331,17 +284,8 @@ def _files_surveyed(
     layouts = instance.layouts
     likely = [name for name in LARGE if name in files.sections and name in layouts]
     with reader.reading_ahead([layouts[name] for name in likely]):
-
-        def compiled(those: ParsedFiles, needs_secrets: bool) -> Project:
-            return those.project(
-                client.version, needs_secrets=needs_secrets, additions=instance.additions
-            )
-
-        def different(modules: Sequence[str], membership: Membership) -> OtherMembers:
-            return other_members(files, compiled, modules, membership, addresses_of_each)
-
-        desired = compiled(files, True).desired
-        return _surveyed(client, desired, options, reader, instance, different)
+        desired = files.project(client.version, additions=instance.additions).desired
+        return _surveyed(client, desired, options, reader, instance)
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> dict[str, DesiredTable]:
@@ -407,7 +351,7 @@ def _pending_refusals(
             )
 
 
-def _warnings(facts: RuntimeFacts, found: _Reading, *, is_member: bool) -> Iterator[str]:
+def _warnings(facts: RuntimeFacts, found: _Reading) -> Iterator[str]:
     """Yield what a person should know of these changes, beside what guards say."""
     if facts.is_read_only and not all(module.is_in_sync for module in found.modules):
         yield (
@@ -418,4 +362,4 @@ def _warnings(facts: RuntimeFacts, found: _Reading, *, is_member: bool) -> Itera
         if module.name == "MYSQL SERVERS" and module.load:
             leaving = remarks.leaving_servers(module)
             yield from remarks.unshunned(module, found.families)
-            yield from remarks.cut_connections(leaving, found.connections, is_member=is_member)
+            yield from remarks.cut_connections(leaving, found.connections)

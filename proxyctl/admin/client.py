@@ -12,7 +12,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.admin.connect import (
@@ -54,20 +53,9 @@ class AdminClient:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def beside(self, login: Login) -> AdminClient:
-        """Return a connection to another instance, of which the same people are told.
-
-        Raises: InstanceError.
-        """
-        return AdminClient(login, trace=self._trace)
-
-    def wait_at_most(self, read_timeout_s: float) -> None:
-        """Let an answer take no longer than this from now on. Units: seconds."""
-        self.login = replace(self.login, read_timeout_s=read_timeout_s)
-        # Any: the types of PyMySQL leave it out.
-        connection: Any = self._connection
-        if connection is not None:
-            connection._read_timeout = read_timeout_s
+    def beside(self) -> AdminClient:
+        """Return a second connection to the same instance. Raises: InstanceError."""
+        return AdminClient(self.login, trace=self._trace)
 
     @property
     def address(self) -> str:

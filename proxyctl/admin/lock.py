@@ -115,10 +115,6 @@ class Lock:
     purpose: str
     owner: str = field(default_factory=lambda: f"{uuid.uuid4().hex}@{process_space()}")
     leftovers: Mapping[str, bool] = field(default_factory=dict)
-    beside: list[Lock] = field(default_factory=list)
-    """The locks of other instances that are held, renewed and given back with this one."""
-    least_lease_s: float = 0.0
-    """How long a statement at another instance may take, while which nobody renews this one."""
     _renewed: float = 0.0
     _is_held: bool = False
     _is_lost: bool = False
@@ -127,16 +123,15 @@ class Lock:
 
     @property
     def is_lost(self) -> bool:
-        """Whether one of the locks was found to be somebody else's, or nobody's, while it was held.
+        """Whether it was found to be somebody else's, or nobody's, while it was held.
 
         Since when is not known, nor who was there in between.
         """
-        return self._is_lost or any(one.is_lost for one in self.beside)
+        return self._is_lost
 
-    def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> bool:
+    def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> None:
         """Take the lock, waiting for another holder at most `timeout_s`.
 
-        Returns: False where the owner of this lock has it already, through another address.
         Raises: RefusedError that names the holder.
         """
         self.client.execute(Statement.plain(_CREATE))
@@ -144,15 +139,12 @@ class Lock:
         announced = False
         while True:
             if self._insert():
-                return True
+                return
             holder = read_holder(self.client)
             if holder is None:
                 continue
-            if holder.owner == self.owner:
-                self.leftovers, self._is_held = holder.modules, True
-                return False
             if holder.is_dead() and self._take_over(holder):
-                return True
+                return
             if time.monotonic() >= end:
                 raise RefusedError(
                     f"{self.client.address} is locked: {holder.text()}",
@@ -177,8 +169,7 @@ class Lock:
 
     def _expires(self) -> str:
         """Return when the lease ends. A statement that is still awaited must not outlive it."""
-        statement_s = max(self.client.login.read_timeout_s, self.least_lease_s)
-        return f"{_NOW}+{max(LEASE_S, math.ceil(statement_s))}"
+        return f"{_NOW}+{max(LEASE_S, math.ceil(self.client.login.read_timeout_s))}"
 
     def _insert(self) -> bool:
         values = ",".join(["1", *self._values("", {})])
@@ -221,8 +212,6 @@ class Lock:
         """
         text = _text_of({**modules, **self.leftovers})
         self._update(f"stage={literal(stage)},modules={literal(text)},expires={self._expires()}")
-        # Nothing of ours stands in MEMORY there.
-        self._at_each_beside(lambda one: one.mark(stage, {}))
 
     def renew(self, *, at_once: bool = False) -> None:
         """Renew the lease unless that was a moment ago, and not wanted `at_once`.
@@ -234,16 +223,6 @@ class Lock:
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={self._expires()}")
-        self._at_each_beside(lambda one: one.renew(at_once=at_once))
-
-    def _at_each_beside(self, work: Callable[[Lock], None]) -> None:
-        """Do the same with the locks beside; one whose instance does not answer is lost."""
-        for one in [*self.beside]:
-            try:
-                work(one)
-            except InstanceError as error:
-                self.beside.remove(one)
-                self.client.tell(f"the lock of {one.client.address} is lost: {error.message}")
 
     def fenced(self, statement: Statement) -> Statement:
         """Return the statement so that it changes nothing where the lock is not ours any more.
@@ -325,8 +304,6 @@ class Lock:
 
     def release(self) -> None:
         """Give the lock back. With a ProxySQL that was restarted, it is gone already."""
-        self._at_each_beside(lambda one: one.release())
-        self.beside = []
         if self._is_held and read_holder(self.client) is not None:
             _give_up(self.client, f"owner={literal(self.owner)}", self.leftovers)
         self._is_held = False

@@ -129,7 +129,7 @@ class TableReader:
         if not layouts:
             yield
             return
-        with self._client.beside(self._client.login) as second:
+        with self._client.beside() as second:
             self._ahead = _Ahead(TableReader(second), layouts)
             try:
                 yield

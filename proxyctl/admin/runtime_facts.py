@@ -24,7 +24,6 @@ class RuntimeFacts:
     admin_names: frozenset[str]
     is_cluster_member: bool
     is_read_only: bool
-    galera_check_ms: int
 
 
 _FACTS = (
@@ -59,9 +58,6 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
         ),
         is_cluster_member=peers != [("0",)],
         is_read_only=values.get(READ_ONLY_SWITCH) == "true",
-        galera_check_ms=client.number(
-            values.get("mysql-monitor_galera_healthcheck_interval") or "0"
-        ),
     )
 
 

@@ -62,7 +62,6 @@ def apply(
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
     from proxyctl.applying import ApplyRequest
-    from proxyctl.cli.connection import peer_rules
     from proxyctl.fleet.cluster import as_applied
     from proxyctl.fleet.rollout import RolloutRequest, roll_out
     from proxyctl.saved_plan import SavedPlan
@@ -86,7 +85,7 @@ def apply(
         before=show if is_text and is_approved else lambda _plan: None,
         progress=say,
         sources=(*([plan_file] if plan_file else []), *files.paths()),
-        peers=peer_rules(connection, targets[0].files.members(), peers.peer_timeout),
+        peer_timeout_s=peers.peer_timeout,
     )
     approved = None
     if not is_approved:

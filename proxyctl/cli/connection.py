@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,9 +19,7 @@ from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.applying import PeerRules
     from proxyctl.config.load import Instance, ParsedFiles
-    from proxyctl.families import Node
 
 
 @contextmanager
@@ -97,14 +95,6 @@ def has_files(files: FileOptions) -> bool:
     return bool(files.file) or is_there(files.paths()[0])
 
 
-def instances_beside(parsed: ParsedFiles | None) -> tuple[Instance, ...]:
-    """Return the instances of files that a command also does without; none where they are wrong."""
-    try:
-        return () if parsed is None else parsed.instances()
-    except ConfigError:
-        return ()  # `connected_beside` has said so
-
-
 def _counts(files: FileOptions, connection: ConnectionOptions) -> bool:
     """Return whether a mistake in the files must stop us before we connect.
 
@@ -151,37 +141,6 @@ def _for_instance(parsed: ParsedFiles, chosen: Instance | None) -> ParsedFiles:
     if chosen is None or not chosen.vars:
         return parsed
     return parsed.with_vars(chosen.vars)
-
-
-def peer_rules(
-    connection: ConnectionOptions, instances: Iterable[Instance], timeout_s: float
-) -> PeerRules:
-    """Return how the other members of a cluster are reached, and how long they are waited for."""
-    from proxyctl.applying import PeerRules
-
-    return PeerRules(timeout_s, login_at_members(connection, instances))
-
-
-def login_at_members(
-    connection: ConnectionOptions, instances: Iterable[Instance]
-) -> Callable[[Login, Node], Login]:
-    """Return who we are at another member of a cluster: as the files say, or as we are here.
-
-    The files may spell its host differently. Nobody is asked for a password.
-    """
-    from proxyctl.admin.host_names import addresses_of_each
-    from proxyctl.admin.members import same_account
-    from proxyctl.cluster.namesakes import namesakes
-
-    by_node: dict[Node, Instance] = {(one.host, one.port): one for one in instances if one.host}
-    logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
-
-    def login_at(here: Login, node: Node) -> Login:
-        login = same_account(here, node)
-        named = namesakes([node], by_node, addresses_of_each).get(node)
-        return login if named is None else logins.beside(login, by_node[named])
-
-    return login_at
 
 
 def settled(options: ConnectionOptions) -> ConnectionOptions:
@@ -236,19 +195,6 @@ class Logins:
             tls_ca=of_files.tls_ca if of_files else options.tls_ca or None,
             read_ca=of_files.certificates if of_files else None,
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
-        )
-
-    def beside(self, login: Login, other: Instance) -> Login:
-        """Return a login at another instance, which may have an account of its own."""
-        found = next((text for _, text in self._passwords(other) if text is not None), None)
-        return replace(
-            login,
-            name=other.name,
-            user=self.options.user or other.user or login.user,
-            password=login.password if found is None else found,
-            tls_ca=other.tls_ca or login.tls_ca,
-            read_ca=other.certificates if other.tls_ca else login.read_ca,
-            tls_required=other.tls_required or login.tls_required,
         )
 
     @cached_property

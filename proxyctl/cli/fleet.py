@@ -164,7 +164,6 @@ def _all_targets(
     if fleet.instances_from is not None:
         passwords = [name for one in instances if (name := one.password_variable)]
         instances = printed_instances(fleet.instances_from, passwords, Fence.around(sources))
-        parsed.among(instances)
     if not instances:
         parsed.raise_if_misread()  # they may stand where the files cannot be read
         raise UsageError(

@@ -61,7 +61,7 @@ def rollback(
     from dataclasses import replace
 
     from proxyctl.applying import ApplyRequest, applied, apply_planned
-    from proxyctl.cli.connection import connected_beside, instances_beside, peer_rules
+    from proxyctl.cli.connection import connected_beside
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.render.history_text import taken_when
     from proxyctl.snapshots import folder
@@ -70,7 +70,7 @@ def rollback(
 
     is_text = format is TextFormat.TEXT
     options = replace(allowances.options(), saves=not no_save)
-    with connected_beside(files, connection) as (client, parsed):
+    with connected_beside(files, connection) as (client, _):
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
         say(f"back to {back_to.name}, {taken_when(back_to.header)}")
@@ -90,7 +90,7 @@ def rollback(
             progress=say,
             purpose=ROLLBACK,
             sources=(back_to.name,),
-            peers=peer_rules(connection, instances_beside(parsed), peers.peer_timeout),
+            peer_timeout_s=peers.peer_timeout,
         )
         found, result = apply_planned(client, planner, request)
     with applied(result):

@@ -45,7 +45,6 @@ class ParsedFiles:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._by_vars = {_key(sources.instance_vars): self}
-        self._named: list[tuple[Instance, ...]] = []
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
         documents = read_documents(sources, self._mistakes)
@@ -61,7 +60,6 @@ class ParsedFiles:
             if key not in self._by_vars:
                 found = ParsedFiles(replace(self._sources, instance_vars=variables))
                 found._by_vars = self._by_vars
-                found._named = self._named
                 self._by_vars[key] = found
             return self._by_vars[key]
 
@@ -82,20 +80,6 @@ class ParsedFiles:
         instances = compile_instances(self._parts.get("instances", []), context)
         context.mistakes.raise_if_any()
         return instances
-
-    def among(self, instances: tuple[Instance, ...]) -> None:
-        """Tell which instances there are where others than those of the files are meant.
-
-        Holds for the files of each of them, too. Changes: `members`.
-        """
-        self._named[:] = [instances]
-
-    def members(self) -> tuple[Instance, ...]:
-        """Return the instances that may be members of one cluster: those of the files, or others.
-
-        Raises: ConfigError with the mistakes of the section.
-        """
-        return self._named[0] if self._named else self.instances()
 
     @property
     def is_misread(self) -> bool:

@@ -177,8 +177,7 @@ class Guards(Model):
     monitor_credentials: GuardWord = "refuse"
     shard_moves: GuardWord = "refuse"
     stale_member: GuardWord = "refuse"
-    fresh_member: GuardWord = "refuse"
-    members_differ: GuardWord = "refuse"
+    drained_elsewhere: GuardWord = "refuse"
 
 
 RowKey = Annotated[

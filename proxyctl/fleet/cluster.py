@@ -6,11 +6,14 @@ them. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from proxyctl.cluster.electing import as_follower, first_of, together
+from proxyctl.change import Change
 from proxyctl.fleet.outcome import Fleet, Planned
+from proxyctl.guards.members import STALE_MEMBER
 from proxyctl.plan import Plan
+from proxyctl.state import DesiredRow, Key, Layer
 
 
 def units(fleet: Fleet) -> list[list[Planned]]:
@@ -20,12 +23,11 @@ def units(fleet: Fleet) -> list[list[Planned]]:
     are left out.
     """
     found = []
-    for positions in together([one.plan.members for one in fleet.planned]):
+    for positions in _together([one.plan.members for one in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
         if all(one.is_in_sync for one in members):
             continue
-        plans, checksums = [one.plan for one in members], [one.checksums for one in members]
-        first = members[first_of(plans, checksums)]
+        first = _first_of(members)
         found.append([first, *(one for one in members if one is not first)])
     return found
 
@@ -45,7 +47,7 @@ def as_applied(fleet: Fleet) -> Fleet:
     following: dict[tuple[int, str], Plan] = {}
 
     def follower(one: Planned, first: str) -> Planned:
-        plan = following.setdefault((id(one.plan), first), as_follower(one.plan, first))
+        plan = following.setdefault((id(one.plan), first), _as_follower(one.plan, first))
         return replace(one, plan=plan)
 
     return replace(
@@ -55,3 +57,71 @@ def as_applied(fleet: Fleet) -> Fleet:
             for one in fleet.planned
         ],
     )
+
+
+def _together(listed: Sequence[Collection[str]]) -> list[list[int]]:
+    """Return the positions of instances that are in one cluster, each once, in their order.
+
+    `listed`: the members that each instance lists. Those who list the same one are together; who
+    lists nobody is alone.
+    """
+    groups: list[tuple[list[int], set[str]]] = []
+    for position, names in enumerate(listed):
+        found, known = [position], set(names)
+        apart = []
+        for positions, theirs in groups:
+            if theirs & known:
+                found = [*positions, *found]
+                known |= theirs
+            else:
+                apart.append((positions, theirs))
+        groups = [*apart, (found, known)]
+    return sorted(sorted(positions) for positions, _ in groups)
+
+
+def is_behind(plan: Plan) -> bool:
+    """Return whether other members hold newer content, which this one has yet to take over."""
+    return any(one.code == STALE_MEMBER for one in plan.refusals)
+
+
+def _first_of(members: Sequence[Planned]) -> Planned:
+    """Return the member that is changed first.
+
+    It is the one that shows a drained node, for it alone knows that this is no configuration; else
+    the first that is not behind another one.
+    """
+
+    def merit(one: Planned) -> tuple[bool, bool]:
+        surveys = (survey for module in one.plan.modules for survey in module.surveys.values())
+        return any(survey.drained for survey in surveys), not one.is_behind
+
+    return max(members, key=merit)
+
+
+def _as_follower(plan: Plan, first: str) -> Plan:
+    """Return the plan of a member that is changed after the first one, from which it takes over.
+
+    That it is behind the first one now is no reason to refuse then; it is a warning.
+    """
+    behind = [one for one in plan.refusals if one.code == STALE_MEMBER]
+    if not behind:
+        return plan
+    said = [f"{one.message}; {first} is changed first, and this one follows" for one in behind]
+    others = [one for one in plan.refusals if one not in behind]
+    return replace(plan, refusals=others, warnings=[*plan.warnings, *said])
+
+
+def is_covered(found: Plan, approved: Plan) -> bool:
+    """Return whether a plan changes nothing at RUNTIME that the approved one does not.
+
+    What a member took over in the meantime is not in it any more. In MEMORY and on DISK it may
+    have to write again what a member does not keep when it takes rows over.
+    """
+    wanted = {_wish(one) for module in approved.modules for one in module.changes}
+    changes = (one for module in found.modules for one in module.changes)
+    return all(_wish(one) in wanted for one in changes if Layer.RUNTIME in one.layers)
+
+
+def _wish(change: Change) -> tuple[str, Key, DesiredRow | None]:
+    """Return what a change makes of its row, by table and key; None where it deletes it."""
+    return change.table, change.key, change.shown.desired

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from proxyctl.cluster.checksums import Checksum
 from proxyctl.errors import ApplyError, ExitCode, ProxyctlError
 from proxyctl.plan import Plan
 from proxyctl.result import ApplyResult, PeerResult
@@ -17,14 +16,14 @@ class Planned:
     """The plan of one instance. Instances with the same plan share one `plan`.
 
     `plan` is that of the first of them: its name and address are those of another instance. A plan
-    keeps the rows of all tables, so that of a fleet only different ones are kept. `checksums`: its
-    own, by name, where it is a member of a cluster.
+    keeps the rows of all tables, so that of a fleet only different ones are kept. `is_behind`: it
+    has yet to take over what other members of its cluster hold.
     """
 
     name: str
     address: str
     plan: Plan
-    checksums: Mapping[str, Checksum] = field(default_factory=dict)
+    is_behind: bool = False
 
     @property
     def is_in_sync(self) -> bool:

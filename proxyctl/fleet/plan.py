@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from proxyctl.admin.cluster import read_own_checksums
+from proxyctl.fleet.cluster import is_behind
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.plan import Plan
@@ -39,8 +39,7 @@ def plan_fleet(
     def work(target: Target) -> Planned:
         with target.connect() as client:
             plan = plan_files(client, target.files, options)
-            checksums = read_own_checksums(client) if plan.members and len(targets) > 1 else {}
         kept = distinct.kept(plan) if len(targets) > 1 else plan
-        return Planned(plan.name, plan.address, kept, checksums)
+        return Planned(plan.name, plan.address, kept, is_behind(plan))
 
     return Fleet(*at_all(targets, work, workers=workers, done=done))

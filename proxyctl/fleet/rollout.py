@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.interrupts import interruptible, uninterrupted
-from proxyctl.applying import DEFAULT_PEERS, ApplyRequest, apply_files
-from proxyctl.cluster.electing import is_covered
+from proxyctl.applying import PEER_TIMEOUT_S, ApplyRequest, apply_files
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
-from proxyctl.fleet.cluster import units
+from proxyctl.fleet.cluster import is_covered, units
 from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.plan import Plan
@@ -184,7 +183,7 @@ class _Rollout:
             plan=kept,
             result=result,
             behind=self._behind(result),
-            notes=_notes(result),
+            notes=result.notes,
         )
 
     def _request_of(self, target: Target, unit: list[Target]) -> ApplyRequest:
@@ -193,10 +192,9 @@ class _Rollout:
         if len(self._targets) > 1:
             say = self._request.say
             request = replace(request, progress=lambda text: say(f"{target.name}: {text}"))
-        if len(unit) > 1 and not request.peers.timeout_s:
+        if len(unit) > 1 and not request.peer_timeout_s:
             # The next member would be changed while it is behind this one, and refused for that.
-            peers = replace(request.peers, timeout_s=DEFAULT_PEERS.timeout_s)
-            request = replace(request, peers=peers)
+            request = replace(request, peer_timeout_s=PEER_TIMEOUT_S)
         approved = self._approved.get(target)
         if approved is None:
             return request
@@ -214,8 +212,8 @@ class _Rollout:
 
     def _behind(self, result: ApplyResult) -> list[PeerResult]:
         """Return the peers that do not follow, without instances of the fleet: those come next."""
-        ours = {(one.login.host, one.login.port) for one in self._targets}
-        return [peer for peer in result.not_following if peer.node not in ours]
+        ours = {f"{one.login.host}:{one.login.port}" for one in self._targets}
+        return [peer for peer in result.not_following if peer.name not in ours]
 
     def _note_what_may_have_followed(self, unit: list[Target]) -> None:
         """Say of the other members of a cluster that a change may have reached them."""
@@ -258,12 +256,6 @@ def _rolled(target: Target, state: State) -> Rolled:
 def _names(unit: Sequence[Target]) -> str:
     listed = " + ".join(target.name for target in unit)
     return f"{listed} (one ProxySQL Cluster)" if len(unit) > 1 else listed
-
-
-def _notes(result: ApplyResult) -> list[str]:
-    """Return what is to be known of an apply, and of the peers that follow."""
-    following = (peer for peer in result.peers if peer.follows)
-    return [*result.notes, *(f"peer {one.name}: {note}" for one in following for note in one.notes)]
 
 
 def _error_of(target: Target, error: Exception) -> ProxyctlError:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
 from proxyctl.change import ADD, CHANGE, DELETE
 from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.plan import Plan
-from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import plan_object
 from proxyctl.result import ApplyResult, PeerResult
 
@@ -39,43 +37,23 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
 
 
 def _peer_lines(peers: Sequence[PeerResult]) -> Iterator[str]:
-    """Yield which peers follow, and of the others why not, what they hold, and the way out."""
-    read = [peer.name for peer in peers if peer.follows and peer.rows_read]
-    agreeing = [peer.name for peer in peers if peer.follows and not peer.rows_read]
-    for names, how in ((read, "RUNTIME was read there"), (agreeing, "its checksums agree")):
-        if names:
-            verb = "follows" if len(names) == 1 else "follow"
-            listed = printable(listed_names(names))
-            yield f"{counted(len(names), 'peer')} {verb}: {listed}; {how}."
+    """Yield whether the members of the cluster hold it, and of the others why not."""
+    if peers and all(peer.follows for peer in peers):
+        yield f"All {len(peers)} members of the ProxySQL Cluster hold it."
     for peer in peers:
         yield from peer_lines(peer)
 
 
 def peer_lines(peer: PeerResult) -> Iterator[str]:
-    """Yield why a peer does not follow, and what is to be known of one that does."""
+    """Yield why a member does not follow."""
     if not peer.follows:
-        yield f"peer {printable(peer.name)} does not follow:"
-    modules: dict[str, list[str]] = {}
-    for one in peer.reasons:
-        text = one.text + (f"; {one.holds}" if one.holds else "")
-        modules.setdefault(text, []).extend([one.module] if one.module else [])
-    for text, names in modules.items():
-        yield f"  {', '.join(names)}{': ' if names else ''}{printable(text)}"
-    for way_out in dict.fromkeys(one.way_out for one in peer.reasons if one.way_out):
-        yield f"  {printable(way_out)}"
-    for note in peer.notes:
-        yield f"note: peer {printable(peer.name)}: {printable(note)}"
+        yield f"member {printable(peer.name)} does not follow:"
+        yield from (f"  {printable(reason)}" for reason in peer.reasons)
 
 
 def peer_object(peer: PeerResult) -> dict[str, object]:
-    """Return what became of a change at a peer as plain data."""
-    return {
-        "name": peer.name,
-        "follows": peer.follows,
-        "rows_read": peer.rows_read,
-        "reasons": [asdict(reason) for reason in peer.reasons],
-        "notes": list(peer.notes),
-    }
+    """Return what became of a change at a member as plain data."""
+    return {"name": peer.name, "follows": peer.follows, "reasons": list(peer.reasons)}
 
 
 def apply_json(plan: Plan, result: ApplyResult | None) -> str:

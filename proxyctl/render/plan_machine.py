@@ -65,7 +65,6 @@ def plan_object(plan: Plan) -> dict[str, object]:
         ],
         "shard_moves": [move._asdict() for move in plan.shard_moves],
         "cluster_members": plan.members,
-        "leaving_members": plan.leaving_members,
         "left_alone": plan.left_alone,
         "warnings": plan.warnings,
         "restart_required": plan.restart_required,

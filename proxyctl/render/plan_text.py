@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from proxyctl.change import ADD, CHANGE, DELETE, Change
-from proxyctl.cluster.electing import loaded_for_all
+from proxyctl.cluster.travels import travelling
 from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.plan import ModulePlan, Plan
@@ -179,8 +179,5 @@ def cluster_line(plan: Plan) -> str:
     names = ", ".join(map(printable, plan.members[:MOST_MEMBERS]))
     more = len(plan.members) - MOST_MEMBERS
     listed = f"{names} and {more} more" if more > 0 else names
-    travelling = loaded_for_all([plan])
-    # Where this member takes nothing of it over, others may be set like it: a warning says so.
-    who = "the others" if travelling - plan.untaken.keys() else "those that take it over"
-    does = f"; what is loaded here travels to {who}" if travelling else ""
+    does = "; what is loaded here travels to the others" if travelling([plan]) else ""
     return f"{counted(len(plan.members), 'member')} of a ProxySQL Cluster: {listed}{does}"

@@ -52,7 +52,7 @@ from proxyctl.render.rules_text import rules_json
 from proxyctl.replay.report import replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
-from proxyctl.result import ApplyResult, ModuleResult, NotFollowing, PeerResult
+from proxyctl.result import ApplyResult, ModuleResult, PeerResult
 from proxyctl.routing import Request
 from proxyctl.routing_tests import RoutingTest, run
 from proxyctl.saved_plan import save
@@ -90,7 +90,7 @@ def keys(value: object, *, is_free: bool = False) -> Iterator[str]:
 def documents() -> Iterator[object]:
     yield json.loads(plan_json([PLAN]))
     yield json.loads(drift_json(PLAN))
-    peer = PeerResult("px2:6032", (NotFollowing("MYSQL USERS", "other", "why"),))
+    peer = PeerResult("px2:6032", ("MYSQL USERS: why",))
     yield json.loads(apply_json(PLAN, ApplyResult([ModuleResult("MYSQL USERS")], peers=[peer])))
     yield json.loads(save(PLAN, paths=["a"], variables=["b"], options=["--force"]))
     mistake = errors.Mistake("a", 1, 1, "key", "wrong")

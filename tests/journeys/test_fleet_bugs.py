@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl import applying
+from proxyctl.admin.lock import Lock
 from proxyctl.fleet import plan as fleet_plan
 from proxyctl.fleet import rollout
 from tests.journeys.test_fleet import SERVERS, listed, ports
@@ -117,7 +117,7 @@ def test_one_that_shows_after_all_is_applied_does_not_hide_that(
         raise KeyError(SECRET)
 
     offline.write(SERVERS + listed(ports[:1]))
-    monkeypatch.setattr(applying, "ended_by", fails)
+    monkeypatch.setattr(Lock, "finished", fails)
     found = proxyctl("apply", "--auto-approve", *options)
     told(found, 4, f"applied and read back, but then: {BUG} at applying.py:", "MYSQL SERVERS: ")
     assert servers(ports) == ["1", "0", "0"]

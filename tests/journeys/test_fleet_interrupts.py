@@ -59,7 +59,7 @@ def test_several_that_have_begun_are_finished(proxy: FaultyProxy) -> None:
 
 
 def test_between_two_batches_nothing_more_is_begun(proxy: FaultyProxy) -> None:
-    interrupt_behind(proxy, "stats_mysql_connection_pool", 2)
+    interrupt_behind(proxy, "WHERE status LIKE 'SHUNNED%'", 2)
     found = proxyctl("apply", "--all", "--auto-approve")
     assert found.code == 130, found.text
     assert found.out.endswith("Fleet of 2 instances: 1 applied: px1; 1 not touched: px2.\n")

@@ -285,13 +285,14 @@ KILLED = """
 import os, signal, sys
 from proxyctl.admin.client import AdminClient
 from proxyctl.cli.main import run
-whole = AdminClient.execute
-def execute(self, statement):
-    done = whole(self, statement)
+whole = AdminClient.receive
+def receive(self):
+    statement, _ = self._sent
+    done = whole(self)
     if statement.sql.startswith(os.environ["KILL_AFTER"]):
         os.kill(os.getpid(), signal.SIGKILL)
     return done
-AdminClient.execute = execute
+AdminClient.receive = receive
 sys.exit(run(["apply", "--auto-approve"]))
 """
 

@@ -63,18 +63,6 @@ def test_connections_are_cut_only_where_a_server_leaves():
     ]
 
 
-def test_a_member_of_a_cluster_says_that_its_count_is_its_own():
-    leaving = frozenset((20, f"db{number}", 3306) for number in range(2, 7))
-    used = {(20, "db2", 3306): 1}
-    own, others = remarks.cut_connections(leaving, used, is_member=True)
-    assert own.startswith("db2:3306 leaves hostgroup 20: 1 connection in use at this member will")
-    assert others == (
-        "db2:3306, db3:3306, db4:3306 and 2 more: members that take this over cut connections of"
-        " their own; those are not counted here"
-    )
-    assert [*remarks.cut_connections(frozenset(), used, is_member=True)] == []
-
-
 def test_a_server_that_is_loaded_offline_hard_leaves():
     module = servers([DB1, {**DB2, "status": "OFFLINE_HARD"}], rows(SERVERS, DB1, DB2))
     assert remarks.leaving_servers(module) == {(20, "db2", 3306)}

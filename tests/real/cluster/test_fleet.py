@@ -81,27 +81,6 @@ def test_those_with_nothing_of_their_own_follow(three: list[ProxySQL], project: 
     assert [one["state"] for one in again] == ["in sync"] * 3
 
 
-def test_the_member_with_the_newest_content_is_changed(
-    three: list[ProxySQL], project: Project
-) -> None:
-    write(project, three, TEXT.format(10))
-    assert apply_all().code == 0
-    for one in three:
-        set_admin(one, cluster_admin_variables_diffs_before_sync=0)
-    set_admin(three[0], cluster_mysql_users_diffs_before_sync=60)
-    run = three[1].instance.execute
-    run("INSERT INTO mysql_users (username, password) VALUES ('new', 'x')")
-    run("LOAD MYSQL USERS TO RUNTIME")
-    run("SAVE MYSQL USERS TO DISK")
-    write(project, three, TEXT.format(20))
-    done = apply_all("--peer-timeout", "90")
-    assert done.code == 0, done.text
-    assert "px1 is changed first" not in done.out
-    for one in three:
-        users = one.instance.query("SELECT username, default_hostgroup FROM runtime_mysql_users")
-        assert {*users} == {("app", "20")}
-
-
 def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     three: list[ProxySQL], project: Project
 ) -> None:
@@ -111,7 +90,7 @@ def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     set_admin(three[0], cluster_mysql_users_diffs_before_sync=1000)
     fall_behind(three)
     three[1].instance.execute("SAVE MYSQL USERS TO DISK")
-    wait_until(lambda: loads(three[1])["mysql_users"] == loads(three[2])["mysql_users"])
+    wait_until(lambda: "30" in hostgroups(three[2]))
     write(project, three, TEXT.format(20))
     alone = proxyctl("plan", "--instance", "px1", "--format", "json").json["instances"][0]
     assert [one["code"] for one in alone["refusals"]] == ["stale_member"]
@@ -122,7 +101,7 @@ def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     document = proxyctl("plan", "--all", "--format", "json").json
     warnings = {one["name"]: one["warnings"] for one in document["instances"]}
     assert not any(one["refusals"] for one in document["instances"])
-    behind = "; so px2 comes first, and this one follows"
+    behind = "; px2 is changed first, and this one follows"
     assert [text.endswith(behind) for text in warnings["px1"]].count(True) == 1
     assert not any(text.endswith(behind) for text in warnings["px2"] + warnings["px3"])
     # Without the newest one among them, the one that is behind is refused as if it were alone.
@@ -155,7 +134,7 @@ def test_a_member_outside_the_fleet_that_does_not_follow(
     assert done.code == 4, done.text
     assert (
         f"px1  127.0.0.1:{three[0].port}: applied\n"
-        f"  peer 127.0.0.1:{three[2].port} does not follow:\n"
+        f"  member 127.0.0.1:{three[2].port} does not follow:\n"
     ) in done.out
     assert done.out.endswith("Fleet of 2 instances: 2 applied: px1, px2.\n")
 
