@@ -87,7 +87,7 @@ def draining(rig: Rig, node: str) -> Iterator[tuple[subprocess.Popen[str], str]]
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        waited = next((line for line in process.stderr if "waiting for 1 connection" in line), "")
+        waited = next((line for line in process.stderr if "1 connection in use" in line), "")
         assert waited, "it ended without waiting"
         until(lambda: rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT")
         yield process, waited
