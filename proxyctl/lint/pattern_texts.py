@@ -1,4 +1,4 @@
-"""The texts of a pattern: a shortest one, what each of them holds, and how short they can be."""
+"""The texts of a pattern: a short one, and what each of them holds."""
 
 from __future__ import annotations
 
@@ -33,21 +33,6 @@ def _liked(members: int) -> int:
         if above:
             return low + (above & -above).bit_length() - 1
     return 0
-
-
-def least_length(node: Node) -> int:
-    """Return how long a text is at least that the pattern matches."""
-    match node:
-        case Chars():
-            return 1
-        case Joined(items):
-            return sum(map(least_length, items))
-        case Either(options):
-            return min(map(least_length, options))
-        case Repeated(item, least, _):
-            return least and least * least_length(item)
-        case _:
-            return 0
 
 
 def literal_runs(node: Node) -> list[bytes]:

@@ -6,14 +6,9 @@ from collections.abc import Iterator
 
 from proxyctl.lint.digest_texts import Kind
 from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.pattern_syntax import Tree
-from proxyctl.lint.pattern_texts import least_length
 from proxyctl.lint.patterns_pasted import is_pasted
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.lint.wording import quoted
-
-_MAX_LENGTH = "mysql-query_digests_max_query_length"
-_DEFAULT_LENGTH = 65000
 
 
 @check("PX104", "value-in-match-digest", Severity.ERROR)
@@ -160,85 +155,6 @@ def digits_in_match_digest(subject: Subject) -> Iterator[Finding]:
     for row in _rows(subject, Kind.DIGIT):
         message = "asks for a digit, and mysql-query_digests_no_digits leaves none"
         yield _finding(row, message, r"write \? for it, or use match_pattern")
-
-
-@check("PX111", "beyond-digest-length", Severity.ERROR)
-def beyond_digest_length(subject: Subject) -> Iterator[Finding]:
-    r"""A match_digest that asks for more text than a digest text has.
-
-    match_digest sees at most `mysql-query_digests_max_query_length` bytes, 65000 by default. What
-    it does not depend on is `mysql-query_digests_max_digest_length`: that cuts what is hashed and
-    shown, not what is matched. A longer pattern never matches.
-
-    Raise the variable, or match less.
-
-    ```yaml
-    # Bad
-    variables: {mysql-query_digests_max_query_length: 20}
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: 'SELECT .* FROM customers WHERE', destination_hostgroup: 2}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: 'SELECT .* FROM customers WHERE', destination_hostgroup: 2}
-    ```
-    """
-    longest = _longest(subject)
-    for row in subject.rule_rows:
-        tree = _tree(subject, row)
-        if tree is not None and least_length(tree.root) > longest:
-            message = (
-                f"needs {least_length(tree.root)} bytes, and {_MAX_LENGTH} leaves {longest} of a"
-                " digest text"
-            )
-            yield _finding(row, message, f"raise {_MAX_LENGTH}")
-
-
-@check("PX112", "end-of-cut-digest", Severity.WARNING)
-def end_of_cut_digest(subject: Subject) -> Iterator[Finding]:
-    r"""A match_digest that ends with `$` while long digest texts are cut early.
-
-    With `mysql-query_digests_max_query_length` below its default a longer query has a digest text
-    that ends somewhere in the middle. `FOR UPDATE$` does not match it, and another `$` may match at
-    the cut.
-
-    Leave the variable at 65000, or do without `$`.
-
-    ```yaml
-    # Bad
-    variables: {mysql-query_digests_max_query_length: 500}
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .* FOR SHARE$', destination_hostgroup: 1, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .* FOR SHARE$', destination_hostgroup: 1, apply: 1}
-    ```
-    """
-    longest = _longest(subject)
-    if longest >= _DEFAULT_LENGTH:
-        return
-    for row in subject.rule_rows:
-        tree = _tree(subject, row)
-        text = row.text("match_digest") or ""
-        ends = text.rstrip(")").endswith("$") and not text.rstrip(")").endswith("\\$")
-        if tree is not None and ends and least_length(tree.root) <= longest:
-            message = f"ends with `$`, and {_MAX_LENGTH} cuts digest texts at {longest} bytes"
-            yield Finding(RULES, row.key, f"match_digest {message}", "match_digest")
-
-
-def _longest(subject: Subject) -> int:
-    return subject.digest_texts.options.max_query_length
-
-
-def _tree(subject: Subject, row: RuleRow) -> Tree | None:
-    if row.rule is None or row.rule.match_digest is None or not subject.variables.query_digests:
-        return None
-    return subject.tree(row.rule.match_digest)
 
 
 def _rows(subject: Subject, kind: Kind) -> Iterator[RuleRow]:

@@ -12,7 +12,6 @@ from proxyctl.lint.wording import quoted
 from proxyctl.state import Secret
 
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
-_FOR_UPDATE = re.compile(r"\bFOR(?: |\\s[+*]?|\.\*)+(?:UPDATE|SHARE)\)*\$\)*\Z", re.IGNORECASE)
 
 
 @check("PX109", "longer-names", Severity.WARNING)
@@ -87,37 +86,6 @@ def longer_numbers(subject: Subject) -> Iterator[Finding]:
         if column == "match_pattern" and _NUMBER.search(text):
             message = "match_pattern ends with a number, and matches longer numbers too"
             yield Finding(RULES, row.key, message, column, hint=r"end it with \b")
-
-
-@check("PX113", "lock-at-the-end", Severity.WARNING)
-def lock_at_the_end(subject: Subject) -> Iterator[Finding]:
-    r"""A pattern that ends with `FOR UPDATE$` or `FOR SHARE$`.
-
-    It misses `FOR UPDATE NOWAIT`, `FOR UPDATE SKIP LOCKED` and `FOR UPDATE OF t`. In match_pattern
-    it also misses a query with a `;`, a blank or a comment at its end. What is missed is a locking
-    read, and goes to a reader if the next rule is `^SELECT`.
-
-    Leave out the `$`.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE$', destination_hostgroup: 1, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
-    ```
-    """
-    for row, column, text in _patterns(subject):
-        if _FOR_UPDATE.search(text):
-            missed = "NOWAIT, SKIP LOCKED and OF"
-            if column == "match_pattern":
-                missed = f"a `;`, a blank or a comment at the end, {missed}"
-            message = f"{column} ends with `$`: it misses queries with {missed}"
-            yield Finding(RULES, row.key, message, column, hint="leave out the $")
 
 
 def _patterns(subject: Subject) -> Iterator[tuple[RuleRow, str, str]]:

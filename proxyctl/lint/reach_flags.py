@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.cells import number
@@ -11,8 +11,6 @@ from proxyctl.lint.rule_reach import jumps
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
 from proxyctl.lint.wording import listed
 from proxyctl.routing.rule import Rule
-
-_ITERATIONS = "mysql-query_processor_iterations"
 
 
 @check("PX204", "unreachable-flagin", Severity.ERROR)
@@ -108,75 +106,6 @@ def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
             message = f"no rule has flagIN {flag}: the query meets no further rule"
             hint = "correct the number, or write apply: 1 to end the rules here"
             yield Finding(RULES, (rule.rule_id,), message, column, hint)
-
-
-@check("PX206", "rules-in-a-circle", Severity.WARNING)
-def rules_in_a_circle(subject: Subject) -> Iterator[Finding]:
-    """Rules that lead in a circle while `mysql-query_processor_iterations` lets them.
-
-    With iterations a flagOUT starts the rules again from the first one. Where flagOUT leads back to
-    a flagIN that the query had before, or to the rule's own, it goes round until the iterations are
-    used up: each query costs as many times the work, and a replacement is done each time.
-
-    Let flagOUT lead forward only, or end the circle with `apply: 1`.
-
-    ```yaml
-    # Bad
-    variables: {mysql-query_processor_iterations: 10}
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT ', flagOUT: 100}
-      - {rule_id: 20, flagIN: 100, destination_hostgroup: 2, flagOUT: 0}
-    ```
-
-    ```yaml
-    # Good
-    variables: {mysql-query_processor_iterations: 10}
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT ', flagOUT: 100}
-      - {rule_id: 20, flagIN: 100, destination_hostgroup: 2, apply: 1}
-    ```
-    """
-    iterations = subject.variables.query_processor_iterations
-    if not iterations:
-        return
-    leads: dict[int, dict[int, Rule]] = {}
-    for rule in subject.rules:
-        if rule.rule_id in subject.reach.reached and not rule.apply:
-            for flag in _targets(rule):
-                leads.setdefault(rule.flag_in, {}).setdefault(flag, rule)
-    for rule in _closing(leads):
-        message = f"leads in a circle, up to {iterations} times, as {_ITERATIONS} allows"
-        hint = "lead forward only, or end the circle with apply: 1"
-        yield Finding(RULES, (rule.rule_id,), message, "flagOUT", hint)
-
-
-def _targets(rule: Rule) -> frozenset[int]:
-    """Return where a match leads, also to the rule's own flagIN."""
-    own = {way.flag for way in rule.ways} | {rule.flag_out}
-    return jumps(rule) | {flag for flag in own if flag is not None}
-
-
-def _closing(leads: Mapping[int, Mapping[int, Rule]]) -> Iterator[Rule]:
-    """Yield a rule for each circle: the one that leads back into it."""
-    done: set[int] = set()
-    for first in sorted(leads):
-        path: dict[int, None] = {}
-        waiting = [(first, False)]
-        while waiting:
-            flag, is_left = waiting.pop()
-            if is_left:
-                path.pop(flag, None)
-                done.add(flag)
-                continue
-            if flag in done or flag in path:
-                continue
-            path[flag] = None
-            waiting.append((flag, True))
-            for target, rule in leads.get(flag, {}).items():
-                if target in path:
-                    yield rule
-                else:
-                    waiting.append((target, False))
 
 
 @check("PX207", "flagout-backwards", Severity.ERROR)

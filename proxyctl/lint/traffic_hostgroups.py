@@ -205,39 +205,19 @@ def to_offline(subject: Subject) -> Iterator[Finding]:
       - {username: app, default_hostgroup: 10}
     ```
     """
-    yield from _in_role(subject, "offline_hostgroup", "where the monitor puts nodes that are out")
-
-
-@check("PX314", "backup-writers-used", Severity.NOTE)
-def to_backup_writers(subject: Subject) -> Iterator[Finding]:
-    """Queries are sent to the backup writers of a family.
-
-    These are the nodes that wait to become the writer. The hostgroup is empty when there are no
-    more nodes than max_writers, and it loses a node whenever the writer does. For reads there is
-    reader_hostgroup, with writer_is_also_reader: 2.
-
-    ```yaml
-    # Bad
-    mysql_galera_hostgroups:
-      - {writer_hostgroup: 10, backup_writer_hostgroup: 20,
-         reader_hostgroup: 30, offline_hostgroup: 40}
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_galera_hostgroups:
-      - writer_hostgroup: 10
-        backup_writer_hostgroup: 20
-        reader_hostgroup: 30
-        offline_hostgroup: 40
-        writer_is_also_reader: 2
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 30, apply: true}
-    ```
-    """
-    yield from _in_role(subject, "backup_writer_hostgroup", "where nodes wait to become the writer")
+    role = "offline_hostgroup"
+    found = {row.roles[role]: row for row in family_rows(subject) if role in row.roles}
+    for one in destinations(subject):
+        row = found.get(one.hostgroup)
+        if row is not None:
+            message = f"{called(subject, one.hostgroup)}{one.others} is the {role} of {row.table}"
+            hint = (
+                "the monitor puts nodes there that are out; the writer is"
+                f" {called(subject, row.roles['writer_hostgroup'])}"
+            )
+            if "reader_hostgroup" in row.roles:
+                hint += f", readers are in {called(subject, row.roles['reader_hostgroup'])}"
+            yield Finding(one.table, one.key, message, one.column, hint)
 
 
 @check("PX315", "max-num-online-servers-exceeded", Severity.ERROR)
@@ -284,15 +264,3 @@ def more_than_may_be_online(subject: Subject) -> Iterator[Finding]:
         message = f"more servers of {called(subject, hostgroup)} are ONLINE: none would be used"
         hint = "raise it, or take servers out"
         yield Finding(_ATTRIBUTES, (hostgroup,), message, "max_num_online_servers", hint)
-
-
-def _in_role(subject: Subject, role: str, what: str) -> Iterator[Finding]:
-    found = {row.roles[role]: row for row in family_rows(subject) if role in row.roles}
-    for one in destinations(subject):
-        row = found.get(one.hostgroup)
-        if row is not None:
-            message = f"{called(subject, one.hostgroup)}{one.others} is the {role} of {row.table}"
-            hint = f"{what}; the writer is {called(subject, row.roles['writer_hostgroup'])}"
-            if "reader_hostgroup" in row.roles:
-                hint += f", readers are in {called(subject, row.roles['reader_hostgroup'])}"
-            yield Finding(one.table, one.key, message, one.column, hint)

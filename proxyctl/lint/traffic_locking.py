@@ -98,37 +98,6 @@ def lock_functions(subject: Subject) -> Iterator[Finding]:
     yield from _findings(subject, Kind.FUNCTION, hint)
 
 
-@check("PX303", "select-that-may-write", Severity.NOTE)
-def selects_that_may_write(subject: Subject) -> Iterator[Finding]:
-    """A rule sends to a reader what looks like a read and may be none.
-
-    A stored function can write, and nothing in the query shows it. `SELECT ... INTO OUTFILE` leaves
-    its file on whichever reader took it. `SELECT ... INTO @c` and `@c :=` set a variable on a
-    connection to the reader; a write that uses it goes to another connection and finds NULL.
-
-    If the application does such things, name them in a rule before the one for reads.
-
-    ```yaml
-    # Bad
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
-    mysql_query_rules:
-      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT.*(next_number|INTO|@|:=)', destination_hostgroup: 10, apply: true}
-      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
-    ```
-    """  # noqa: E501 - a rule stays on its line
-    hint = "if there is any of these, name it in a rule before this one"
-    yield from _findings(subject, Kind.PERHAPS, hint)
-
-
 def _findings(subject: Subject, kind: Kind, hint: str) -> Iterator[Finding]:
     for finding, _ in _found(subject, kind):
         yield replace(finding, hint=hint)

@@ -57,12 +57,11 @@ class Sent:
 class Observations:
     """What goes to readers.
 
-    Shape: `sent` by culprit and kind. `whole` are rows that send a session to a reader as a whole,
-    or whatever no rule takes: that may be meant.
+    Shape: `sent` by culprit and kind. A row that sends a whole session to a reader, or whatever no
+    rule takes, is not in it: that may be meant.
     """
 
     sent: dict[tuple[Culprit, Kind], Sent] = field(default_factory=dict)
-    whole: dict[Culprit, Sent] = field(default_factory=dict)
     readers: set[int] = field(default_factory=set)
     whole_sessions: set[Session] = field(default_factory=set)
     doubtful: list[tuple[Culprit, Probe, Route, Session]] = field(default_factory=list)
@@ -77,11 +76,6 @@ class Observations:
         if probe.what not in found.whats:
             found.whats.append(probe.what)
 
-    def note_whole(self, culprit: Culprit, probe: Probe, route: Route, session: Session) -> None:
-        """Remember that all of a session goes to a reader. Changes: whole."""
-        sent = Sent(route.destination_hostgroup or 0, session, probe.query)
-        self.whole.setdefault(culprit, sent)
-
 
 @lru_cache(maxsize=1)
 def observations(subject: Subject) -> Observations:
@@ -94,8 +88,6 @@ def observations(subject: Subject) -> Observations:
         # are none, the writes of everybody are split, and somebody forgot these.
         if not found.begins_elsewhere:
             found.note(culprit, probe, route, session)
-        elif probe.kind is Kind.WRITE:
-            found.note_whole(culprit, probe, route, session)
     if found.readers:
         _observe_rules(subject, found)
     return found
@@ -170,9 +162,6 @@ def _observe(subject: Subject, session: Session, found: Observations) -> None:
     there = [probe for probe in BASIC if _goes_to(routes[probe], readers)]
     if len(there) == len(BASIC):
         found.whole_sessions.add(session)
-        culprit = culprit_of(subject, routes[INSERT], session)
-        if culprit is not None:
-            found.note_whole(culprit, INSERT, routes[INSERT], session)
         return
     elsewhere = {probe for probe in _WRITES if _goes_elsewhere(routes[probe], readers)}
     found.begins_elsewhere |= BEGIN in elsewhere
@@ -185,8 +174,6 @@ def _observe(subject: Subject, session: Session, found: Observations) -> None:
             found.note(culprit, probe, route, session)
         elif elsewhere - {BEGIN}:
             found.doubtful.append((culprit, probe, route, session))
-        elif probe.kind is Kind.WRITE:
-            found.note_whole(culprit, probe, route, session)
 
 
 def _goes_elsewhere(route: Route, readers: Set[int]) -> bool:

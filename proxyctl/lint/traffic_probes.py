@@ -12,7 +12,6 @@ class Kind(Enum):
     READ = "reads"
     LOCK = "locking reads"
     FUNCTION = "functions of the server or the session"
-    PERHAPS = "statements that may write"
     WRITE = "writes"
 
 
@@ -69,12 +68,6 @@ _FUNCTIONS = {
     "get_lock in lower case": "select get_lock('nightly', 10)",
     "ROW_COUNT": "SELECT ROW_COUNT()",
 }
-_PERHAPS = {
-    "a stored function": "SELECT next_number('invoice')",
-    "INTO OUTFILE": "SELECT c FROM t INTO OUTFILE '/tmp/t.csv'",
-    "INTO @variable": "SELECT c FROM t WHERE id=1 INTO @c",
-    "@variable :=": "SELECT @c := c FROM t WHERE id=1",
-}
 _WRITES = {
     "REPLACE": "REPLACE INTO t (id, c) VALUES (1, 'a')",
     "CALL": "CALL close_month(7)",
@@ -103,6 +96,5 @@ PROBES = (
     *BASIC,
     *(probe for probe in _probes(Kind.LOCK, _LOCKS) if probe != LOCK),
     *_probes(Kind.FUNCTION, _FUNCTIONS),
-    *_probes(Kind.PERHAPS, _PERHAPS),
     *_probes(Kind.WRITE, _WRITES),
 )

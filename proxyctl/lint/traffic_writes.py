@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_locking import sent_text
-from proxyctl.lint.traffic_observations import culprit_of, observations, routes_of
+from proxyctl.lint.traffic_observations import observations, routes_of
 from proxyctl.lint.traffic_parting import parting_rule
 from proxyctl.lint.traffic_probes import BEGIN, INSERT, READ, Kind
 from proxyctl.lint.traffic_readers import called
 from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins, sessions
-from proxyctl.lint.traffic_twins import ask
 from proxyctl.routing import Source
 
 
@@ -47,82 +46,6 @@ def writes(subject: Subject) -> Iterator[Finding]:
     for (culprit, kind), sent in observations(subject).sent.items():
         if kind is Kind.WRITE:
             message = sent_text(subject, sent)
-            yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
-
-
-@check("PX305", "all-to-reader", Severity.NOTE)
-def whole_sessions(subject: Subject) -> Iterator[Finding]:
-    """A user, or a whole kind of session, goes to a reader, with its writes.
-
-    That is right for a user who only reads. Otherwise its writes and its locking reads fail, or
-    change data where nobody expects it.
-
-    ```yaml
-    # Bad
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
-    mysql_users:
-      - {username: app, default_hostgroup: 20}
-    ```
-
-    ```yaml
-    # Good
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
-    mysql_users:
-      - {username: app, default_hostgroup: 10}
-    ```
-    """
-    for culprit, sent in observations(subject).whole.items():
-        where = called(subject, sent.hostgroup)
-        message = f"writes{sent.session} go to {where}, too, such as `{sent.query}`"
-        hint = "right for whoever only reads"
-        yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
-
-
-@check("PX306", "found-rows-elsewhere", Severity.NOTE)
-def found_rows(subject: Subject) -> Iterator[Finding]:
-    r"""FOUND_ROWS goes to another hostgroup than the SELECT that it is about.
-
-    `SELECT SQL_CALC_FOUND_ROWS` and the `SELECT FOUND_ROWS()` behind it have to reach the same
-    connection. When a rule takes only one of them, the answer is about something else. If the
-    application uses them, send both to one hostgroup.
-
-    ```yaml
-    # Bad
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT FOUND_ROWS', destination_hostgroup: 10, apply: true}
-      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT.*FOUND_ROWS', destination_hostgroup: 10, apply: true}
-      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
-    ```
-    """
-    told = set()
-    for session in sessions(subject):
-        first, second = (
-            ask(subject, session, query)
-            for query in ("SELECT SQL_CALC_FOUND_ROWS c FROM t LIMIT 1", "SELECT FOUND_ROWS()")
-        )
-        one, other = first.destination_hostgroup, second.destination_hostgroup
-        if one == other or first.is_answered or second.is_answered or None in (one, other):
-            continue
-        culprit = culprit_of(subject, second, session)
-        if culprit is not None and culprit not in told:
-            told.add(culprit)
-            message = (
-                f"sends `SELECT FOUND_ROWS()`{session} to {called(subject, other)}, and the SELECT"
-                f" SQL_CALC_FOUND_ROWS before it goes to {called(subject, one)}"
-            )
-            hint = "match '^SELECT.*FOUND_ROWS', so that both go the same way"
             yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
 
 

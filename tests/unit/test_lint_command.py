@@ -12,7 +12,7 @@ from tests.support.cli import Project, proxyctl
 TEXT = """version: 1
 mysql_query_rules:
   - {rule_id: 10, match_digest: '^SELECT', destination_hostgroup: 2, apply: 1}
-  - {rule_id: 20, match_digest: '^SELECT .*FOR UPDATE$', destination_hostgroup: 1, apply: 1}
+  - {rule_id: 20, match_digest: '^SELECT .* FROM sbtest1', destination_hostgroup: 1, apply: 1}
 """
 ONLY = ("--select", "PX1", "--select", "PX2", "--select", "PX001")
 
@@ -38,9 +38,9 @@ def test_findings_stand_in_order_with_their_place(project):
         "proxyctl.yaml:4:5: PX201 [error] rule 20: never reached: rule 10 matches all its queries"
         " first, and has apply\n"
         "  hint: give it a rule_id below 10, or remove it\n"
-        "proxyctl.yaml:4:33: PX113 [warning] rule 20: match_digest ends with `$`: it misses queries"
-        " with NOWAIT, SKIP LOCKED and OF\n"
-        "  hint: leave out the $\n"
+        "proxyctl.yaml:4:33: PX109 [warning] rule 20: match_digest ends with a name: it matches"
+        " `sbtest1`, and `sbtest10` too\n"
+        "  hint: end it with \\b\n"
         "1 error, 1 warning.\n"
     )
     assert found.code == ExitCode.ERROR
@@ -49,29 +49,29 @@ def test_findings_stand_in_order_with_their_place(project):
 def test_only_an_error_fails_unless_strict(project):
     assert lint("--ignore", "PX201").code == ExitCode.DONE
     assert lint("--ignore", "PX201", "--strict").code == ExitCode.ERROR
-    nothing = lint("--ignore", "PX201", "--ignore", "lock-at-the-end", "--strict")
+    nothing = lint("--ignore", "PX201", "--ignore", "longer-names", "--strict")
     assert (nothing.code, nothing.out[:13]) == (ExitCode.DONE, "Nothing found")
 
 
 def test_a_code_its_beginning_or_a_name_selects(project):
-    assert "PX113" not in proxyctl("lint", "--select", "PX2").out
-    assert "PX113" in proxyctl("lint", "--select", "lock-at-the-end").out
+    assert "PX109" not in proxyctl("lint", "--select", "PX2").out
+    assert "PX109" in proxyctl("lint", "--select", "longer-names").out
     wrong = proxyctl("lint", "--select", "shadowed-rulez")
     assert wrong.code == ExitCode.USAGE
     assert "did you mean 'shadowed-rule'?" in wrong.err
 
 
 def test_the_files_may_ignore_a_check_or_a_row(project):
-    row = "{code: PX113, table: mysql_query_rules, key: 20, because: no such locks here}"
+    row = "{code: PX109, table: mysql_query_rules, key: 20, because: one table}"
     ignoring(project, ["PX201", row])
     assert lint().out.endswith("Nothing found, 2 ignored.\n")
     assert lint().code == ExitCode.DONE
 
 
 def test_an_ignore_that_ignores_nothing_is_noted(project):
-    ignoring(project, ["{code: PX113, table: mysql_query_rules, key: 10}", "PX201"])
+    ignoring(project, ["{code: PX109, table: mysql_query_rules, key: 10}", "PX201"])
     out = lint().out
-    assert "proxyctl.yaml:7:7: PX001 [note] PX113 mysql_query_rules 10 ignores nothing\n" in out
+    assert "proxyctl.yaml:7:7: PX001 [note] PX109 mysql_query_rules 10 ignores nothing\n" in out
     assert out.count("PX001") == 1
     # Nothing is said of a check that did not run.
     assert "PX001" not in proxyctl("lint", "--select", "PX0", "--select", "PX2").out
@@ -135,7 +135,7 @@ def test_sarif_has_what_the_standard_demands(project):
             assert rule[key]["text"]
         assert rule["help"]["markdown"]
         assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
-    assert [result["ruleId"] for result in run["results"]] == ["PX201", "PX113"]
+    assert [result["ruleId"] for result in run["results"]] == ["PX201", "PX109"]
     marks = set()
     for result in run["results"]:
         assert ids[result["ruleIndex"]] == result["ruleId"]

@@ -74,10 +74,7 @@ mysql_query_rules:
     assert lint(text % 4, "PX313") == [
         "1: hostgroup 4 is the offline_hostgroup of mysql_galera_hostgroups"
     ]
-    assert lint(text % 2, "PX314") == [
-        "1: hostgroup 2 is the backup_writer_hostgroup of mysql_galera_hostgroups"
-    ]
-    assert lint(text % 3, "PX313") == lint(text % 3, "PX314") == []
+    assert lint(text % 3, "PX313") == []
 
 
 SHARDED = """

@@ -81,86 +81,12 @@ def test_groups_of_another_dialect(lint):
     assert lint("PX402", rule % "orders") == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "template", "more", "is_same"),
-    [
-        ("FROM orders", r"\0", "", True),
-        ("^(SELECT .*)$", r"\1", "", True),
-        ("FROM orders", "FROM orders", ", re_modifiers: ''", True),
-        ("FROM t\\.orders", "FROM t.orders", ", re_modifiers: ''", True),
-        ("(FROM) (x)", r"\1 \2", "", True),
-        ("^(FROM) orders_(x|y)$", r"\1 orders_\2", ", re_modifiers: ''", True),
-        ("(FROM) (x)", r"\2 \1", "", False),
-        ("(FROM) (x)", r"\1 y", "", False),
-        ("(a)|(b)", r"\1", "", False),
-        ("(a)* (b)", r"\1 \2", "", False),
-        # Letters of any case come out in one.
-        ("FROM orders", "FROM orders", "", False),
-        ("FROM orders", "FROM orders ", ", re_modifiers: ''", False),
-        ("^(SELECT .*) LIMIT 1$", r"\1", "", False),
-        (r"FROM\torders", "FROM\\torders", ", re_modifiers: ''", False),
-    ],
-)
-def test_replacements_that_change_nothing(lint, pattern, template, more, is_same):
-    rule = f"match_pattern: '{pattern}', replace_pattern: '{template}'{more}"
-    assert len(lint("PX403", rule)) == is_same
-
-
 def test_negated_rewriting(lint):
     rule = "match_pattern: 'LIMIT', negate_match_pattern: %s, replace_pattern: 'x'"
     assert lint("PX404", rule % "true") == [
         "1: a negated rule takes only queries in which there is nothing to replace"
     ]
     assert lint("PX404", rule % "false") == []
-
-
-def test_re2_replaces_by_case(lint):
-    rule = "match_pattern: '%s', replace_pattern: 'x'%s"
-    re2 = "variables: {mysql-query_processor_regex: 2}"
-    assert len(lint("PX405", rule % ("orders", ""), more=re2)) == 1
-    assert lint("PX405", rule % ("orders", "")) == []
-    assert lint("PX405", rule % ("(?i)orders", ""), more=re2) == []
-    assert lint("PX405", rule % (r"\d+", ""), more=re2) == []
-    assert lint("PX405", rule % ("orders", ", re_modifiers: GLOBAL"), more=re2) == []
-
-
-RENAMED = r"match_pattern: '\borders\b', replace_pattern: sales, re_modifiers: 'CASELESS,GLOBAL'"
-
-
-def test_patterns_for_the_text_before_a_rewriting(lint):
-    assert lint("PX406", RENAMED, "match_pattern: 'FROM orders', destination_hostgroup: 2") == [
-        "2: rule 1 has rewritten what this is for, such as `FROM orders`"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (RENAMED, "match_pattern: 'FROM sales'"),
-        (RENAMED, "match_pattern: 'FROM items'"),
-        (RENAMED, "match_pattern: 'FROM (orders|items)'"),
-        (RENAMED, "match_digest: 'FROM orders'"),
-        ("match_pattern: 'FROM orders'", RENAMED),
-        # Nobody gets from one to the other, or only some do.
-        (RENAMED + ", apply: true", "match_pattern: 'FROM orders'"),
-        (RENAMED + ", flagOUT: 3", "match_pattern: 'FROM orders'"),
-        (RENAMED + ", username: web", "match_pattern: 'FROM orders'"),
-        # A rule that takes off the end of what the other one begins.
-        (r"match_pattern: '^(.*) LIMIT 1$', replace_pattern: '\1'", "match_pattern: '^SELECT'"),
-    ],
-)
-def test_patterns_that_a_rewriting_leaves_alone(lint, first, second):
-    assert lint("PX406", first, second) == []
-
-
-def test_digests_never_see_a_rewriting(lint):
-    assert lint("PX407", RENAMED, "match_digest: 'FROM sales', destination_hostgroup: 2") == [
-        "2: rule 1 brings `sales` in, and match_digest sees the query before that"
-    ]
-    assert lint("PX407", RENAMED, "match_digest: 'FROM orders', destination_hostgroup: 2") == []
-    assert lint("PX407", RENAMED + ", apply: true", "match_digest: 'FROM sales'") == []
-    hint = r"match_pattern: '^SELECT (.*)', replace_pattern: 'SELECT /*+ MAX_TIME(5) */ \1 LIMIT 9'"
-    assert lint("PX407", hint, "match_digest: '^SELECT .* LIMIT'") == []
 
 
 def test_caches_of_what_changes(lint):

@@ -12,7 +12,7 @@ from proxyctl.digest import Digester, DigestOptions
 from proxyctl.lint.digest_texts import DigestTexts
 from proxyctl.lint.pattern_language import covers
 from proxyctl.lint.pattern_syntax import byte_set, tree_of
-from proxyctl.lint.pattern_texts import least_length, literal_runs, sample
+from proxyctl.lint.pattern_texts import literal_runs, sample
 from proxyctl.regex import BadPattern, Engine, compile_pattern
 
 OPTIONS = [
@@ -104,10 +104,9 @@ def test_a_pattern_that_matches_a_digest_text_is_not_out_of_reach(pattern, query
     assert kind is None or re.search(r"\d", pattern)
 
 
-def test_samples_and_lengths():
+def test_a_sample_and_its_literal_runs():
     root = tree(r"^SELECT .* FROM (t1|t2)\b\s*x{2}").root
     assert sample(root) == b"select a from t1xx"
-    assert least_length(root) == len("SELECT  FROM t1xx")
     assert literal_runs(root) == [b"select ", b" from "]
 
 
@@ -117,10 +116,8 @@ def test_what_is_not_understood_gives_no_tree():
     assert tree(r"\pL", engine=Engine.RE2) is None
 
 
-@given(patterns, texts)
-def test_re2_patterns_are_read_alike(pattern, text):
+@given(patterns)
+def test_re2_patterns_are_read_alike(pattern):
     made = compiled(pattern, engine=Engine.RE2)
     found = tree_of(made) if made else None
     assert made is None or found is not None or "[[:" in pattern
-    if found is not None and made.matches(sample(found.root)) and made.matches(text):
-        assert len(text) >= least_length(found.root)

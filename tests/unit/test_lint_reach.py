@@ -195,17 +195,6 @@ def test_a_flagout_to_nowhere():
     assert said_of("PX205", digest("x", flagOUT=0, apply=0)) == []
 
 
-def test_a_circle():
-    circle = [digest("x", flagOUT=5, apply=0), digest("y", flagIN=5, flagOUT=0, apply=0)]
-    assert said_of("PX206", *circle) == []
-    assert said_of("PX206", *circle, query_processor_iterations=3) == [2]
-    assert said_of("PX206", digest("x", flagOUT=0, apply=0), query_processor_iterations=3) == [1]
-    forward = [circle[0], digest("y", flagIN=5, flagOUT=6, apply=0), digest("z", flagIN=6)]
-    assert said_of("PX206", *forward, query_processor_iterations=3) == []
-    ended = [circle[0], {**circle[1], "apply": 1}]
-    assert said_of("PX206", *ended, query_processor_iterations=3) == []
-
-
 def test_a_flagout_backwards():
     back = [digest("y", flagIN=5), digest("x", flagOUT=5, apply=0)]
     assert findings("PX207", *back) == [(2, "leads to flagIN 5 of rules before it only: rule 1")]
