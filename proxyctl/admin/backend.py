@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -210,3 +211,16 @@ def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
 def _show(what: str, names: Collection[str]) -> str:
     wanted = ",".join(f"'{name}'" for name in names)
     return f"SHOW GLOBAL {what} WHERE Variable_name IN ({wanted})"
+
+
+def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return each host with its name and its addresses."""
+    return {host: frozenset({host, *_addresses(host)}) for host in hosts}
+
+
+def _addresses(host: str) -> frozenset[str]:
+    """Return the addresses of a host, none where its name is not known here."""
+    try:
+        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+    except (OSError, UnicodeError):
+        return frozenset()

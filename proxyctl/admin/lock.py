@@ -8,7 +8,6 @@ over that of a dead owner. Nothing stops people who do not ask for it. Source: m
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import socket
@@ -25,7 +24,7 @@ from proxyctl.errors import InstanceError, RefusedError, StatementError
 from proxyctl.sql import Statement, literal
 
 LEASE_S = 60
-"""How long a lock is good for unless it is renewed; longer where a statement may take longer."""
+"""How long a lock is good for unless it is renewed: as long as a statement may take."""
 RENEW_S = 1.0
 """After this time the lock is looked at again before the next statement that writes."""
 POLL_S = 0.5
@@ -168,8 +167,8 @@ class Lock:
         ]
 
     def _expires(self) -> str:
-        """Return when the lease ends. A statement that is still awaited must not outlive it."""
-        return f"{_NOW}+{max(LEASE_S, math.ceil(self.client.login.read_timeout_s))}"
+        """Return when the lease ends."""
+        return f"{_NOW}+{LEASE_S}"
 
     def _insert(self) -> bool:
         values = ",".join(["1", *self._values("", {})])

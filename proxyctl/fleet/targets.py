@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from proxyctl.admin.client import AdminClient
 from proxyctl.admin.connect import Login
-from proxyctl.at_once import at_once
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import Failed
 
+T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -63,7 +65,7 @@ def at_all(
     bug that shows at one instance is a failure of that one.
     """
     found: dict[Target, R | BaseException] = {}
-    for count, (target, result) in enumerate(at_once(targets, work, workers=workers), 1):
+    for count, (target, result) in enumerate(_at_once(targets, work, workers=workers), 1):
         found[target] = result
         done(count)
     good: list[R] = []
@@ -78,3 +80,37 @@ def at_all(
         else:
             good.append(result)
     return good, failed
+
+
+def _at_once(
+    targets: Sequence[T], work: Callable[[T], R], *, workers: int
+) -> Iterator[tuple[T, R | BaseException]]:
+    """Yield each target with what its work returned or raised, as they finish.
+
+    At most `workers` are worked on at the same time. The threads end with the process: an instance
+    that hangs does not keep it when the caller stops asking.
+    """
+    waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
+    for target in targets:
+        waiting.put(target)
+    finished: queue.SimpleQueue[tuple[T, R | BaseException]] = queue.SimpleQueue()
+    is_over = threading.Event()
+
+    def run() -> None:
+        while not is_over.is_set():
+            try:
+                target = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                finished.put((target, work(target)))
+            except BaseException as error:
+                finished.put((target, error))
+
+    for _ in range(min(workers, len(targets))):
+        threading.Thread(target=run, daemon=True).start()
+    try:
+        for _ in targets:
+            yield finished.get()
+    finally:
+        is_over.set()

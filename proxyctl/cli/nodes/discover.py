@@ -47,7 +47,7 @@ def discover(
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
-    from proxyctl.admin.host_names import addresses_of_each
+    from proxyctl.admin.backend import addresses_of_each
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.nodes.discovery import compared
