@@ -81,25 +81,29 @@ def unknown_modifier(subject: Subject) -> Iterator[Finding]:
     yield from _columns(subject, "re_modifiers", modifiers_problem, hint)
 
 
-@check("PX122", "client-addr-dropped", Severity.ERROR)
-def client_addr_dropped(subject: Subject) -> Iterator[Finding]:
-    """A client_addr for which ProxySQL drops the whole rule.
+@check("PX122", "client-addr-in-vain", Severity.ERROR)
+def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
+    """A client_addr that no client has, or for which ProxySQL drops the whole rule.
 
-    The wildcard `%` may only be the last character, and the address has at most 45. A rule with
-    another client_addr is in MEMORY, and LOAD leaves it out without a word.
+    ProxySQL compares it with the client's address letter by letter. Only a `%` at the end is a
+    wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A client of the
+    Unix socket has the address `localhost`.) With a `%` elsewhere, or more than 45 characters, LOAD
+    leaves the rule out without a word.
 
-    Write one `%` at the end, or a rule for each address.
+    Write the part of the address that is the same, and one `%`; or a rule for each address.
 
     ```yaml
     # Bad
     mysql_query_rules:
       - {rule_id: 10, client_addr: '10.%.0.5', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, client_addr: '10.0.0.0/8', destination_hostgroup: 2, apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
       - {rule_id: 10, client_addr: '10.0.0.%', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, client_addr: '10.%', destination_hostgroup: 2, apply: 1}
     ```
     """
     for row in subject.rule_rows:
@@ -109,30 +113,6 @@ def client_addr_dropped(subject: Subject) -> Iterator[Finding]:
             hint = "write one % at the end, or a rule for each address" if "%" in text else None
             message = f"client_addr {quoted(_value(row, 'client_addr'))}: {problem}"
             yield Finding(RULES, row.key, message, "client_addr", hint)
-
-
-@check("PX125", "client-addr-in-vain", Severity.ERROR)
-def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
-    """A client_addr that no client has.
-
-    ProxySQL compares it with the client's address letter by letter. Only a `%` at the end is a
-    wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A client of the
-    Unix socket has the address `localhost`.)
-
-    Write the part of the address that is the same, and `%`; or a rule for each address.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, client_addr: '10.0.0.0/8', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, client_addr: '10.%', destination_hostgroup: 2, apply: 1}
-    ```
-    """
     hint = "only % at the end is a wildcard, as in 10.0.0.%"
     yield from _columns(subject, "client_addr", address_problem, hint)
 

@@ -16,12 +16,15 @@ _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
 
 @check("PX109", "longer-names", Severity.WARNING)
 def longer_names(subject: Subject) -> Iterator[Finding]:
-    r"""A pattern that ends with the name of a table, and also matches longer names.
+    r"""A pattern that ends with the name of a table or a number, and also matches longer ones.
 
     A pattern may match anywhere: `FROM sbtest1` is also in `FROM sbtest10` and `FROM sbtest1_old`.
     The query on the other table goes where it should not. `.*` behind the name does not end it. A
     word that is all of a pattern counts as a name if it ends with a digit, or if another pattern
     has a longer name that begins with it. Nothing is said of names that end with `_`.
+
+    The same holds for a match_pattern that ends with a number: `user_id = 1` is also in
+    `user_id = 10`.
 
     End the name: `\b`, or `( |$)` where a name may hold `$`. If all the names are meant, ignore the
     finding for this rule.
@@ -40,6 +43,10 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
     """
     named = subject.once(_names)
     for row, column, text in _patterns(subject):
+        if column == "match_pattern" and _NUMBER.search(text):
+            message = "match_pattern ends with a number, and matches longer numbers too"
+            yield Finding(RULES, row.key, message, column, hint=r"end it with \b")
+            continue
         found = open_name(text) or lone_name(text, named)
         if found is None:
             continue
@@ -60,32 +67,6 @@ def _names(subject: Subject) -> Sequence[str]:
 def _shown(row: RuleRow, column: str, name: str) -> str:
     """Return a name of a pattern; a Secret if the pattern is one."""
     return Secret(name) if isinstance(row.cells[column], Secret) else name
-
-
-@check("PX110", "longer-numbers", Severity.WARNING)
-def longer_numbers(subject: Subject) -> Iterator[Finding]:
-    r"""A match_pattern that ends with a number, and also matches longer numbers.
-
-    `user_id = 1` is also in `user_id = 10`.
-
-    End the number with `\b`, or with what follows it. `\b` still takes `1.5`, which is two words.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'WHERE user_id = 1', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'WHERE user_id = 1\b', destination_hostgroup: 2, apply: 1}
-    ```
-    """
-    for row, column, text in _patterns(subject):
-        if column == "match_pattern" and _NUMBER.search(text):
-            message = "match_pattern ends with a number, and matches longer numbers too"
-            yield Finding(RULES, row.key, message, column, hint=r"end it with \b")
 
 
 def _patterns(subject: Subject) -> Iterator[tuple[RuleRow, str, str]]:

@@ -18,8 +18,7 @@ from tests.support.routing_predicted import predict, router_of
 from tests.support.routing_shapes import ADDRESSES, VARIABLES
 
 PORTS = [6033, 6034, 6035]
-DEAD = ("PX101", "PX102", "PX104", "PX105", "PX106", "PX107", "PX108", "PX122", "PX201", "PX204")
-DEAD += ("PX125", "PX208")
+DEAD = ("PX101", "PX102", "PX104", "PX122", "PX201", "PX204", "PX208")
 _BEHIND = re.compile(r"rules? ([\d, ]+)")
 
 
