@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from proxyctl.catalog import MAX_INT, Value
+from proxyctl.lint.cover import CoverIndex, Covers
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.rule_columns import digest_problem
-from proxyctl.lint.rule_cover import CoverIndex, Covers
 from proxyctl.lint.rule_reach import Between, jumps
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.lint.wording import listed
@@ -25,8 +25,8 @@ def shadowed_rule(subject: Subject) -> Iterator[Finding]:
     """A rule that no query reaches, since an earlier one with apply takes them all.
 
     Rules are tried by rule_id, and `apply: 1` ends that. Where an earlier rule matches every query
-    that this one matches (no other criteria, the same or a wider pattern), this one never has a
-    hit. It is only said where it is certain.
+    that this one matches, this one never has a hit. That shows in the criteria: the earlier rule
+    asks for nothing else, and its pattern is the same, or a plain text that this one begins with.
 
     Give the narrower rule the smaller rule_id.
 
@@ -303,7 +303,7 @@ def _shadowed(
     obstacles: _Obstacles,
     duplicates: dict[int, int],
 ) -> Iterator[tuple[Rule, Rule]]:
-    index = CoverIndex([rule for rule in lane if rule.apply], subject, judge)
+    index = CoverIndex(subject, judge)
 
     def ends(wide: Rule, rule: Rule) -> bool:
         return obstacles.nobody_comes_between(wide, rule) and (
@@ -322,7 +322,7 @@ def _shadowed(
 def _overwritten(
     lane: Sequence[Rule], subject: Subject, judge: Covers, obstacles: _Obstacles
 ) -> Iterator[tuple[Rule, Rule]]:
-    index = CoverIndex([rule for rule in lane if rule.destination is not None], subject, judge)
+    index = CoverIndex(subject, judge)
 
     def overwrites(wide: Rule, rule: Rule) -> bool:
         if not obstacles.all_go_on(rule, wide):

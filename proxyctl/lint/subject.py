@@ -9,17 +9,17 @@ from types import MappingProxyType
 from typing import TypeVar, cast
 
 from proxyctl.catalog import Value
-from proxyctl.cells import number
+from proxyctl.cells import normal_modifiers, number
 from proxyctl.configuration import Configuration
 from proxyctl.digest import DigestOptions
 from proxyctl.families import FAMILY_TABLES, Family, families_in
-from proxyctl.lint.digest_texts import DigestTexts, Kind
-from proxyctl.lint.pattern_syntax import Tree, tree_of
-from proxyctl.lint.pattern_texts import sample
+from proxyctl.lint.digest_texts import Kind, why_never
+from proxyctl.lint.literals import Literals, literals_of
 from proxyctl.lint.rule_reach import Reach, reach_of
 from proxyctl.regex import Compiled, Engine
 from proxyctl.routing import Router, RoutingVariables
 from proxyctl.routing.of_configuration import router_of
+from proxyctl.routing.patterns import Broken
 from proxyctl.routing.rule import Rule
 from proxyctl.state import Key, Row, Where
 
@@ -62,7 +62,6 @@ class Subject:
         """The instances whose password stands in the files as it is, by name, with their place."""
         self.backend_versions = backend_versions
         """What is known of the MySQL servers behind it, such as `8.0.36-28.1`."""
-        self._trees: dict[Compiled, Tree | None] = {}
         self._once: dict[object, object] = {}
 
     def once(self, make: Callable[[Subject], T]) -> T:
@@ -98,40 +97,34 @@ class Subject:
         again = self.variables.query_processor_iterations > 0
         return reach_of(self.rules, starts_again=again)
 
-    def tree(self, pattern: Compiled) -> Tree | None:
-        """Return a pattern as a tree, made once; None where it has none."""
-        if pattern not in self._trees:
-            self._trees[pattern] = tree_of(pattern)
-        return self._trees[pattern]
+    @cached_property
+    def literals(self) -> Mapping[Compiled, Literals]:
+        """The plain texts in each pattern that compiles."""
+        found: dict[Compiled, Literals] = {}
+        for row in self.rule_rows:
+            for column in ("match_digest", "match_pattern"):
+                pattern = getattr(row.rule, column, None)
+                text = row.text(column)
+                if pattern is None or isinstance(pattern, Broken) or text is None:
+                    continue
+                if pattern not in found:
+                    modifiers = normal_modifiers(row.text("re_modifiers") or "") or ""
+                    found[pattern] = literals_of(text, is_caseless="CASELESS" in modifiers)
+        return found
 
     @cached_property
     def out_of_reach(self) -> Mapping[int, Kind]:
         """What match_digest asks for that no digest text has, by rule_id."""
         if not self.variables.query_digests:
             return {}
-        found: dict[int, Kind] = {}
-        known: dict[Compiled, Kind | None] = {}
-        for rule in self.rules:
-            pattern = rule.match_digest
-            if pattern is None:
-                continue
-            if pattern not in known:
-                known[pattern] = self._out_of_reach(pattern)
-            kind = known[pattern]
-            if kind is not None:
-                found[rule.rule_id] = kind
-        return found
-
-    def _out_of_reach(self, pattern: Compiled) -> Kind | None:
-        tree = self.tree(pattern)
-        if tree is None or self.digest_texts.looks_possible(sample(tree.root)):
-            return None
-        return self.digest_texts.out_of_reach(tree)
-
-    @cached_property
-    def digest_texts(self) -> DigestTexts:
-        """What digest texts look like. Raises: as `router`."""
-        return DigestTexts(DigestOptions.from_variables(self.configuration.all_variables()))
+        options = DigestOptions.from_variables(self.configuration.all_variables())
+        why = {pattern: why_never(one, options) for pattern, one in self.literals.items()}
+        found = {
+            rule.rule_id: why.get(rule.match_digest)
+            for rule in self.rules
+            if rule.match_digest is not None
+        }
+        return {rule_id: kind for rule_id, kind in found.items() if kind is not None}
 
     @cached_property
     def variables(self) -> RoutingVariables:

@@ -22,9 +22,9 @@ DEAD = ("PX101", "PX102", "PX104", "PX122", "PX201", "PX204", "PX208")
 _BEHIND = re.compile(r"rules? ([\d, ]+)")
 
 
-def case_of(random):
+def case_of(random, ports=PORTS):
     """A case with more of what hides rules: apply, few columns, and prepared duplicates."""
-    case = random_case(random, PORTS, queries=30)
+    case = random_case(random, ports, queries=30)
     if int(case.variables.get("mysql-query_processor_iterations", "0")) > 1:
         case.variables["mysql-query_processor_iterations"] = "1"
     for rule in case.rules:

@@ -14,14 +14,12 @@ APP = {"username": "app", "default_hostgroup": 1}
 SHADOWED = [
     (READS, LOCKS),
     (digest("^select"), digest("^SELECT c FROM t$")),
-    (digest(r"^SELECT\b"), digest("^SELECT .*x")),
     (digest("FROM t1"), digest("FROM t10 ")),
-    (digest("a|b"), digest("xb")),
-    (digest("^(SELECT|SHOW)"), digest("^SHOW TABLES")),
     (digest("^SELECT"), digest("^SELECT", username="app")),
     (digest("^SELECT", username="app"), digest("^SELECT .*x", username="app", schemaname="s")),
     (digest("^SELECT", client_addr="10.%"), digest("^SELECT", client_addr="10.0.%")),
     (pattern("SELECT"), pattern("^SELECT", match_digest="x")),
+    (digest("a|b"), digest("a|b", schemaname="s")),
     ({"username": "app", "apply": 1}, digest("x", username="app")),
     ({"digest": "0x11", "apply": 1}, digest("x", digest="0x11")),
     (digest("x", negate_match_pattern=1), digest("x", negate_match_pattern=1, proxy_port=1)),
@@ -117,9 +115,9 @@ def test_a_rule_that_ends_all_behind_it():
     # It is said once: not of each rule behind it, and not as a note.
     assert said_of("PX201", *rules) == []
     assert said_of("PX213", *rules) == []
-    for text in (".*", "^.*", "(.*)", "^", "a*"):
+    for text in (".*", "^.*", "^"):
         assert said_of("PX203", digest(text), READS) == [1]
-    assert said_of("PX203", pattern("(?s)^.*$"), READS) == [1]
+        assert said_of("PX203", pattern(text), READS, query_processor_regex=2) == [1]
     for near in (
         digest("."),
         digest("^$"),
@@ -130,17 +128,6 @@ def test_a_rule_that_ends_all_behind_it():
     ):
         assert said_of("PX203", near, READS) == []
     assert said_of("PX203", READS, all_) == []
-
-
-def test_re2_finds_no_way_over_a_byte_that_is_no_text():
-    for text in (".*", "^", "(.*)"):
-        assert said_of("PX203", digest(text), READS, query_processor_regex=2) == [1]
-    for rule in (digest("^.*$"), pattern("(?s)^.*$")):
-        assert said_of("PX203", rule, READS) == [1]
-        assert said_of("PX203", rule, READS, query_processor_regex=2) == []
-    whole = [digest("^SELECT .*$"), digest("^SELECT .*x")]
-    assert said_of("PX201", *whole) == [2]
-    assert said_of("PX201", *whole, query_processor_regex=2) == []
 
 
 def test_a_rule_without_criteria_is_noted():

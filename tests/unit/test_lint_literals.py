@@ -1,0 +1,119 @@
+"""The plain texts in a pattern, and what lint claims of every text that it matches."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxyctl.digest import Digester, DigestOptions
+from proxyctl.lint.digest_texts import why_never
+from proxyctl.lint.literals import literals_of
+from proxyctl.regex import BadPattern, Engine, compile_pattern
+
+OPTIONS = [
+    DigestOptions(),
+    DigestOptions(lowercase=True, replace_null=True),
+    DigestOptions(no_digits=True),
+    DigestOptions(grouping_limit=1, groups_grouping_limit=1),
+    DigestOptions(keep_comment=True),
+]
+
+_ATOMS = (
+    r"a b A ab . .* .+ a? b* a+ [ab] [^a] \b \B \w \s \d+ 42 ^ $ _ , ( ) (a|b) | a{2} \( \) ; '"
+)
+atoms = st.sampled_from([" ", "[[:alpha:]]", *_ATOMS.split()])
+patterns = st.lists(atoms, max_size=6).map("".join)
+texts = st.text("abAB _,1\n", max_size=8).map(str.encode)
+
+_WORDS = """SELECT a `b` 42 x42 's' "d" , ( ) = NULL t1. @v IN é Δ $ _ ab$1 (1,2,3,4,5,6,7)
+((1,2,3,4,5),(1,2,3,4,5))"""
+queries = st.lists(
+    st.sampled_from([*_WORDS.split(), " ", "  ", "\n", "\t", " , ", " ( ", " < ", "/* c , ( d */"]),
+    max_size=14,
+).map("".join)
+
+
+def compiled(text, *, caseless=True, engine=Engine.PCRE):
+    try:
+        return compile_pattern(text.encode(), engine, caseless=caseless)
+    except BadPattern:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "runs"),
+    [
+        ("^SELECT c FROM t(1|2) WHERE", ("SELECT c FROM t", " WHERE")),
+        (r"COUNT\(\*\) FROM t\.a+b", ("COUNT(*) FROM t.a", "b")),
+        (r"a{2}b?c[x|y]d\s*e", ("c", "d", "e")),
+        ("a|b", ()),
+        ("(?i)select", ()),
+        (r"\Qa|b\E", ()),
+    ],
+)
+def test_the_plain_texts_in_a_pattern(pattern, runs):
+    assert literals_of(pattern, is_caseless=True).runs == runs
+
+
+@given(patterns, texts, st.booleans())
+def test_each_match_holds_the_plain_texts(pattern, text, caseless):
+    made = compiled(pattern, caseless=caseless)
+    if made is None or not made.matches(text):
+        return
+    found = literals_of(pattern, is_caseless=caseless)
+    shown = text.decode()
+    if caseless:
+        shown = shown.lower()
+    assert all((run.lower() if caseless else run) in shown for run in found.runs)
+
+
+@given(patterns, patterns, st.lists(texts, min_size=30, max_size=30), st.booleans())
+@pytest.mark.parametrize("engine", Engine)
+def test_what_is_covered_is_matched(engine, wide, narrow, some, caseless):
+    first, second = (
+        compiled(wide, caseless=caseless, engine=engine),
+        compiled(narrow, engine=engine),
+    )
+    if first is None or second is None:
+        return
+    asked = literals_of(wide, is_caseless=caseless)
+    if not asked.covers(literals_of(narrow, is_caseless=True)):
+        return
+    some += [text + b"\n" for text in some]
+    assert not [text for text in some if second.matches(text) and not first.matches(text)]
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "is_covered"),
+    [
+        ("^SELECT", "^SELECT .*FOR UPDATE$", True),
+        ("^SELECT.*", "^select (a|b)", True),
+        ("FROM t1", "FROM t10", True),
+        (".*", "x", True),
+        ("^", "a|b", True),
+        ("^SELECT ", "^SELECT", False),
+        ("^SELECT", "SELECT", False),
+        ("^SELECT", "^SELECT?", False),
+        ("^SELECT", "^SELECT|x", False),
+        (r"^SELECT\b", "^SELECT .*x", False),
+        (r"t\.*", "t.a", False),
+    ],
+)
+def test_covering(wide, narrow, is_covered):
+    first, second = (literals_of(text, is_caseless=True) for text in (wide, narrow))
+    assert first.covers(second) is is_covered
+
+
+@given(patterns, queries, st.sampled_from(OPTIONS))
+def test_a_pattern_that_matches_a_digest_text_is_not_in_vain(pattern, query, options):
+    made = compiled(pattern)
+    # A number before a dot and a letter is left: `42.a`; no SQL begins like this.
+    text = Digester(options).digest(re.sub(r"\d+\.", "", query).encode()).text
+    if made is None or not made.matches(text):
+        return
+    kind = why_never(literals_of(pattern, is_caseless=True), options)
+    # `= 42` is said to be in vain although `= 42x` is a name that begins like this.
+    assert kind is None or re.search(r"\d", pattern)
