@@ -79,6 +79,11 @@ def lone_name(pattern: str, longer: Sequence[str]) -> OpenName | None:
     return made if has_longer or word[-1].isdigit() else None
 
 
+def is_keyword(word: str) -> bool:
+    """Return whether a word alone is rather SQL than the name of a table."""
+    return _KEYWORD.fullmatch(word.lower()) is not None
+
+
 def names_in(pattern: str) -> frozenset[str]:
     r"""Return the words of a pattern, in lower case. The `b` of `\b` is none of them."""
     plain = re.sub(r"\\[A-Za-z]", " ", pattern)

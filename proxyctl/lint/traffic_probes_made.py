@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from proxyctl.lint.table_names import is_keyword
 from proxyctl.lint.traffic_probes import LOCK_ENDS, Kind, Probe
 
 _READ_STARTS = ("select", "(select", "with")
 _WRITE_STARTS = ("insert", "update", "delete", "replace", "call", "create", "alter", "drop")
+_COMMENTS = re.compile(r"\A(?:/\*.*?\*/\s*)+", re.DOTALL)
+_TABLE = re.compile(
+    r"(?:FROM )?(?P<name>[\w$`]+)(?:\.[\w$`]+)?"
+    r"(?P<rest> (?:(?:LEFT |INNER )?JOIN|WHERE|(?:ORDER|GROUP) BY|LIMIT)\b.*)?",
+    re.IGNORECASE,
+)
+"""A table, perhaps with what follows it in a query."""
+
 _CLAUSE = re.compile(r"(?:WHERE|((?:LEFT |INNER )?JOIN|(?:ORDER|GROUP) BY|LIMIT))\b", re.IGNORECASE)
 _UNFINISHED = tuple(
     (re.compile(rf"{end}\Z", re.IGNORECASE), more)
@@ -28,6 +37,7 @@ _UNFINISHED = tuple(
 def probes_like(text: str) -> Iterator[Probe]:
     """Yield queries that begin with a text, first as SQL has them, then with the text untouched.
 
+    Nothing is made of a text that no query can be seen in, such as a comment or half an expression.
     It is not looked at whether the rule that the text comes from matches them.
     """
     for start in dict.fromkeys((_finished(text), text)):
@@ -42,7 +52,7 @@ def _finished(text: str) -> str:
 
 
 def _probes(text: str) -> Iterator[Probe]:
-    start = text.lower()
+    start = _COMMENTS.sub("", text).lower()
     if start.startswith(_WRITE_STARTS):
         yield Probe(Kind.WRITE, text.split()[0].upper(), text)
         return
@@ -53,11 +63,17 @@ def _probes(text: str) -> Iterator[Probe]:
             yield Probe(Kind.WRITE, "UPDATE", f"UPDATE t SET c=1 {text}")
             yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM t {text}")
     elif not start.startswith(_READ_STARTS):
+        named = _TABLE.fullmatch(text)
+        if named is None or is_keyword(named["name"]):
+            return
         table = text[4:].strip() if start.startswith("from") else text
         read = f"SELECT c {text}" if start.startswith("from") else f"SELECT c FROM {text}"
-        yield Probe(Kind.WRITE, "INSERT", f"INSERT INTO {table} VALUES (1)")
-        yield Probe(Kind.WRITE, "UPDATE", f"UPDATE {table} SET c=1")
-        yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM {table}")
+        rest = named["rest"] or ""
+        if not rest:
+            yield Probe(Kind.WRITE, "INSERT", f"INSERT INTO {table} VALUES (1)")
+            yield Probe(Kind.WRITE, "UPDATE", f"UPDATE {table} SET c=1")
+        if not rest or rest.upper().startswith(" WHERE"):
+            yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM {table}")
     read = read.removesuffix(";")
     closing = ")" * max(0, read.count("(") - read.count(")"))
     for what, end in LOCK_ENDS.items():

@@ -114,6 +114,14 @@ def test_a_pattern_that_came_by_a_reference_is_not_shown(lint):
     assert lint(SPLIT + RULES + rule, "PX301") == lint(SPLIT + RULES + rule, "PX304") == []
 
 
+@pytest.mark.parametrize(
+    "pattern", [r"/\* ProxySQL read-only \*/", "-- ro", "user_id = 1", "USE INDEX", r"next_val\("]
+)
+def test_nothing_is_claimed_where_no_query_can_be_seen_in_a_pattern(lint, pattern):
+    rule = f"  - {{rule_id: 5, match_pattern: '{pattern}', destination_hostgroup: 20}}\n"
+    assert lint(SPLIT + RULES + rule, "PX301") == lint(SPLIT + RULES + rule, "PX304") == []
+
+
 def test_a_rule_for_one_digest_is_no_rule_for_locking_reads(lint):
     rule = "{rule_id: 5, match_digest: '^SELECT c FROM t WHERE id=\\?$', destination_hostgroup: 20}"
     assert lint(SPLIT + RULES + f"  - {rule}\n", "PX301") == []
