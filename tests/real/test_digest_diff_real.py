@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import pty
 import select
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -257,60 +253,6 @@ def test_a_proxysql_that_dies_while_it_is_read(
         proxysql.kill()
         with pytest.raises(ConnectionLostError):
             list(rows)
-
-
-def test_watch_waits_for_a_restart(shop: Project, proxysql: ProxySQL) -> None:
-    wait_for_uptime(proxysql, 2)
-    command = [sys.executable, "-m", "proxyctl", "digest", "watch", "--interval", "1"]
-    with subprocess.Popen(
-        [*command, "--format", "json", "--count", "3"],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        cwd=shop.folder,
-    ) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline()]
-        proxysql.restart()
-        wait_for_uptime(proxysql, 1)
-        lines += process.stdout.readlines()
-    assert process.returncode == 0
-    codes = {one["code"] for line in lines for one in json.loads(line)["remarks"]}
-    assert len(lines) == 3
-    assert codes & {"restarted", "cleared", "empty"}
-
-
-def test_watch_leaves_the_terminal_as_it_was(shop: Project, proxysql: ProxySQL) -> None:
-    send(proxysql, 5)
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "proxyctl", "digest", "watch", "--interval", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"}
-    process = subprocess.Popen(
-        command,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment,
-        cwd=shop.folder,
-        # A shell lets what it starts in the background ignore SIGINT, and that is inherited.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(theirs)
-    seen = b""
-    is_interrupted = False
-    while part := _read(ours):
-        seen += part
-        if b"time/s" in seen and not is_interrupted:
-            is_interrupted = True
-            process.send_signal(signal.SIGINT)
-        elif b"No queries" in seen and not is_interrupted:
-            seen = b"\x1b[?1049h"
-            send(proxysql, 50)
-    os.close(ours)
-    assert process.wait(30) == 130
-    assert seen.count(b"\x1b[?1049h") == seen.count(b"\x1b[?1049l") == 1
-    after = seen.split(b"\x1b[?1049l")[1]
-    assert b"SELECT id FROM account" in after, "the last table stays"
-    assert b"Traceback" not in seen
 
 
 def _read(handle: int) -> bytes:

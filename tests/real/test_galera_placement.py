@@ -27,7 +27,7 @@ from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
 GROUPS = {

@@ -32,7 +32,7 @@ from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Placement, Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 LOAD = "LOAD MYSQL SERVERS TO RUNTIME"
 ALONE = "127.0.1.4"

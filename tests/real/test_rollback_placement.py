@@ -16,7 +16,7 @@ from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import ProxySQL, free_port
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 
 @pytest.fixture
