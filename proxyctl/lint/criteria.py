@@ -117,15 +117,18 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
     yield from _columns(subject, "client_addr", address_problem, hint)
 
 
-@check("PX123", "no-digest", Severity.ERROR)
+@check("PX123", "digest-misspelt", Severity.ERROR)
 def no_digest(subject: Subject) -> Iterator[Finding]:
-    """A digest that is no number, or is another one to ProxySQL.
+    """A digest that ProxySQL reads as none, as another one, or does not show like this.
 
     ProxySQL reads it as C does: `0x` and hexadecimal digits. What it cannot read is no criterion:
     the rule then matches every query that its other criteria let through. Without `0x` the digits
     are read as decimal, as far as they go: `12AB` is 12.
 
     Copy it from stats_mysql_query_digest, `0x` included, and quote it in YAML.
+
+    It is a warning where ProxySQL takes the digest for the number that it shows: in decimal, or
+    with a blank beside it. Nobody finds it in stats_mysql_query_digest as it is written here.
 
     ```yaml
     # Bad: without 0x it cannot be read, and every query goes to 2.
@@ -138,25 +141,6 @@ def no_digest(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 10, digest: '0xD7C9A2A3B4C5D6E7', destination_hostgroup: 2, apply: 1}
     ```
-    """
-
-    def problem_of(text: str) -> str | None:
-        return None if is_another_spelling(text) else digest_problem(text)
-
-    yield from _columns(subject, "digest", problem_of, _AS_SHOWN)
-
-
-_AS_SHOWN = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
-
-
-@check("PX124", "digest-spelling", Severity.WARNING)
-def digest_spelling(subject: Subject) -> Iterator[Finding]:
-    """A digest in decimal, or with a blank beside it.
-
-    ProxySQL takes it for the number that it shows. If it is hexadecimal and only lost its `0x`, it
-    is another digest. Nobody finds it in stats_mysql_query_digest as it is written here.
-
-    Copy it from stats_mysql_query_digest, `0x` included.
 
     ```yaml
     # Bad
@@ -170,11 +154,17 @@ def digest_spelling(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
     ```
     """
+    for row in subject.rule_rows:
+        text = row.text("digest")
+        problem = None if text is None else digest_problem(text)
+        if text is None or problem is None:
+            continue
+        severity = Severity.WARNING if is_another_spelling(text) else None
+        message = f"digest {quoted(_value(row, 'digest'))} {problem}"
+        yield Finding(RULES, row.key, message, "digest", _AS_SHOWN, severity=severity)
 
-    def problem_of(text: str) -> str | None:
-        return digest_problem(text) if is_another_spelling(text) else None
 
-    yield from _columns(subject, "digest", problem_of, _AS_SHOWN)
+_AS_SHOWN = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
 
 
 def _columns(

@@ -40,15 +40,18 @@ _LOCKING = {
 }
 
 
-@check("PX411", "caches-changing-answers", Severity.WARNING)
+@check("PX411", "caches-what-changes", Severity.WARNING)
 def changing_answers(subject: Subject) -> Iterator[Finding]:
-    """A rule caches queries whose answer is another one each time.
+    """A rule caches locking reads, or queries whose answer is another one each time.
 
     ProxySQL keeps the answer of any SELECT that a rule with cache_ttl takes, and gives it to every
     session of that user and schema: NOW() stands still, UUID() comes twice, GET_LOCK says 1 to
     everybody and a user variable is somebody else's. LAST_INSERT_ID alone is never cached.
 
     Such queries are sent along the rules. Name what is worth caching, or take these out before.
+
+    A locking read (an error) that is answered from the cache never reaches the server, and nothing
+    is locked: two sessions both believe that they hold the row.
 
     ```yaml
     # Bad
@@ -61,16 +64,6 @@ def changing_answers(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
     ```
-    """
-    yield from _cached(subject, _CHANGING, "caches what is another answer each time")
-
-
-@check("PX412", "caches-locking-reads", Severity.ERROR)
-def locking_reads(subject: Subject) -> Iterator[Finding]:
-    """A rule caches locking reads.
-
-    When the answer comes from the cache the query never reaches the server, and nothing is locked:
-    two sessions both believe that they hold the row.
 
     ```yaml
     # Bad
@@ -85,10 +78,14 @@ def locking_reads(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
     ```
     """
-    yield from _cached(subject, _LOCKING, "caches locking reads, which then lock nothing")
+    yield from _cached(subject, _CHANGING, "caches what is another answer each time", None)
+    what = "caches locking reads, which then lock nothing"
+    yield from _cached(subject, _LOCKING, what, Severity.ERROR)
 
 
-def _cached(subject: Subject, queries: dict[str, str], what: str) -> Iterator[Finding]:
+def _cached(
+    subject: Subject, queries: dict[str, str], what: str, severity: Severity | None
+) -> Iterator[Finding]:
     """Yield a finding for each rule that has one of these queries cached."""
     caching = {
         rule.rule_id for rule in subject.rules if any(name == "cache_ttl" for name, _ in rule.sets)
@@ -109,7 +106,8 @@ def _cached(subject: Subject, queries: dict[str, str], what: str) -> Iterator[Fi
             more = f" and {len(names) - 1 - _SHOWN} more" if len(names) - 1 > _SHOWN else ""
             message += f"; also {', '.join(names[1 : _SHOWN + 1])}{more}"
         hint = "name the queries that are worth caching, as their digests"
-        yield Finding(_RULES, (rule_id,), message, "cache_ttl", hint)
+        key = (rule_id,)
+        yield Finding(_RULES, key, message, "cache_ttl", hint, severity=severity)
 
 
 def _ttl(route: Route) -> int:
@@ -117,13 +115,16 @@ def _ttl(route: Route) -> int:
     return value if isinstance(value, int) else 0
 
 
-@check("PX413", "cache-ttl-in-seconds", Severity.WARNING)
+@check("PX413", "milliseconds-as-seconds", Severity.WARNING)
 def short_ttl(subject: Subject) -> Iterator[Finding]:
-    """A cache_ttl that looks like seconds.
+    """A cache_ttl or a timeout that looks like seconds.
 
     cache_ttl is in milliseconds. With 60 an answer is old after 60 milliseconds, and hardly any
     query finds it. It is said up to 100, and of what is a round time in seconds: 300, 600, 3600 and
     the like. If the milliseconds are meant, ignore the finding for this rule.
+
+    The same holds for timeout, up to 100: with 30, ProxySQL kills every query of the rule that
+    takes longer than 30 milliseconds, with error 1907.
 
     ```yaml
     # Bad
@@ -136,16 +137,6 @@ def short_ttl(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60000, apply: true}
     ```
-    """
-    yield from _like_seconds(subject, "cache_ttl", _ROUND_SECONDS)
-
-
-@check("PX414", "timeout-in-seconds", Severity.WARNING)
-def short_timeout(subject: Subject) -> Iterator[Finding]:
-    """A timeout that looks like seconds.
-
-    timeout is in milliseconds. With 30, ProxySQL kills every query of the rule that takes longer
-    than 30 milliseconds, with error 1907.
 
     ```yaml
     # Bad
@@ -159,6 +150,7 @@ def short_timeout(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
     ```
     """
+    yield from _like_seconds(subject, "cache_ttl", _ROUND_SECONDS)
     yield from _like_seconds(subject, "timeout", frozenset())
 
 

@@ -33,6 +33,9 @@ def invalid_replacements(subject: Subject) -> Iterator[Finding]:
     With a group that the pattern does not have, or another letter behind the backslash, ProxySQL
     changes nothing and says nothing. The rule counts its hits all the same.
 
+    A rule with negate_match_pattern takes the queries that match_pattern does not match, and then
+    looks for match_pattern in them: there is nothing to replace, ever.
+
     ```yaml
     # Bad
     mysql_query_rules:
@@ -43,6 +46,18 @@ def invalid_replacements(subject: Subject) -> Iterator[Finding]:
     # Good
     mysql_query_rules:
       - {rule_id: 1, match_pattern: 'FROM (orders)', replace_pattern: 'FROM \1_v2'}
+    ```
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 1, match_pattern: '^(SELECT (?!.* LIMIT ).*)$', replace_pattern: '\1 LIMIT 9'}
     ```
     """
     for row, _, template in rewriting(subject):
@@ -65,6 +80,11 @@ def invalid_replacements(subject: Subject) -> Iterator[Finding]:
                 message = "a group or an escape that ProxySQL does not know; nothing is replaced"
             yield Finding(_RULES, row.key, message, "replace_pattern", hint)
             break
+    for row, _, _ in rewriting(subject):
+        if row.rule and row.rule.negated:
+            message = "a negated rule takes only queries in which there is nothing to replace"
+            hint = "without negate_match_pattern, name what is to be replaced"
+            yield Finding(_RULES, row.key, message, "replace_pattern", hint)
 
 
 @check("PX402", "replacement-dollar", Severity.WARNING)
@@ -91,29 +111,3 @@ def dollar_groups(subject: Subject) -> Iterator[Finding]:
             number = re.sub(r"\D", "", found[0])
             message = f"{found[0]} is no group here, but text that goes to the backend"
             yield Finding(_RULES, row.key, message, "replace_pattern", f"write \\{number}")
-
-
-@check("PX404", "negated-rewriting", Severity.ERROR)
-def negated(subject: Subject) -> Iterator[Finding]:
-    r"""A rule with negate_match_pattern and replace_pattern.
-
-    It takes the queries that match_pattern does not match, and then looks for match_pattern in
-    them. There is nothing to replace, ever.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 1, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 1, match_pattern: '^(SELECT (?!.* LIMIT ).*)$', replace_pattern: '\1 LIMIT 9'}
-    ```
-    """
-    for row, _, _ in rewriting(subject):
-        if row.rule and row.rule.negated:
-            message = "a negated rule takes only queries in which there is nothing to replace"
-            hint = "without negate_match_pattern, name what is to be replaced"
-            yield Finding(_RULES, row.key, message, "replace_pattern", hint)

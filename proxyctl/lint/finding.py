@@ -28,7 +28,7 @@ class Finding:
 
     Shape: `table` by catalogue name (`mysql_variables` for a variable, whose key is its name).
     `column` None is the whole row. `where` is its place where the configuration does not know it.
-    `code` is filled in by the check.
+    `severity` None: as its check. `code` is filled in by the check.
     """
 
     table: str
@@ -37,6 +37,7 @@ class Finding:
     column: str | None = None
     hint: str | None = None
     where: Where | None = None
+    severity: Severity | None = None
     code: str = ""
 
 

@@ -46,7 +46,7 @@ class Placed:
     @property
     def severity(self) -> Severity:
         """How bad it is."""
-        return self.check.severity
+        return self.finding.severity or self.check.severity
 
 
 @dataclass(frozen=True)

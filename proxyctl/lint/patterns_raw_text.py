@@ -18,15 +18,19 @@ _MARK = re.compile(
 )
 
 
-@check("PX114", "start-of-raw-text", Severity.WARNING)
+@check("PX114", "raw-text", Severity.WARNING)
 def start_of_raw_text(subject: Subject) -> Iterator[Finding]:
-    r"""A match_pattern that begins with `^` and a word, in a rule that rewrites nothing.
+    r"""A match_pattern with `^` before a word or `.*` between two, in a rule that rewrites nothing.
 
     match_pattern sees the query as the client sent it. A blank, a line break or a comment before
     the first word, as many libraries put there, and `^SELECT` misses the query. match_digest sees
     it without them.
 
     Use match_digest. If the rule is about values, begin the pattern with `^\s*`.
+
+    `.` does not match a line break: `SELECT.*FOR UPDATE` misses a query that is written over
+    several lines. Digest texts are one line. `(?s)` at the beginning of the pattern lets `.` match
+    line breaks.
 
     ```yaml
     # Bad
@@ -39,24 +43,6 @@ def start_of_raw_text(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
-    """
-    for row, text in _deciding(subject):
-        if _WORD_FIRST.match(text):
-            message = "a blank or a comment at the beginning of a query, and `^` misses it"
-            if _has_dots(text):
-                message += "; `.` does not match a line break"
-            yield Finding(RULES, row.key, message, "match_pattern", hint="use match_digest")
-
-
-@check("PX115", "dot-in-raw-text", Severity.WARNING)
-def dot_in_raw_text(subject: Subject) -> Iterator[Finding]:
-    r"""A match_pattern with `.*` between two words, in a rule that rewrites nothing.
-
-    match_pattern sees the query as the client sent it, and `.` does not match a line break:
-    `SELECT.*FOR UPDATE` misses a query that is written over several lines. Digest texts are one
-    line.
-
-    Use match_digest, or `(?s)` at the beginning of the pattern.
 
     ```yaml
     # Bad
@@ -71,7 +57,12 @@ def dot_in_raw_text(subject: Subject) -> Iterator[Finding]:
     ```
     """
     for row, text in _deciding(subject):
-        if _has_dots(text) and not _WORD_FIRST.match(text):
+        if _WORD_FIRST.match(text):
+            message = "a blank or a comment at the beginning of a query, and `^` misses it"
+            if _has_dots(text):
+                message += "; `.` does not match a line break"
+            yield Finding(RULES, row.key, message, "match_pattern", hint="use match_digest")
+        elif _has_dots(text):
             message = "`.` does not match a line break, and queries may have one there"
             hint = "use match_digest, or begin the pattern with (?s)"
             yield Finding(RULES, row.key, message, "match_pattern", hint)

@@ -43,6 +43,9 @@ def same_hostgroups(subject: Subject) -> Iterator[Finding]:
     seconds, and so does ProxySQL's own Galera monitor. They do not know of each other: nodes change
     hostgroup back and forth, and a writer may be missing in between. Use one of the two.
 
+    It is a warning where the script has its hostgroups in a configuration file. If they are others
+    than those of the row, ignore it.
+
     ```yaml
     # Bad
     mysql_galera_hostgroups:
@@ -63,26 +66,6 @@ def same_hostgroups(subject: Subject) -> Iterator[Finding]:
          reader_hostgroup: 30, offline_hostgroup: 40}
     scheduler: []
     ```
-    """
-    for key, name, numbers in _scripts(subject):
-        for row in galera_rows(subject):
-            shared = sorted(numbers & set(row.roles.values()))
-            if shared:
-                message = (
-                    f"{name} moves the servers of {called(subject, shared[0])}, and so does the"
-                    " Galera monitor"
-                )
-                hint = "remove this entry, or the row of mysql_galera_hostgroups"
-                yield Finding("scheduler", key, message, None, hint)
-                break
-
-
-@check("PX522", "scheduler-beside-native-galera", Severity.WARNING)
-def perhaps_the_same(subject: Subject) -> Iterator[Finding]:
-    """An external scheduler runs beside mysql_galera_hostgroups, and does not say for whom.
-
-    Its hostgroups are in a configuration file. If they are those of the row, both move the same
-    servers, each its own way: see PX521. Ignore this one if they are others.
 
     ```yaml
     # Bad
@@ -105,10 +88,21 @@ def perhaps_the_same(subject: Subject) -> Iterator[Finding]:
         arg1: --configfile=config.toml
     ```
     """
+    for key, name, numbers in _scripts(subject):
+        for row in galera_rows(subject):
+            shared = sorted(numbers & set(row.roles.values()))
+            if shared:
+                message = (
+                    f"{name} moves the servers of {called(subject, shared[0])}, and so does the"
+                    " Galera monitor"
+                )
+                hint = "remove this entry, or the row of mysql_galera_hostgroups"
+                yield Finding("scheduler", key, message, None, hint)
+                break
     if not galera_rows(subject):
         return
     for key, name, numbers in _scripts(subject):
         if not numbers:
             message = f"{name} and the Galera monitor may both move the same servers"
             hint = "its hostgroups have to be others than those of mysql_galera_hostgroups"
-            yield Finding("scheduler", key, message, None, hint)
+            yield Finding("scheduler", key, message, None, hint, severity=Severity.WARNING)

@@ -120,12 +120,16 @@ _LATE = "ProxySQL lets a client wait for mysql-connect_timeout_server_max, then 
 
 @check("PX311", "hostgroup-without-servers", Severity.ERROR)
 def without_servers(subject: Subject) -> Iterator[Finding]:
-    """A rule, or a row of fast routing, sends to a hostgroup that has no server.
+    """A rule, a row of fast routing or a user sends to a hostgroup that has no server.
 
     ProxySQL does not refuse such a query: the client waits for mysql-connect_timeout_server_max, 10
     seconds, and then gets error 9001. Copies for a mirror_hostgroup without servers are lost.
     Hostgroups of a family count as served: the monitor fills them. It is not said where the files
     leave mysql_servers alone.
+
+    A user's default_hostgroup takes whatever no rule decides: BEGIN, SET, and each statement that
+    nobody thought of. Without a value it is 0. It is not said of users whose every query a rule
+    takes.
 
     ```yaml
     # Bad
@@ -143,20 +147,6 @@ def without_servers(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
-    """
-    for one in _not_served(subject):
-        if one.table != _USERS:
-            message = f"{called(subject, one.hostgroup)}{one.others} has no server"
-            hint = _LOST if one.column == "mirror_hostgroup" else _LATE
-            yield Finding(one.table, one.key, message, one.column, hint)
-
-
-@check("PX312", "default-hostgroup-without-servers", Severity.ERROR)
-def default_without_servers(subject: Subject) -> Iterator[Finding]:
-    """A user's default hostgroup has no server.
-
-    It takes whatever no rule decides: BEGIN, SET, and each statement that nobody thought of. A user
-    without default_hostgroup has 0. It is not said of users whose every query a rule takes.
 
     ```yaml
     # Bad
@@ -175,9 +165,9 @@ def default_without_servers(subject: Subject) -> Iterator[Finding]:
     ```
     """
     for one in _not_served(subject):
-        if one.table == _USERS:
-            message = f"{called(subject, one.hostgroup)}{one.others} has no server"
-            yield Finding(one.table, one.key, message, one.column, _LATE)
+        message = f"{called(subject, one.hostgroup)}{one.others} has no server"
+        hint = _LOST if one.column == "mirror_hostgroup" else _LATE
+        yield Finding(one.table, one.key, message, one.column, hint)
 
 
 @check("PX313", "offline-hostgroup-used", Severity.WARNING)

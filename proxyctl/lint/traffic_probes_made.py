@@ -54,7 +54,7 @@ def _finished(text: str) -> str:
 def _probes(text: str) -> Iterator[Probe]:
     start = _COMMENTS.sub("", text).lower()
     if start.startswith(_WRITE_STARTS):
-        yield Probe(Kind.WRITE, text.split()[0].upper(), text)
+        yield Probe(Kind.WRITE, start.split()[0].upper(), text)
         return
     read = text
     if clause := _CLAUSE.match(text):

@@ -58,9 +58,9 @@ def test_a_family_serves_its_hostgroups(lint):
 def test_default_hostgroups_without_servers(lint):
     users = "  - {username: %s, password: {env: APP}, default_hostgroup: 5}\n"
     text = SPLIT + users % "web" + users % "etl"
-    assert lint(text, "PX312") == ["web/1: hostgroup 5 (and of 1 more row) has no server"]
+    assert lint(text, "PX311") == ["web/1: hostgroup 5 (and of 1 more row) has no server"]
     rule = "  - {rule_id: 1, username: web, destination_hostgroup: 10, apply: true}\n"
-    assert lint(text + RULES + rule, "PX312") == ["etl/1: hostgroup 5 has no server"]
+    assert lint(text + RULES + rule, "PX311") == ["etl/1: hostgroup 5 has no server"]
 
 
 def test_hostgroups_that_the_monitor_keeps(lint):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from inspect import cleandoc
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from proxyctl.config.load import Sources, load_project
 from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.finding import Severity
+from proxyctl.lint.linting import lint as report_on
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.surroundings_version import compared_with, version_numbers
 from proxyctl.passwords import native_hash
@@ -53,22 +53,6 @@ def test_examples_and_templates_have_no_error_and_no_warning(folder, monkeypatch
     checks = [all_checks()[code] for code in OURS]
     bad = [check for check in checks if check.severity is not Severity.NOTE]
     assert [(check.code, found) for check in bad for found in check.find(subject)] == []
-
-
-@pytest.mark.parametrize("code", OURS)
-def test_the_documentation_of_a_check_shows_it(code, tmp_path, monkeypatch):
-    monkeypatch.setenv("MONITOR_PASSWORD", "sesame")
-    check = all_checks()[code]
-    blocks = re.findall(r"```yaml\n(.*?)```", cleandoc(check.documentation), re.DOTALL)
-    assert [block.split("\n")[0] for block in blocks] == ["# Bad", "# Good"]
-    found = []
-    for block in blocks:
-        subject = subject_of(write(tmp_path, "version: 1\n" + block))
-        given = re.search(r"--backend-version (\S+)", block)
-        subject.backend_versions = (given[1],) if given else ()
-        found.append(list(check.find(subject)))
-    assert found[0]
-    assert not found[1]
 
 
 GALERA = """
@@ -154,22 +138,23 @@ def test_readers_that_stay_empty(lint):
 
 
 @pytest.mark.parametrize(
-    ("columns", "code"),
+    ("columns", "severity"),
     [
-        ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=10", "PX521"),
-        ("filename: /usr/bin/proxysql_galera_checker, arg1: '--config-file=a -w 1'", "PX522"),
-        ("filename: /var/lib/proxysql/proxysql_galera_checker.sh, arg1: '10', arg2: '12'", "PX521"),
-        ("filename: /bin/sh, arg1: '/opt/galera_check.pl -u=a -H=10:W,12:R'", "PX521"),
-        ("filename: /usr/bin/pxc_scheduler_handler, arg1: --configfile=config.toml", "PX522"),
+        ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=10", "error"),
+        ("filename: /usr/bin/proxysql_galera_checker, arg1: '--config-file=a -w 1'", "warning"),
+        ("filename: /var/lib/proxysql/proxysql_galera_checker.sh, arg1: '10', arg2: '12'", "error"),
+        ("filename: /bin/sh, arg1: '/opt/galera_check.pl -u=a -H=10:W,12:R'", "error"),
+        ("filename: /usr/bin/pxc_scheduler_handler, arg1: --configfile=config.toml", "warning"),
         ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=510", None),
         ("filename: /usr/bin/proxysql_galera_checker, arg1: --write-hg=10, active: false", None),
         ("filename: /usr/bin/backup_users.sh, arg1: '10'", None),
     ],
 )
-def test_external_schedulers(lint, columns, code):
+def test_external_schedulers(lint, tmp_path, columns, severity):
     text = GALERA + f"scheduler: [{{id: 1, interval_ms: 3000, {columns}}}]\n"
-    found = [one for one in ("PX521", "PX522") if lint(one, text)]
-    assert found == ([] if code is None else [code])
+    subject = subject_of(write(tmp_path, "version: 1\n" + text))
+    found = report_on(subject, [all_checks()["PX521"]]).findings
+    assert [one.severity for one in found] == ([] if severity is None else [severity])
     assert lint("PX521", text.replace("mysql_galera", "mysql_group_replication")) == []
 
 
