@@ -12,13 +12,16 @@ _RULES = "mysql_query_rules"
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
 
 
-@check("PX421", "empty-answer", Severity.ERROR)
+@check("PX421", "empty-text", Severity.ERROR)
 def empty_answers(subject: Subject) -> Iterator[Finding]:
-    """OK_msg or error_msg is '' and not NULL.
+    """A message or a pattern of a rule is '' and not NULL.
 
     '' is a message, an empty one: ProxySQL answers every query of the rule by itself, with OK or
     with error 1148, and sends nothing to a backend. An INSERT then seems to work. It happens when
     rules come from a table or a form in which a field was left empty.
+
+    An empty match_digest or match_pattern (a warning) matches every query, as no pattern does; in a
+    negated rule it makes that the rule never matches.
 
     ```yaml
     # Bad
@@ -31,24 +34,6 @@ def empty_answers(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20}
     ```
-    """
-    answers = {
-        "OK_msg": "ProxySQL answers OK to each query of this rule, and no backend sees it",
-        "error_msg": "ProxySQL answers an error without text, and no backend sees the query",
-    }
-    for rule in subject.rules:
-        for column, message in answers.items():
-            if dict(rule.sets).get(column) == "":
-                hint = "leave the column out, or write null"
-                yield Finding(_RULES, (rule.rule_id,), f"'' is a message: {message}", column, hint)
-
-
-@check("PX422", "empty-pattern", Severity.WARNING)
-def empty_patterns(subject: Subject) -> Iterator[Finding]:
-    """match_digest or match_pattern is '' and not NULL.
-
-    An empty pattern matches every query, as no pattern does; in a negated rule it makes that the
-    rule never matches.
 
     ```yaml
     # Bad
@@ -62,37 +47,22 @@ def empty_patterns(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
+    answers = {
+        "OK_msg": "ProxySQL answers OK to each query of this rule, and no backend sees it",
+        "error_msg": "ProxySQL answers an error without text, and no backend sees the query",
+    }
+    for rule in subject.rules:
+        for column, message in answers.items():
+            if dict(rule.sets).get(column) == "":
+                hint = "leave the column out, or write null"
+                yield Finding(_RULES, (rule.rule_id,), f"'' is a message: {message}", column, hint)
     for row in subject.rule_rows:
         for column in ("match_digest", "match_pattern"):
             if row.text(column) == "":
                 negated = row.rule is not None and row.rule.negated
                 message = f"'' matches every query{', so that the rule never does' * negated}"
                 hint = "leave the column out, or write null"
-                yield Finding(_RULES, row.key, message, column, hint)
-
-
-@check("PX423", "two-answers", Severity.WARNING)
-def two_answers(subject: Subject) -> Iterator[Finding]:
-    """A rule has both OK_msg and error_msg.
-
-    ProxySQL answers OK. The error is never sent.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^DROP', OK_msg: ignored, error_msg: not here, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^DROP', error_msg: not here, apply: true}
-    ```
-    """
-    for rule in subject.rules:
-        if {"OK_msg", "error_msg"} <= dict(rule.sets).keys():
-            message = "OK_msg wins: the error is never sent"
-            yield Finding(_RULES, (rule.rule_id,), message, "error_msg", "keep one of the two")
+                yield Finding(_RULES, row.key, message, column, hint, severity=Severity.WARNING)
 
 
 @check("PX424", "mirror-runs-twice", Severity.ERROR)
@@ -132,12 +102,21 @@ def mirrored_twice(subject: Subject) -> Iterator[Finding]:
             yield Finding(_RULES, (rule.rule_id,), message, "mirror_hostgroup")
 
 
-@check("PX425", "negates-nothing", Severity.WARNING)
+@check("PX425", "column-without-effect", Severity.WARNING)
 def negates_nothing(subject: Subject) -> Iterator[Finding]:
-    """negate_match_pattern in a rule without match_digest and match_pattern.
+    """A column that does nothing, or something else than it seems to.
 
-    It turns these two around and nothing else: not digest, not username, not schemaname. Alone it
-    does nothing.
+    negate_match_pattern turns match_digest and match_pattern around and nothing else: not digest,
+    not username, not schemaname. Without these two it does nothing.
+
+    With both of them (a note) it turns around each for itself: the rule matches where neither of
+    them does, and not where they do not match together.
+
+    A rule with both OK_msg and error_msg answers OK. The error is never sent.
+
+    reconnect, sticky_conn and cache_timeout (a note) are left from earlier plans, and ProxySQL 2.7
+    never looks at them. What keeps a session on its connection is `multiplex: 0`; how long an
+    answer is kept is cache_ttl.
 
     ```yaml
     # Bad
@@ -148,21 +127,8 @@ def negates_nothing(subject: Subject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, username: app, match_digest: '^SELECT', negate_match_pattern: true, destination_hostgroup: 10}
+      - {rule_id: 1, match_digest: '^SELECT', negate_match_pattern: true, destination_hostgroup: 10}
     ```
-    """  # noqa: E501 - a rule stays on its line
-    for rule in subject.rules:
-        if rule.negated and rule.match_digest is None and rule.match_pattern is None:
-            message = "there is no match_digest or match_pattern to turn around; it does nothing"
-            yield Finding(_RULES, (rule.rule_id,), message, "negate_match_pattern")
-
-
-@check("PX426", "negates-both", Severity.NOTE)
-def negates_both(subject: Subject) -> Iterator[Finding]:
-    """negate_match_pattern in a rule with match_digest and match_pattern.
-
-    It turns around each of the two for itself: the rule matches where neither of them does, and not
-    where they do not match together. It is easily read otherwise.
 
     ```yaml
     # Bad
@@ -175,19 +141,18 @@ def negates_both(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^(SELECT|SHOW)', negate_match_pattern: true}
     ```
-    """
-    for rule in subject.rules:
-        if rule.negated and rule.match_digest is not None and rule.match_pattern is not None:
-            message = "matches only where neither match_digest nor match_pattern does"
-            yield Finding(_RULES, (rule.rule_id,), message, "negate_match_pattern")
 
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^DROP', OK_msg: ignored, error_msg: not here, apply: true}
+    ```
 
-@check("PX427", "column-does-nothing", Severity.NOTE)
-def idle_columns(subject: Subject) -> Iterator[Finding]:
-    """A column that ProxySQL 2.7 takes and never looks at.
-
-    reconnect, sticky_conn and cache_timeout are left from earlier plans. What keeps a session on
-    its connection is `multiplex: 0`; how long an answer is kept is cache_ttl.
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^DROP', error_msg: not here, apply: true}
+    ```
 
     ```yaml
     # Bad
@@ -202,7 +167,21 @@ def idle_columns(subject: Subject) -> Iterator[Finding]:
     ```
     """
     for rule in subject.rules:
+        if rule.negated and rule.match_digest is None and rule.match_pattern is None:
+            message = "there is no match_digest or match_pattern to turn around; it does nothing"
+            yield Finding(_RULES, (rule.rule_id,), message, "negate_match_pattern")
+    for rule in subject.rules:
+        if rule.negated and rule.match_digest is not None and rule.match_pattern is not None:
+            key, column = (rule.rule_id,), "negate_match_pattern"
+            message = "matches only where neither match_digest nor match_pattern does"
+            yield Finding(_RULES, key, message, column, severity=Severity.NOTE)
+    for rule in subject.rules:
+        if {"OK_msg", "error_msg"} <= dict(rule.sets).keys():
+            message = "OK_msg wins: the error is never sent"
+            yield Finding(_RULES, (rule.rule_id,), message, "error_msg", "keep one of the two")
+    for rule in subject.rules:
         for column in _IDLE:
             if column in dict(rule.sets):
+                key = (rule.rule_id,)
                 message = "ProxySQL takes this column and never looks at it"
-                yield Finding(_RULES, (rule.rule_id,), message, column)
+                yield Finding(_RULES, key, message, column, severity=Severity.NOTE)

@@ -23,6 +23,12 @@ _VALUE = re.compile(
 )
 """A `?` where digest texts have values, and stars that stand for columns."""
 
+MARK = re.compile(
+    r"(?:[=<>(,]|\b(?:LIMIT|LIKE|BETWEEN|AND|OFFSET|VALUES))(?: |\\s[+*]?)*(?:\\\?|\[\?\])",
+    re.IGNORECASE,
+)
+"""A `?` that stands escaped where digest texts have a value."""
+
 _DIGESTER = Digester()
 
 
@@ -36,6 +42,12 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
 
     Put a backslash before `?`, `(`, `)`, `*` and `.`, as the hint does, or use the number in
     `digest`.
+
+    It is a warning where the pattern matches that text all the same: `id = ?` is `id =`, with a
+    blank or without, so the rule also matches what goes on otherwise, such as `id =(SELECT ...)`.
+
+    A match_pattern that asks for `\?` in the place of a value is a warning, too: the query that it
+    sees has the values, so the rule matches nothing but prepared statements.
 
     ```yaml
     # Bad: `user_id = ?$` means "user_id =", perhaps with a blank behind it.
@@ -54,6 +66,30 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
         destination_hostgroup: 2
         apply: 1
     ```
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = ?', cache_ttl: 500, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = \?$', cache_ttl: 500, apply: 1}
+    ```
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, match_pattern: 'WHERE id = \?', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: 'WHERE id = \?', destination_hostgroup: 2, apply: 1}
+    ```
     """
     for row in subject.rule_rows:
         for column in ("match_digest", "match_pattern"):
@@ -68,29 +104,6 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
                 column,
                 hint=_hint(row, column),
             )
-
-
-@check("PX117", "bare-placeholder", Severity.WARNING)
-def bare_placeholder(subject: Subject) -> Iterator[Finding]:
-    r"""A `?` of a digest text, left as it is in a pattern that matches that text all the same.
-
-    In a pattern `?` means "perhaps": `id = ?` is `id =`, with a blank or without. The rule matches
-    the digest that was pasted, and also what goes on otherwise, such as `id =(SELECT ...)`.
-
-    Write `\?` for the placeholder, and `$` where the digest ends.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = ?', cache_ttl: 500, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = \?$', cache_ttl: 500, apply: 1}
-    ```
-    """
     for row in subject.rule_rows:
         text = row.text("match_digest")
         if text is None or "?" not in text or not _looks_pasted(row, text):
@@ -98,7 +111,16 @@ def bare_placeholder(subject: Subject) -> Iterator[Finding]:
         if not is_pasted(row, "match_digest"):
             shown = quoted(_shown(row, "match_digest"))
             message = f"`?` in match_digest {shown} makes the character before it optional"
-            yield Finding(RULES, row.key, message, "match_digest", hint=_hint(row, "match_digest"))
+            hint, warning = _hint(row, "match_digest"), Severity.WARNING
+            yield Finding(RULES, row.key, message, "match_digest", hint, severity=warning)
+    for row in subject.rule_rows:
+        text = row.text("match_pattern")
+        if text and row.rule is not None and MARK.search(text):
+            message = (
+                "match_pattern asks for `?` where queries have values: only prepared ones match"
+            )
+            hint, warning = "use match_digest", Severity.WARNING
+            yield Finding(RULES, row.key, message, "match_pattern", hint, severity=warning)
 
 
 def _shown(row: RuleRow, column: str) -> str:

@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.patterns_pasted import is_pasted
+from proxyctl.lint.patterns_pasted import MARK, is_pasted
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 
 _WORD_FIRST = re.compile(r"(?:\(\?i\))?\^\(*(?:\?:|\?i\))?(?:\?i:)?[A-Za-z]")
 _DOTS_AT_THE_EDGES = re.compile(r"\A(?:\.[*+]\??)+|(?:\.[*+]\??)+\Z")
 _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
-_MARK = re.compile(
-    r"(?:[=<>(,]|\b(?:LIMIT|LIKE|BETWEEN|AND|OFFSET|VALUES))(?: |\\s[+*]?)*(?:\\\?|\[\?\])",
-    re.IGNORECASE,
-)
 
 
 @check("PX114", "raw-text", Severity.WARNING)
@@ -68,36 +64,6 @@ def start_of_raw_text(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, row.key, message, "match_pattern", hint)
 
 
-@check("PX116", "digest-in-match-pattern", Severity.WARNING)
-def digest_in_match_pattern(subject: Subject) -> Iterator[Finding]:
-    r"""A match_pattern that asks for a question mark in the place of a value.
-
-    Values are a `?` in digest texts only. The query that match_pattern sees has the values, so the
-    rule matches nothing but prepared statements.
-
-    Use match_digest.
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'WHERE id = \?', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: 'WHERE id = \?', destination_hostgroup: 2, apply: 1}
-    ```
-    """
-    for row in subject.rule_rows:
-        text = row.text("match_pattern")
-        if text and row.rule is not None and _MARK.search(text):
-            message = (
-                "match_pattern asks for `?` where queries have values: only prepared ones match"
-            )
-            yield Finding(RULES, row.key, message, "match_pattern", hint="use match_digest")
-
-
 def _has_dots(text: str) -> bool:
     if "(?s" in text:
         return False
@@ -114,5 +80,5 @@ def _deciding(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
             continue
         if row.rule.match_digest is not None or "match_pattern" in row.rule.broken:
             continue
-        if not is_pasted(row, "match_pattern") and not _MARK.search(text):
+        if not is_pasted(row, "match_pattern") and not MARK.search(text):
             yield row, text

@@ -11,14 +11,20 @@ from proxyctl.lint.wording import quoted
 from proxyctl.routing.tables import Frontend, frontends
 
 
-@check("PX208", "rule-of-fast-forward-user", Severity.ERROR)
+@check("PX208", "rule-of-nobody", Severity.ERROR)
 def rule_of_fast_forward_user(subject: Subject) -> Iterator[Finding]:
-    """A rule for a user whose queries meet no rules.
+    """A rule, or a row of fast routing, for a user whose queries never meet it.
 
     With `fast_forward: 1` the queries of a user go straight to the default hostgroup. Rules that
     name the user never have a hit.
 
     Switch fast_forward off, or remove the rule.
+
+    It is a warning where no active row of mysql_users has the username of a rule, or of a row of
+    fast routing: nobody can log in with that name. Names are compared to the letter. It is only
+    said where mysql_users has rows.
+
+    A row of fast routing with the username '' is for all users without a row of their own.
 
     ```yaml
     # Bad
@@ -35,23 +41,6 @@ def rule_of_fast_forward_user(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 10, username: backup, match_digest: '^SELECT ', destination_hostgroup: 2}
     ```
-    """
-    users = _users(subject) or {}
-    for rule in subject.rules:
-        user = users.get(rule.username or "")
-        if rule.username is not None and user is not None and user.fast_forward:
-            message = f"never used: {quoted(rule.username)} has fast_forward, and meets no rules"
-            yield Finding(RULES, (rule.rule_id,), message, "username")
-
-
-@check("PX209", "rule-of-unknown-user", Severity.WARNING)
-def rule_of_unknown_user(subject: Subject) -> Iterator[Finding]:
-    """A rule for a username that no active row of mysql_users has.
-
-    Nobody can log in with that name, so the rule never has a hit. It is only said where mysql_users
-    has rows.
-
-    Correct the name. Names are compared to the letter.
 
     ```yaml
     # Bad
@@ -68,12 +57,45 @@ def rule_of_unknown_user(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 10, username: app, match_digest: '^SELECT ', destination_hostgroup: 2}
     ```
+
+    ```yaml
+    # Bad
+    mysql_users:
+      - {username: app, password: '', default_hostgroup: 1}
+    mysql_query_rules_fast_routing:
+      - {username: shop, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
+    ```
+
+    ```yaml
+    # Good
+    mysql_users:
+      - {username: app, password: '', default_hostgroup: 1}
+    mysql_query_rules_fast_routing:
+      - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
+    ```
     """
     users = _users(subject)
-    for rule in subject.rules if users else ():
-        if rule.username is not None and rule.username not in (users or {}):
-            message = f"no active row of mysql_users has the frontend user {quoted(rule.username)}"
+    if not users:
+        return
+    for rule in subject.rules:
+        if rule.username is None:
+            continue
+        user, name = users.get(rule.username), quoted(rule.username)
+        if user is None:
+            message = f"no active row of mysql_users has the frontend user {name}"
+            warning = Severity.WARNING
+            yield Finding(RULES, (rule.rule_id,), message, "username", severity=warning)
+        elif user.fast_forward:
+            message = f"never used: {name} has fast_forward, and meets no rules"
             yield Finding(RULES, (rule.rule_id,), message, "username")
+    for key, cells in subject.cells(FAST_ROUTING):
+        name = str(cells["username"])
+        user = users.get(name)
+        if name and (user is None or user.fast_forward):
+            message = f"no active row of mysql_users has the frontend user {quoted(name)}"
+            if user is not None:
+                message = f"{quoted(name)} has fast_forward, and is never routed"
+            yield Finding(FAST_ROUTING, key, message, "username", severity=Severity.WARNING)
 
 
 @check("PX210", "fast-routing-off", Severity.ERROR)
@@ -115,42 +137,6 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
         message = f"the last active rule has apply: {FAST_ROUTING} is never looked at"
         hint = "add a rule behind it with apply 0 and a flagIN that nothing leads to"
         yield Finding(RULES, (last,), message, "apply", hint)
-
-
-@check("PX211", "fast-routing-of-unknown-user", Severity.WARNING)
-def fast_routing_of_unknown_user(subject: Subject) -> Iterator[Finding]:
-    """A row of fast routing whose username no active row of mysql_users has.
-
-    Nobody can log in with that name, so the row is never used. A row with the username '' is for
-    all users without a row of their own. It is only said where mysql_users has rows.
-
-    Correct the name. Names are compared to the letter.
-
-    ```yaml
-    # Bad
-    mysql_users:
-      - {username: app, password: '', default_hostgroup: 1}
-    mysql_query_rules_fast_routing:
-      - {username: shop, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
-    ```
-
-    ```yaml
-    # Good
-    mysql_users:
-      - {username: app, password: '', default_hostgroup: 1}
-    mysql_query_rules_fast_routing:
-      - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
-    ```
-    """
-    users = _users(subject)
-    for key, cells in subject.cells(FAST_ROUTING) if users else ():
-        name = str(cells["username"])
-        user = (users or {}).get(name)
-        if name and (user is None or user.fast_forward):
-            message = f"no active row of mysql_users has the frontend user {quoted(name)}"
-            if user is not None:
-                message = f"{quoted(name)} has fast_forward, and is never routed"
-            yield Finding(FAST_ROUTING, key, message, "username")
 
 
 def _users(subject: Subject) -> dict[str, Frontend] | None:

@@ -130,18 +130,18 @@ def test_empty_texts(lint):
         "2: '' is a message: ProxySQL answers an error without text, and no backend sees the query",
     ]
     assert lint("PX421", "match_digest: a, OK_msg: fine", "match_digest: b, OK_msg: null") == []
-    assert lint("PX422", "match_digest: ''", "match_pattern: '', negate_match_pattern: true") == [
+    assert lint("PX421", "match_digest: ''", "match_pattern: '', negate_match_pattern: true") == [
         "1: '' matches every query",
         "2: '' matches every query, so that the rule never does",
     ]
-    assert lint("PX422", "username: ''") == []
+    assert lint("PX421", "username: ''") == []
 
 
 def test_two_answers(lint):
-    assert lint("PX423", "match_digest: a, OK_msg: b, error_msg: c") == [
+    assert lint("PX425", "match_digest: a, OK_msg: b, error_msg: c") == [
         "1: OK_msg wins: the error is never sent"
     ]
-    assert lint("PX423", "match_digest: a, error_msg: c") == []
+    assert lint("PX425", "match_digest: a, error_msg: c") == []
 
 
 def test_mirrors(lint):
@@ -161,16 +161,16 @@ def test_negation(lint):
     negated = "negate_match_pattern: true"
     assert len(lint("PX425", f"username: app, {negated}")) == 1
     assert lint("PX425", f"match_digest: a, {negated}") == []
-    assert len(lint("PX426", f"match_digest: a, match_pattern: b, {negated}")) == 1
-    assert lint("PX426", f"match_digest: a, {negated}") == []
+    assert len(lint("PX425", f"match_digest: a, match_pattern: b, {negated}")) == 1
+    assert lint("PX425", f"match_digest: a, {negated}") == []
 
 
 def test_columns_that_do_nothing(lint):
-    assert lint("PX427", "match_digest: a, reconnect: true, cache_timeout: 5") == [
+    assert lint("PX425", "match_digest: a, reconnect: true, cache_timeout: 5") == [
         "1: ProxySQL takes this column and never looks at it",
         "1: ProxySQL takes this column and never looks at it",
     ]
-    assert lint("PX427", "match_digest: a, multiplex: 0") == []
+    assert lint("PX425", "match_digest: a, multiplex: 0") == []
 
 
 def test_rules_that_are_not_active_are_not_looked_at(lint):
