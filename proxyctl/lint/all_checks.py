@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 
-import proxyctl.lint
+from proxyctl.lint import rules
 from proxyctl.lint.finding import CHECKS, Check
 
 UNUSED_IGNORE = "PX001"
@@ -19,10 +19,10 @@ UNUSED_IGNORE = "PX001"
 def all_checks() -> Mapping[str, Check]:
     """Return every check by code, sorted.
 
-    A check registers itself when its module is imported, so every module of the package is.
+    A check registers itself when its module is imported, so every module of `rules` is.
     """
-    for module in pkgutil.iter_modules(proxyctl.lint.__path__):
-        import_module(f"proxyctl.lint.{module.name}")
+    for module in pkgutil.iter_modules(rules.__path__):
+        import_module(f"{rules.__name__}.{module.name}")
     return MappingProxyType(dict(sorted(CHECKS.items())))
 
 

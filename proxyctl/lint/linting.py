@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.lint.all_checks import UNUSED_IGNORE
-from proxyctl.lint.finding import Check, Finding, Severity, check
+from proxyctl.lint.finding import Check, Finding, Severity
 from proxyctl.lint.subject import Subject
 from proxyctl.state import Key, Where
 
@@ -70,25 +70,6 @@ class Report:
     def has_errors(self) -> bool:
         """Whether anything found is an error."""
         return self.counts[Severity.ERROR] > 0
-
-
-@check(UNUSED_IGNORE, "unused-ignore", Severity.NOTE)
-def unused_ignore(subject: Subject) -> Iterable[Finding]:  # noqa: ARG001 - made while linting
-    """An entry of `lint: ignore:` that ignores nothing.
-
-    What it was written for is gone, or it never was about the row that it names. Left in the file,
-    it hides the next mistake of this kind.
-
-    Remove the entry. It is only said if the check it names has run.
-
-    ```yaml
-    # Bad: rule 10 has no such finding any more.
-    lint:
-      ignore:
-        - {code: PX201, table: mysql_query_rules, key: 10}
-    ```
-    """
-    return ()
 
 
 def lint(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 from proxyctl.cells import MODIFIERS, normal_digest, normal_modifiers
+from proxyctl.lint.finding import Finding
+from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.wording import quoted
 from proxyctl.runtime_image import client_addr_problem
 
 _IGNORED = "has a word that ProxySQL ignores"
@@ -56,3 +60,21 @@ def modifiers_problem(text: str) -> str | None:
             return "has an empty word"
         return f"has a word that ProxySQL takes for {read}" if read else _IGNORED
     return None
+
+
+def misread_cells(
+    subject: Subject, column: str, problem_of: Callable[[str], str | None], hint: str
+) -> Iterator[Finding]:
+    """Yield the cells of a column that ProxySQL does not take as they are written."""
+    for row in subject.rule_rows:
+        text = row.text(column)
+        problem = problem_of(text) if text is not None else None
+        if problem is not None:
+            message = f"{column} {quoted(cell_text(row, column))} {problem}"
+            yield Finding(RULES, row.key, message, column, hint)
+
+
+def cell_text(row: RuleRow, column: str) -> str:
+    """Return the text of a cell, still a Secret if it is one."""
+    value = row.cells[column]
+    return value if isinstance(value, str) else str(value)

@@ -14,8 +14,8 @@ from proxyctl.configuration import Configuration
 from proxyctl.digest import DigestOptions
 from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.lint.digest_texts import Kind, why_never
+from proxyctl.lint.flags import Reach, reach_of
 from proxyctl.lint.literals import Literals, literals_of
-from proxyctl.lint.rule_reach import Reach, reach_of
 from proxyctl.regex import Compiled, Engine
 from proxyctl.routing import Router, RoutingVariables
 from proxyctl.routing.of_configuration import router_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from proxyctl.lint.effects_samples import samples
+from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_probes import (
     BASIC,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from proxyctl.lint.reach_shadowed import rules_without_say
+from proxyctl.lint.shadowing import rules_without_say
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_probes import INSERT
 from proxyctl.lint.traffic_sessions import logins, session_for

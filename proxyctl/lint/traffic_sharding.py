@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from proxyctl.lint.effects_samples import samples
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_observations import culprit_of
 from proxyctl.lint.traffic_readers import called
@@ -18,12 +17,14 @@ from proxyctl.state import Key
 
 _RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
 _NAMES_OF_A_RULE = 500
+
 _QUERIES = (
     "SELECT c FROM {} WHERE id=1",
     "UPDATE {} SET c='a' WHERE id=1",
     "INSERT INTO {} (c) VALUES ('a')",
     "DELETE FROM {} WHERE id=1",
 )
+
 _ON_TABLES = 3
 """So many tables of a rule are tried with all of these queries, the others with the first."""
 
@@ -44,82 +45,12 @@ class Capture(NamedTuple):
     found: int | None
 
 
-@check("PX321", "sharding-overlaps", Severity.ERROR)
-def overlaps(subject: Subject) -> Iterator[Finding]:
-    """Two sharding sections claim the same table.
-
-    The rules with the smaller ids win, and the other section's shards never see the table. Rows
-    that were written before the second section came are then on a shard that nobody asks.
-
-    ```yaml
-    # Bad
-    hostgroups: {shard0: {id: 100}, shard1: {id: 101}}
-    sharding:
-      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo, first_rule_id: 100}
-      - {name: b, tables: "orders{3..6}", hostgroups: [shard1], assign: modulo, first_rule_id: 200}
-    ```
-
-    ```yaml
-    # Good
-    hostgroups: {shard0: {id: 100}, shard1: {id: 101}}
-    sharding:
-      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo, first_rule_id: 100}
-      - {name: b, tables: "orders{5..6}", hostgroups: [shard1], assign: modulo, first_rule_id: 200}
-    ```
-    """
-    for one in _first_of_each(subject):
-        if one.origin:
-            message = _text(subject, one) + f", before {one.section} gets it"
-            yield Finding(one.table, one.key, message, one.column, "give each table to one section")
-
-
-@check("PX322", "rule-before-shards", Severity.WARNING)
-def rules_before_shards(subject: Subject) -> Iterator[Finding]:
-    """A rule sends queries for a sharded table or schema elsewhere.
-
-    A read/write split in front of sharding rules is the usual case: `^SELECT` with apply takes the
-    reads of every shard and sends them to one reader, which does not have the rows. Put such rules
-    behind the sharding rules, or let sharding come first and split inside each shard by flagOUT.
-
-    ```yaml
-    # Bad
-    hostgroups: {reader: {id: 20}, shard0: {id: 100}, shard1: {id: 101}}
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
-    sharding:
-      - name: a
-        tables: "orders{1..4}"
-        hostgroups: [shard0, shard1]
-        assign: modulo
-        first_rule_id: 100
-    ```
-
-    ```yaml
-    # Good
-    hostgroups: {reader: {id: 20}, shard0: {id: 100}, shard1: {id: 101}}
-    mysql_query_rules:
-      - {rule_id: 900, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
-    sharding:
-      - name: a
-        tables: "orders{1..4}"
-        hostgroups: [shard0, shard1]
-        assign: modulo
-        first_rule_id: 100
-    ```
-    """
-    for one in _first_of_each(subject):
-        if not one.origin:
-            wanted = called(subject, one.wanted)
-            message = f"{_text(subject, one)}; {one.section} has it on {wanted}"
-            hint = "put the rule behind those of the sharding section"
-            yield Finding(one.table, one.key, message, one.column, hint)
-
-
-def _text(subject: Subject, one: Capture) -> str:
+def where_it_goes(subject: Subject, one: Capture) -> str:
+    """Return where a query goes that a section is meant for, in words."""
     return f"sends `{one.query}`{one.session} to {called(subject, one.found)}"
 
 
-def _first_of_each(subject: Subject) -> Iterator[Capture]:
+def first_of_each(subject: Subject) -> Iterator[Capture]:
     """Yield one capture for each row that takes queries of a section."""
     told = set()
     for one in _captures(subject):

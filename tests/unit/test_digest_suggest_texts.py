@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.digest import Digester
 from proxyctl.digests.suggest_texts import not_cacheable, not_for_a_reader, tables_in
-from proxyctl.lint import effects_caching
+from proxyctl.lint.rules.px411_caches_what_changes import CHANGING, LOCKING
 from proxyctl.lint.traffic_probes import PROBES, Kind
 
 
@@ -19,12 +19,12 @@ def test_what_lint_keeps_off_readers_is_kept_off_them_here(probe):
     assert (not_for_a_reader(text_of(probe.query)) is None) == (probe.kind is Kind.READ)
 
 
-@pytest.mark.parametrize("query", effects_caching._CHANGING.values())
+@pytest.mark.parametrize("query", CHANGING.values())
 def test_what_lint_takes_for_changing_is_not_cached_here(query):
     assert not_cacheable(text_of(query)) is not None
 
 
-@pytest.mark.parametrize("query", effects_caching._LOCKING.values())
+@pytest.mark.parametrize("query", LOCKING.values())
 def test_locking_reads_are_not_cached(query):
     assert not_cacheable(text_of(query)) is not None
 

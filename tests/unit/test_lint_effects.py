@@ -7,7 +7,7 @@ import pytest
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
-from proxyctl.lint.effects_samples import samples
+from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
 from tests.unit.config_files import write
 

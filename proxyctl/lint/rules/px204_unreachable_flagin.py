@@ -1,0 +1,72 @@
+"""PX204 unreachable-flagin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from proxyctl.catalog import MAX_INT
+from proxyctl.cells import number
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.lint.wording import listed
+from proxyctl.routing.rule import Rule
+
+
+@check("PX204", "unreachable-flagin", Severity.ERROR)
+def unreachable_flagin(subject: Subject) -> Iterator[Finding]:
+    """A rule, or a row of fast routing, with a flagIN that no query has.
+
+    A query begins with flagIN 0. It gets another one by the flagOUT of a rule that matches (or by
+    `flagOUTs` in its attributes), by the next_query_flagIN of the query before it, or by
+    mirror_flagOUT. A rule that waits for a flagIN that nothing sets never has a hit. A rule with
+    `apply: 1` ends the rules, so that its flagOUT leads nowhere.
+
+    Set flagOUT in the rule before, or correct the number. A rule with flagIN 2147483647 is left
+    alone: it keeps fast routing alive.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, flagIN: 101, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    reach = subject.reach
+    for rule in subject.rules:
+        if rule.rule_id in reach.reached or rule.flag_in == MAX_INT:
+            continue
+        setters = reach.setters.get(rule.flag_in, ())
+        if not any(setter.rule_id in reach.reached for setter in setters):
+            enders = reach.enders.get(rule.flag_in, ())
+            message = f"never reached: {_nobody(rule.flag_in, setters, enders)}"
+            yield Finding(RULES, (rule.rule_id,), message, "flagIN", _hint(setters, enders))
+    for key, cells in subject.cells(FAST_ROUTING):
+        flag = number(cells["flagIN"]) or 0
+        setters = reach.setters.get(flag, ())
+        if flag and not any(setter.rule_id in reach.reached for setter in setters):
+            enders = reach.enders.get(flag, ())
+            message = f"never used: {_nobody(flag, setters, enders)}"
+            yield Finding(FAST_ROUTING, key, message, "flagIN", _hint(setters, enders))
+
+
+def _nobody(flag: int, setters: Sequence[Rule], enders: Sequence[Rule]) -> str:
+    if not setters and enders:
+        by = listed([one.rule_id for one in enders])
+        return f"flagIN {flag} is set by {by} only, with apply: 1, which ends the rules"
+    if not setters:
+        return f"no rule sets flagIN {flag}"
+    ids = [setter.rule_id for setter in setters]
+    return f"flagIN {flag} is set by {listed(ids)} only, never reached either"
+
+
+def _hint(setters: Sequence[Rule], enders: Sequence[Rule]) -> str | None:
+    if setters:
+        return None
+    return "take apply: 1 out there" if enders else "set it as flagOUT in a rule before"

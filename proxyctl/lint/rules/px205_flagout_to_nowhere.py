@@ -1,0 +1,45 @@
+"""PX205 flagout-to-nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.cells import number
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.flags import jumps
+from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+
+
+@check("PX205", "flagout-to-nowhere", Severity.WARNING)
+def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
+    """A flagOUT that no rule has as its flagIN, nor a row of fast routing.
+
+    The query meets no further rule. It goes where the rules so far have sent it, or to the user's
+    default hostgroup.
+
+    Correct the number. To end the rules here, write `apply: 1`.
+
+    ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, username: app, flagOUT: 100}
+      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    known = {rule.flag_in for rule in subject.rules}
+    known |= {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
+    for rule in subject.rules:
+        if rule.apply or rule.rule_id not in subject.reach.reached:
+            continue
+        for flag in sorted(jumps(rule) - known):
+            column = "flagOUT" if rule.flag_out == flag else "attributes"
+            message = f"no rule has flagIN {flag}: the query meets no further rule"
+            hint = "correct the number, or write apply: 1 to end the rules here"
+            yield Finding(RULES, (rule.rule_id,), message, column, hint)

@@ -1,0 +1,50 @@
+"""PX210 fast-routing-off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.fast_routing import last_rule_in_the_way
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+
+
+@check("PX210", "fast-routing-off", Severity.ERROR)
+def fast_routing_off(subject: Subject) -> Iterator[Finding]:
+    """Fast routing that is never looked at, since the last active rule has apply.
+
+    ProxySQL asks fast routing unless the rule that it tried last has apply=1, whether that rule
+    matched or not. Where the last active rule has it, a query that no rule matches goes to the
+    user's default hostgroup.
+
+    Leave `keep_fast_routing_alive` at its default: proxyctl then adds a rule behind the last one
+    that matches nothing. On an instance, add such a rule: a flagIN that nothing leads to, apply=0.
+
+    ```yaml
+    # Bad
+    keep_fast_routing_alive: false
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+    mysql_query_rules_fast_routing:
+      - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
+    ```
+
+    ```yaml
+    # Good
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+    mysql_query_rules_fast_routing:
+      - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
+    ```
+    """
+    rules = subject.configuration.tables.get(RULES)
+    if rules is None or not subject.cells(FAST_ROUTING):
+        return
+    at_work = {row.key for row in subject.rule_rows if row.rule is not None}
+    last = last_rule_in_the_way(
+        rules.layout, (row for key, row in rules.rows.items() if key in at_work)
+    )
+    if last is not None:
+        message = f"the last active rule has apply: {FAST_ROUTING} is never looked at"
+        hint = "add a rule behind it with apply 0 and a flagIN that nothing leads to"
+        yield Finding(RULES, (last,), message, "apply", hint)

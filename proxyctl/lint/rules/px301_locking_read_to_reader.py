@@ -1,0 +1,67 @@
+"""PX301 locking-read-to-reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.traffic_observations import Sent
+from proxyctl.lint.traffic_probes import Kind
+from proxyctl.lint.traffic_sent import found_of_kind
+
+_LOCKS_FIRST = r"'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+_LOCKS_ANYWHERE = r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+_NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
+"""The locking reads that do not begin with SELECT."""
+
+
+@check("PX301", "locking-read-to-reader", Severity.ERROR)
+def locking_reads(subject: Subject) -> Iterator[Finding]:
+    """A rule sends locking reads to a reader.
+
+    `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` lock rows so that nobody changes
+    them until the transaction ends. A lock on a reader keeps nobody from writing on the writer, and
+    the rows that the reader returns may be old. On Galera, too, locks are local to a node.
+
+    The check sends such queries through the rules, in several spellings: over several lines, in
+    lower case, with `;`, NOWAIT or SKIP LOCKED behind and a comment in front, for each user and
+    schema that rules tell apart, and for each rule that sends to a reader with a query of its own.
+    Readers are the `reader_hostgroup` of a family, hostgroups with a name like `reader` beside one
+    like `writer`, and a hostgroup that takes the reads of a session whose writes all go elsewhere.
+
+    Put a rule for locking reads before the one for reads. Use match_digest: a digest is on one
+    line and without comments. Write no `$`: NOWAIT or a `;` may follow.
+
+    ```yaml
+    # Bad
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - {rule_id: 1, match_pattern: '^SELECT.*FOR UPDATE$', destination_hostgroup: 10, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'
+        destination_hostgroup: 10
+        apply: true
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+    """
+    for finding, sent in found_of_kind(subject, Kind.LOCK):
+        pattern = _LOCKS_FIRST if _begins_with_select(sent) else _LOCKS_ANYWHERE
+        hint = f"put a rule before it that sends match_digest {pattern} to the writer, with apply"
+        yield replace(finding, hint=hint)
+
+
+def _begins_with_select(sent: Sent) -> bool:
+    """Return whether `^SELECT` matches the digests of all these queries."""
+    is_read = sent.query.lstrip().lower().startswith(("select", "/*"))
+    return is_read and not _NO_SELECT.intersection(sent.whats)

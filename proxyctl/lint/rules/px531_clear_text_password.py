@@ -1,0 +1,58 @@
+"""PX531 clear-text-password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.catalog.variables import is_secret_variable
+from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.passwords import hashed_password
+from proxyctl.state import Secret
+
+_USERS = ("mysql_users", "pgsql_users")
+
+
+@check("PX531", "clear-text-password", Severity.WARNING)
+def clear_text(subject: Subject) -> Iterator[Finding]:
+    """A password stands in a file as it is.
+
+    Whoever reads the file, or its history, can log in. Take it from the environment or from a file
+    of its own, or write its hash; ProxySQL takes all three. Variables with a password in them, and
+    `instances`, have no hash: there it has to be a reference.
+
+    ```yaml
+    # Bad
+    mysql_users:
+      - {username: app, password: sesame, default_hostgroup: 10}
+    ```
+
+    ```yaml
+    # Good
+    mysql_users:
+      - {username: app, password: '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19', default_hostgroup: 10}
+    ```
+    """  # noqa: E501 - a hash stays on its line
+    place = subject.configuration.place
+    for table in _USERS:
+        for key, cells in subject.cells(table):
+            password = cells["password"]
+            if not isinstance(password, str) or isinstance(password, Secret) or not password:
+                continue
+            if place(table, key, "password") is None:
+                break
+            if hashed_password(table, password) != password:
+                message = f"the password of {key[0]} stands here in clear text"
+                hint = "write password: {env: NAME}, {file: PATH}, or its hash"
+                yield Finding(table, key, message, "password", hint)
+    for name, value in sorted(subject.configuration.variables.items()):
+        table = f"{name.partition('-')[0]}_variables"
+        if not is_secret_variable(name) or isinstance(value, Secret) or not value:
+            continue
+        if place(table, (name,), None) is not None:
+            message = f"{name} stands here in clear text"
+            yield Finding(table, (name,), message, "variable_value", "write {env: NAME}")
+    for name, where in subject.plain_passwords.items():
+        message = "the password of this instance stands here in clear text"
+        hint = "write password: {env: NAME} or {file: PATH}"
+        yield Finding("instances", (name,), message, "password", hint, where)
