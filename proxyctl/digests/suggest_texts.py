@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from proxyctl.lint.traffic_probes import LOCK_ENDS, PROBES
-from proxyctl.lint.traffic_probes import Kind as ProbeKind
+from proxyctl.routing.probes import LOCK_ENDS, PROBES
+from proxyctl.routing.probes import Kind as ProbeKind
 
 
 def _words(text: str) -> frozenset[str]:

@@ -9,7 +9,12 @@ from typing import NamedTuple
 
 from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_probes import (
+from proxyctl.lint.traffic_probes_made import probes_like
+from proxyctl.lint.traffic_readers import family_rows, nodes_of, reader_hostgroups
+from proxyctl.lint.traffic_sessions import Session, login_keys, logins, session_for, sessions
+from proxyctl.lint.traffic_twins import ask, fast_key
+from proxyctl.routing import Route, Source
+from proxyctl.routing.probes import (
     BASIC,
     BEGIN,
     DELETE,
@@ -20,11 +25,6 @@ from proxyctl.lint.traffic_probes import (
     Kind,
     Probe,
 )
-from proxyctl.lint.traffic_probes_made import probes_like
-from proxyctl.lint.traffic_readers import family_rows, nodes_of, reader_hostgroups
-from proxyctl.lint.traffic_sessions import Session, login_keys, logins, session_for, sessions
-from proxyctl.lint.traffic_twins import ask, fast_key
-from proxyctl.routing import Route, Source
 from proxyctl.routing.rule import Rule
 from proxyctl.state import Key, Secret
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from proxyctl.lint.shadowing import rules_without_say
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_probes import INSERT
 from proxyctl.lint.traffic_sessions import logins, session_for
 from proxyctl.lint.traffic_twins import ask
+from proxyctl.routing.probes import INSERT
 from proxyctl.routing.rule import Rule
 
 

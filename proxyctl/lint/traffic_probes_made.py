@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.table_names import is_keyword
-from proxyctl.lint.traffic_probes import LOCK_ENDS, Kind, Probe
+from proxyctl.routing.probes import LOCK_ENDS, Kind, Probe
 
 _READ_STARTS = ("select", "(select", "with")
 _WRITE_STARTS = ("insert", "update", "delete", "replace", "call", "create", "alter", "drop")

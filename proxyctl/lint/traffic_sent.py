@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from proxyctl.lint.finding import Finding
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_observations import Sent, observations
-from proxyctl.lint.traffic_probes import Kind
 from proxyctl.lint.traffic_readers import called
+from proxyctl.routing.probes import Kind
 
 _SHOWN = 4
 

@@ -217,8 +217,7 @@ def test_users_who_do_not_log_in_replace_no_administrator(lint, column):
 
 def test_the_default_server_version(lint):
     assert lint("PX541", "variables: {mysql-max_connections: 9}\n") == [
-        "mysql-max_connections: set without mysql-server_version: clients are told 8.0.11, whatever"
-        " the backends are"
+        "mysql-server_version: not set: clients are told 8.0.11, whatever the backends are"
     ]
     for text in ("{mysql-server_version: '8.0.36'}", "{admin-refresh_interval: 3000}"):
         assert lint("PX541", f"variables: {text}\n") == []
@@ -228,7 +227,9 @@ def test_the_default_server_version(lint):
     # An instance that was 2.5 once may still run with the default of then.
     for version in ("8.0.11", "5.5.30"):
         running = Configuration((2, 7, 1), {}, {"mysql-server_version": version})
-        assert len(list(all_checks()["PX541"].find(Subject(running)))) == 1
+        [found] = all_checks()["PX541"].find(Subject(running))
+        assert found.message.startswith(f"{version} is")
+        assert ("an older ProxySQL's" in found.message) is (version == "5.5.30")
         known = Subject(running, backend_versions=[f"{version}-log"])
         assert list(all_checks()["PX541"].find(known)) == []
 

@@ -8,9 +8,9 @@ from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_probes import PROBES
 from proxyctl.lint.traffic_sessions import sessions
 from proxyctl.lint.traffic_twins import ask
+from proxyctl.routing.probes import PROBES
 from tests.unit.config_files import write
 from tests.unit.linted import READS, SPLIT, lint
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_observations import Sent
-from proxyctl.lint.traffic_probes import Kind
 from proxyctl.lint.traffic_sent import found_of_kind
+from proxyctl.routing.probes import Kind
 
 _LOCKS_FIRST = r"'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
 _LOCKS_ANYWHERE = r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"

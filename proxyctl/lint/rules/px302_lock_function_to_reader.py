@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_probes import Kind
 from proxyctl.lint.traffic_sent import found_of_kind
+from proxyctl.routing.probes import Kind
 
 _FUNCTIONS_FIRST = (
     r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"

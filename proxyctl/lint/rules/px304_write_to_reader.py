@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_observations import observations
-from proxyctl.lint.traffic_probes import Kind
 from proxyctl.lint.traffic_sent import sent_text
+from proxyctl.routing.probes import Kind
 
 
 @check("PX304", "write-to-reader", Severity.ERROR)

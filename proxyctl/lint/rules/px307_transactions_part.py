@@ -8,10 +8,10 @@ from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_observations import routes_of
 from proxyctl.lint.traffic_parting import parting_rule
-from proxyctl.lint.traffic_probes import BEGIN, INSERT, READ
 from proxyctl.lint.traffic_readers import called
 from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins, sessions
 from proxyctl.routing import Source
+from proxyctl.routing.probes import BEGIN, INSERT, READ
 
 
 @check("PX307", "transactions-part", Severity.WARNING)

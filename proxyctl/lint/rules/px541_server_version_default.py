@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.server_version import NAME, TABLE, finding
+from proxyctl.lint.server_version import NAME, finding
 from proxyctl.lint.subject import Subject
 from proxyctl.server_version import version_numbers
 
@@ -40,9 +40,8 @@ def left_at_default(subject: Subject) -> Iterator[Finding]:
         told = str(variables[NAME])
         behind = [version_numbers(one) for one in subject.backend_versions]
         if told in (*_DEFAULTS, default) and version_numbers(told) not in behind:
-            yield finding(f"{told} is ProxySQL's default, whatever the backends are", hint)
+            whose = "ProxySQL's default" if told == default else "an older ProxySQL's default"
+            yield finding(f"{told} is {whose}, whatever the backends are", hint)
         return
-    first = min((name for name in variables if name.startswith("mysql-")), default=None)
-    if first is not None:
-        message = f"set without {NAME}: clients are told {default}, whatever the backends are"
-        yield Finding(TABLE, (first,), message, None, hint)
+    if any(name.startswith("mysql-") for name in variables):
+        yield finding(f"not set: clients are told {default}, whatever the backends are", hint)

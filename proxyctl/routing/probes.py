@@ -1,4 +1,4 @@
-"""Queries whose way shows whether reads and writes are told apart."""
+"""Sample queries whose way shows whether reads and writes are told apart: the one list of them."""
 
 from __future__ import annotations
 
