@@ -18,7 +18,7 @@ from tests.support.routing_predicted import predict, router_of
 from tests.support.routing_shapes import ADDRESSES, VARIABLES
 
 PORTS = [6033, 6034, 6035]
-DEAD = ("PX101", "PX102", "PX104", "PX122", "PX201", "PX204", "PX208")
+DEAD = ("PX101", "PX102", "PX104", "PX122", "PX201", "PX208")
 _BEHIND = re.compile(r"rules? ([\d, ]+)")
 
 
@@ -59,8 +59,8 @@ def dead_rules(subject):
         dead |= found - negated if code.startswith("PX1") else found
     for one in all_checks()["PX203"].find(subject):
         dead |= {int(number) for number in _BEHIND.search(one.message)[1].split(",")}
-    for one in all_checks()["PX207"].find(subject):
-        if one.column == "flagIN":
+    for one in all_checks()["PX204"].find(subject):
+        if one.column == "flagIN" and one.table == RULES:
             dead.add(one.key[0])
     return dead
 

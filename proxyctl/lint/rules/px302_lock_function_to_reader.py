@@ -21,13 +21,18 @@ def lock_functions(subject: Subject) -> Iterator[Finding]:
 
     A lock by name is known to one server only. Two clients that ask two readers get it both.
     ROW_COUNT tells about the last statement of a connection, which was on the writer.
-    LAST_INSERT_ID is not meant: ProxySQL itself sends it where the last write went.
+    LAST_INSERT_ID is not meant: ProxySQL itself sends it where the last write went. Of a rule that
+    sends locking reads there, too, PX301 speaks first.
 
     ```yaml
     # Bad
     mysql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     mysql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'
+        destination_hostgroup: 10
+        apply: true
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 
@@ -44,9 +49,7 @@ def lock_functions(subject: Subject) -> Iterator[Finding]:
     ```
     """  # noqa: E501 - a pattern stays on its line
     hint = f"put a rule before it that sends match_digest {_FUNCTIONS_FIRST} to the writer"
-    yield from _findings(subject, Kind.FUNCTION, hint)
-
-
-def _findings(subject: Subject, kind: Kind, hint: str) -> Iterator[Finding]:
-    for finding, _ in found_of_kind(subject, kind):
-        yield replace(finding, hint=hint)
+    locking = {(one.table, one.key) for one, _ in found_of_kind(subject, Kind.LOCK)}
+    for finding, _ in found_of_kind(subject, Kind.FUNCTION):
+        if (finding.table, finding.key) not in locking:
+            yield replace(finding, hint=hint)
