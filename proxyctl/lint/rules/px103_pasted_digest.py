@@ -34,45 +34,19 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
     sees has the values, so the rule matches nothing but prepared statements.
 
     ```yaml
-    # Bad: `user_id = ?$` means "user_id =", perhaps with a blank behind it.
+    # Bad: `id = ?$` means "id =", perhaps with a blank behind it.
     mysql_query_rules:
-      - rule_id: 10
-        match_digest: '^SELECT COUNT(*) FROM orders WHERE user_id = ?$'
-        destination_hostgroup: 2
-        apply: 1
+      - {rule_id: 1, match_digest: '^SELECT COUNT(*) FROM orders WHERE id = ?$', cache_ttl: 500}
+      - {rule_id: 2, match_digest: '^SELECT c FROM t WHERE id = ?', cache_ttl: 500}
+      - {rule_id: 3, match_pattern: 'WHERE id = \?', destination_hostgroup: 2}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - rule_id: 10
-        match_digest: '^SELECT COUNT\(\*\) FROM orders WHERE user_id = \?$'
-        destination_hostgroup: 2
-        apply: 1
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = ?', cache_ttl: 500, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT c FROM t WHERE id = \?$', cache_ttl: 500, apply: 1}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'WHERE id = \?', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: 'WHERE id = \?', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 1, match_digest: '^SELECT COUNT\(\*\) FROM orders WHERE id = \?$', cache_ttl: 500}
+      - {rule_id: 2, match_digest: '^SELECT c FROM t WHERE id = \?$', cache_ttl: 500}
+      - {rule_id: 3, match_digest: 'WHERE id = \?', destination_hostgroup: 2}
     ```
     """
     for row in subject.rule_rows:

@@ -31,25 +31,15 @@ def start_of_raw_text(subject: Subject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_pattern: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 1, match_pattern: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 2, match_pattern: 'SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, match_digest: 'SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 1, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 2, match_digest: 'SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: 1}
     ```
     """
     for row, text in _deciding(subject):

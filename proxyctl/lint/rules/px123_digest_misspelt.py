@@ -28,27 +28,17 @@ def no_digest(subject: Subject) -> Iterator[Finding]:
     with a blank beside it. Nobody finds it in stats_mysql_query_digest as it is written here.
 
     ```yaml
-    # Bad: without 0x it cannot be read, and every query goes to 2.
-    mysql_query_rules:
-      - {rule_id: 10, digest: 'D7C9A2A3B4C5D6E7', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 10, digest: '0xD7C9A2A3B4C5D6E7', destination_hostgroup: 2, apply: 1}
-    ```
-
-    ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, digest: '15549033229456532198', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 1, digest: 'D7C9A2A3B4C5D6E7', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 2, digest: '15549033229456532198', destination_hostgroup: 2, apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 1, digest: '0xD7C9A2A3B4C5D6E7', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 2, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
     ```
     """
     for row in subject.rule_rows:

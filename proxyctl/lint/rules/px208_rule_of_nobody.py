@@ -29,38 +29,10 @@ def rule_of_fast_forward_user(subject: Subject) -> Iterator[Finding]:
     # Bad
     mysql_users:
       - {username: backup, password: '', default_hostgroup: 1, fast_forward: 1}
+      - {username: app, password: '', default_hostgroup: 1}
     mysql_query_rules:
       - {rule_id: 10, username: backup, match_digest: '^SELECT ', destination_hostgroup: 2}
-    ```
-
-    ```yaml
-    # Good
-    mysql_users:
-      - {username: backup, password: '', default_hostgroup: 1}
-    mysql_query_rules:
-      - {rule_id: 10, username: backup, match_digest: '^SELECT ', destination_hostgroup: 2}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_users:
-      - {username: app, password: '', default_hostgroup: 1}
-    mysql_query_rules:
-      - {rule_id: 10, username: App, match_digest: '^SELECT ', destination_hostgroup: 2}
-    ```
-
-    ```yaml
-    # Good
-    mysql_users:
-      - {username: app, password: '', default_hostgroup: 1}
-    mysql_query_rules:
-      - {rule_id: 10, username: app, match_digest: '^SELECT ', destination_hostgroup: 2}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_users:
-      - {username: app, password: '', default_hostgroup: 1}
+      - {rule_id: 20, username: App, match_digest: '^SELECT ', destination_hostgroup: 2}
     mysql_query_rules_fast_routing:
       - {username: shop, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```
@@ -68,7 +40,11 @@ def rule_of_fast_forward_user(subject: Subject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_users:
+      - {username: backup, password: '', default_hostgroup: 1}
       - {username: app, password: '', default_hostgroup: 1}
+    mysql_query_rules:
+      - {rule_id: 10, username: backup, match_digest: '^SELECT ', destination_hostgroup: 2}
+      - {rule_id: 20, username: app, match_digest: '^SELECT ', destination_hostgroup: 2}
     mysql_query_rules_fast_routing:
       - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```

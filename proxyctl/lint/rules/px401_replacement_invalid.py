@@ -28,24 +28,14 @@ def invalid_replacements(subject: Subject) -> Iterator[Finding]:
     # Bad
     mysql_query_rules:
       - {rule_id: 1, match_pattern: 'FROM orders', replace_pattern: 'FROM \1_v2'}
+      - {rule_id: 2, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
       - {rule_id: 1, match_pattern: 'FROM (orders)', replace_pattern: 'FROM \1_v2'}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 1, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 1, match_pattern: '^(SELECT (?!.* LIMIT ).*)$', replace_pattern: '\1 LIMIT 9'}
+      - {rule_id: 2, match_pattern: '^(SELECT (?!.* LIMIT ).*)$', replace_pattern: '\1 LIMIT 9'}
     ```
     """
     for row, _, template in rewriting(subject):

@@ -60,19 +60,7 @@ def changing_answers(subject: Subject) -> Iterator[Finding]:
     # Good
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT', cache_ttl: 5000, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT.* (FOR UPDATE|FOR SHARE|LOCK IN SHARE)', apply: true}
-      - {rule_id: 2, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT.* (FOR UPDATE|FOR SHARE|LOCK IN SHARE)', apply: true}
     ```
     """
     yield from _cached(subject, CHANGING, "caches what is another answer each time", None)

@@ -27,24 +27,14 @@ def short_ttl(subject: Subject) -> Iterator[Finding]:
     # Bad
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT .* FROM invoices', timeout: 30, apply: true}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60000, apply: true}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT .* FROM invoices', timeout: 30, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
     ```
     """
     yield from _like_seconds(subject, "cache_ttl", _ROUND_SECONDS)

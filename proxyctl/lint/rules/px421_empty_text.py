@@ -23,24 +23,14 @@ def empty_answers(subject: Subject) -> Iterator[Finding]:
     # Bad
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, OK_msg: ''}
+      - {rule_id: 2, match_digest: '', destination_hostgroup: 20, apply: true}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20}
-    ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '', destination_hostgroup: 20, apply: true}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
     answers = {

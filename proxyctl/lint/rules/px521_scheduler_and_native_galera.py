@@ -61,14 +61,6 @@ def same_hostgroups(subject: Subject) -> Iterator[Finding]:
     ```
 
     ```yaml
-    # Good
-    mysql_galera_hostgroups:
-      - {writer_hostgroup: 10, backup_writer_hostgroup: 20,
-         reader_hostgroup: 30, offline_hostgroup: 40}
-    scheduler: []
-    ```
-
-    ```yaml
     # Bad
     mysql_galera_hostgroups:
       - {writer_hostgroup: 10, backup_writer_hostgroup: 20,
@@ -82,11 +74,10 @@ def same_hostgroups(subject: Subject) -> Iterator[Finding]:
 
     ```yaml
     # Good
-    scheduler:
-      - id: 1
-        interval_ms: 2000
-        filename: /usr/bin/pxc_scheduler_handler
-        arg1: --configfile=config.toml
+    mysql_galera_hostgroups:
+      - {writer_hostgroup: 10, backup_writer_hostgroup: 20,
+         reader_hostgroup: 30, offline_hostgroup: 40}
+    scheduler: []
     ```
     """
     for key, name, numbers in _scripts(subject):
