@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from proxyctl.configuration import Configuration
-from proxyctl.families import FAMILY_TABLES, Family, families_in
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.families import FAMILY_TABLES, Family, families_in
 
 _SERVERS = "mysql_servers"
 _KINDS = {

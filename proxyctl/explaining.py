@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.catalog import Value
-from proxyctl.configuration import Configuration
 from proxyctl.destination import Destination, Destinations
-from proxyctl.families import FAMILY_TABLES
 from proxyctl.routing import Explanation, Outcome, Request
 from proxyctl.routing.of_configuration import ROUTING_TABLES, digester_of, router_of
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.families import FAMILY_TABLES
 
 TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
 """What to read of an instance for an answer."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proxyctl import fitting
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import TableReader, read_additions, read_layouts
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ConfigError
-from proxyctl.plan import ShardMove
-from proxyctl.replay import shard_moves
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.read import TableReader, read_additions, read_layouts
+from proxyctl.plan import fitting
+from proxyctl.plan.guards import shard_moves
+from proxyctl.plan.plan import ShardMove
 from proxyctl.replay.sides import Sides, sides_of
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from proxyctl.cells import normal_digest
 from proxyctl.explaining import Explainer
 from proxyctl.regex import Verdict
 from proxyctl.routing import Outcome, Request, Route, Trouble
 from proxyctl.routing.rule import Rule
-from proxyctl.state import Where
+from proxyctl.state.cells import normal_digest
+from proxyctl.state.row import Where
 
 _HARM = frozenset({Verdict.CRASH, Verdict.ENDLESS})
 

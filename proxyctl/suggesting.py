@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.configuration import read_configuration
-from proxyctl.admin.digests import read_digests
-from proxyctl.admin.read import read_additions, read_layouts
 from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import ParsedFiles, Sources
-from proxyctl.configuration import Configuration
 from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind, Suggestions
 from proxyctl.digests.suggest_rules import rule_row
 from proxyctl.errors import ConfigError
 from proxyctl.formats.yaml_writer import row_lines
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.configuration import read_configuration
+from proxyctl.instance.read import read_additions, read_layouts
 from proxyctl.replay.seen import DigestTable
 from proxyctl.replay.sides import SIDE_TABLES
-from proxyctl.state import Desired, Layer
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.row import Desired, Layer
+from proxyctl.stats.digests import read_digests
 
 _MOST_TURNS = 4
 """So often rule_ids are looked for that the files take; they may reserve some for sharding."""

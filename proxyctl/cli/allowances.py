@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from proxyctl.workflow import PlanOptions
+    from proxyctl.plan.make import PlanOptions
 
 
 def tables(incomplete: str) -> list[str]:
@@ -51,7 +51,7 @@ class Allowances:
 
     def options(self) -> PlanOptions:
         """Return them as the plan takes them."""
-        from proxyctl.workflow import PlanOptions
+        from proxyctl.plan.make import PlanOptions
 
         return PlanOptions(
             only=tuple(self.only or ()),

@@ -31,7 +31,7 @@ from proxyctl.errors import (
 
 if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet, Rollout
-    from proxyctl.saved_plan import SavedPlan
+    from proxyctl.plan.saved import SavedPlan
 
 
 def register(app: typer.Typer) -> None:
@@ -61,10 +61,10 @@ def apply(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Make the instance hold what the files say, and read it back."""
-    from proxyctl.applying import ApplyRequest
+    from proxyctl.apply.apply import ApplyRequest
     from proxyctl.fleet.cluster import as_applied
     from proxyctl.fleet.rollout import RolloutRequest, roll_out
-    from proxyctl.saved_plan import SavedPlan
+    from proxyctl.plan.saved import SavedPlan
 
     rollout.check(fleet)
     if plan_file and fleet.is_meant():
@@ -115,7 +115,7 @@ def apply(
 
 def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
     """Write what became of a fleet of one. Raises: what hindered its apply."""
-    from proxyctl.applying import applied
+    from proxyctl.apply.apply import applied
     from proxyctl.fleet.outcome import State
     from proxyctl.render.apply_text import apply_json, apply_text
 
@@ -172,8 +172,8 @@ def _as_saved(
 
 def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
     """Remove the lock of another apply, whoever holds it."""
-    from proxyctl.admin.lock import break_lock
     from proxyctl.cli.connection import connected
+    from proxyctl.instance.lock import break_lock
 
     with connected(files, connection) as client:
         holder = break_lock(client)

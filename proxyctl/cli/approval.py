@@ -11,7 +11,7 @@ from proxyctl.errors import InstanceError, ProxyctlError, RefusedError, UsageErr
 
 if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Failed, Fleet, Planned
-    from proxyctl.plan import Plan
+    from proxyctl.plan.plan import Plan
 
 
 def show(found: Plan) -> None:
@@ -34,7 +34,7 @@ def approval(
 
 def approve_one(found: Plan, tell: Callable[[str], None], verb: str = "apply") -> None:
     """Show the plan of one instance, and ask. Raises: RefusedError, UsageError."""
-    from proxyctl.plan import raise_refusals
+    from proxyctl.plan.plan import raise_refusals
     from proxyctl.render.plan_text import plan_text
 
     tell(plan_text(found, style()))

@@ -14,7 +14,7 @@ from proxyctl.cli.output import is_terminal
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.backend import Account
+    from proxyctl.instance.backend import Account
 
 _PANEL = "Servers behind ProxySQL"
 
@@ -53,7 +53,7 @@ class BackendOptions:
         Raises: UsageError for a password without a name, or an empty name; ProxyctlError for a file
         that cannot be read.
         """
-        from proxyctl.admin.backend import Account
+        from proxyctl.instance.backend import Account
 
         if self.backend_user is None:
             if self.backend_password_file is not None:

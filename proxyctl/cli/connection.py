@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, say
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 
 if TYPE_CHECKING:
     from proxyctl.config.load import Instance, ParsedFiles

@@ -15,8 +15,8 @@ from typing import Any
 
 from proxyctl import __version__
 from proxyctl.cli.output import say
-from proxyctl.control_characters import printable
 from proxyctl.errors import traceback_lines
+from proxyctl.text import printable
 
 
 class DebugLog:

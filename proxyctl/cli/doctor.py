@@ -14,9 +14,9 @@ from proxyctl.cli.output import style, write
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import ParsedFiles
     from proxyctl.doctor.finding import Examination
+    from proxyctl.instance.client import AdminClient
 
 
 def register(app: typer.Typer) -> None:

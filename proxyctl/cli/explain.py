@@ -18,7 +18,7 @@ from proxyctl.cli.files import VersionOption, chosen_version
 from proxyctl.cli.options import ConnectionOptions, FileOptions, LayerName, command
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.explaining import Explainer

@@ -25,12 +25,12 @@ def export(
     out: OutOption = None,
 ) -> int:
     """Write the configuration that an instance holds as our files."""
-    from proxyctl.admin.export import export_layer
     from proxyctl.catalog import REFERENCE
     from proxyctl.cli.connection import connected
     from proxyctl.config.load import mistakes_in
     from proxyctl.formats.exported import exported_text
-    from proxyctl.state import Layer
+    from proxyctl.plan.export import export_layer
+    from proxyctl.state.row import Layer
 
     check_secrets(secrets, out)
     with connected(files, connection) as client:

@@ -12,7 +12,7 @@ from proxyctl.cli.output import say, write, write_file
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.export import Exported
+    from proxyctl.state.fold import Exported
 
 
 class RowFormat(StrEnum):

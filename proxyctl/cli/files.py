@@ -19,13 +19,13 @@ from proxyctl.cli.exported import (
 )
 from proxyctl.cli.options import FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write, write_file
-from proxyctl.control_characters import printable
 from proxyctl.errors import ExitCode, UsageError, counted
+from proxyctl.text import printable
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.config.load import Project
-    from proxyctl.export import Exported
+    from proxyctl.state.fold import Exported
 
 
 VersionOption = Annotated[
@@ -155,7 +155,7 @@ def _numbered(files: FileOptions) -> str:
 
 def _compiled(project: Project, secrets: Secrets) -> Exported:
     """Return the desired rows as an export."""
-    from proxyctl.export import (
+    from proxyctl.state.fold import (
         Exported,
         export_variables,
         sorted_rows,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from proxyctl.config.load import Instance
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
-    from proxyctl.workflow import PlanOptions
+    from proxyctl.plan.make import PlanOptions
 
 _FLEET = "Many instances"
 

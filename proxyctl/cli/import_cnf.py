@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.cli.exported import Secrets
     from proxyctl.config.fenced import Fence
-    from proxyctl.export import Exported
     from proxyctl.formats.cnf_reader import Imported
+    from proxyctl.state.fold import Exported
 
 
 def imported_cnf(cnf: str, version: Version, secrets: Secrets, *, restrict_paths: bool) -> Exported:
@@ -24,9 +24,9 @@ def imported_cnf(cnf: str, version: Version, secrets: Secrets, *, restrict_paths
     """
     from proxyctl.config.exposure import clear_passwords, exposure
     from proxyctl.config.fenced import Fence, UnreadableError
-    from proxyctl.export import Exported, export_variables, with_secrets
     from proxyctl.formats.cnf_reader import read_cnf
-    from proxyctl.runtime_image import ignored_rows
+    from proxyctl.state.fold import Exported, export_variables, with_secrets
+    from proxyctl.state.runtime import ignored_rows
 
     path = Path(cnf)
     fence = Fence.around_path(cnf, "folder of FILE.cnf") if restrict_paths else Fence()

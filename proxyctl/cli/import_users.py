@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.admin.backend import Account
     from proxyctl.catalog import Version
-    from proxyctl.export import Exported
-    from proxyctl.families import Node
+    from proxyctl.instance.backend import Account
+    from proxyctl.state.families import Node
+    from proxyctl.state.fold import Exported
 
 
 def imported_users(
@@ -20,9 +20,9 @@ def imported_users(
 
     Raises: UsageError, InstanceError.
     """
-    from proxyctl.admin.backend_accounts import chosen_accounts, read_backend_users, user_rows
     from proxyctl.catalog import TABLES, layout_of
-    from proxyctl.export import Exported
+    from proxyctl.instance.backend_accounts import chosen_accounts, read_backend_users, user_rows
+    from proxyctl.state.fold import Exported
 
     if account is None:
         raise UsageError("--users-from needs --backend-user: an account that reads mysql.user")
@@ -35,6 +35,6 @@ def imported_users(
 
 
 def _node(text: str) -> Node:
-    from proxyctl.nodes.discovery import members_in
+    from proxyctl.nodes.discover import members_in
 
     return next(iter(members_in(text)), (text, 3306))

@@ -14,14 +14,14 @@ from proxyctl.cli.files import VersionOption, chosen_version
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
-from proxyctl.state import Layer, Secret, Where
+from proxyctl.state.row import Layer, Secret, Where
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.config.instances import Instance
-    from proxyctl.configuration import Configuration
     from proxyctl.lint.finding import Check
     from proxyctl.lint.linting import Ignore, Report
+    from proxyctl.state.configuration import Configuration
 
 
 class LintFormat(StrEnum):
@@ -136,11 +136,11 @@ class _Found:
 def _subject(
     files: FileOptions, connection: ConnectionOptions, *, layer: Layer, version: Version
 ) -> _Found:
-    from proxyctl.admin.configuration import read_configuration
     from proxyctl.cli.connection import connected_beside
     from proxyctl.cli.subject import is_about_instance
     from proxyctl.config.configuration import configuration_of
     from proxyctl.config.load import ParsedFiles
+    from proxyctl.instance.configuration import read_configuration
 
     if not is_about_instance(files, connection):
         project = ParsedFiles(files.sources()).project(

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import ConfigError, ProxyctlError, RefusedError
 from proxyctl.render.style import Style
+from proxyctl.text import printable
 
 
 def wants_colour(stream_is_terminal: bool) -> bool:

@@ -22,8 +22,8 @@ from proxyctl.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
+    from proxyctl.plan.make import PlanOptions
     from proxyctl.replay.report import Report
-    from proxyctl.workflow import PlanOptions
 
 
 class DriftFormat(StrEnum):
@@ -62,7 +62,8 @@ def plan(
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.fleet.cluster import as_applied
-    from proxyctl.saved_plan import check_target, save
+    from proxyctl.plan.saved import check_target, save
+    from proxyctl.render.plan_machine import plan_object
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay has no place in a plan as SQL")
@@ -82,6 +83,7 @@ def plan(
             Path(out),
             save(
                 found.only_plan(),
+                plan_object(found.only_plan()),
                 paths=files.paths(),
                 variables=files.variable_names(),
                 options=allowances.names(),
@@ -115,7 +117,7 @@ def drift(
     ] = DriftFormat.TEXT,
 ) -> int:
     """Say what differs from the files, and in which layer (exit 2)."""
-    from proxyctl.workflow import PlanOptions
+    from proxyctl.plan.make import PlanOptions
 
     if quiet and format is DriftFormat.PROMETHEUS:
         raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
@@ -149,11 +151,11 @@ def _drift_output(found: Fleet, format: DriftFormat, *, is_fleet: bool) -> str:
 
 def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Report]:
     """Return the plan of an instance, and what becomes of the digests that it has seen."""
-    from proxyctl.admin.digests import read_digests
     from proxyctl.cli.progress import progress
     from proxyctl.fleet.outcome import Fleet, Planned
+    from proxyctl.plan.make import plan_with_sides
     from proxyctl.replay.report import replay
-    from proxyctl.workflow import plan_with_sides
+    from proxyctl.stats.digests import read_digests
 
     with target.connect() as client:
         plan, sides = plan_with_sides(client, target.files, options)

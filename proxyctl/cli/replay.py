@@ -42,7 +42,6 @@ def replay(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Show what the files would change for the queries that the instance has seen."""
-    from proxyctl.admin.digests import read_digests
     from proxyctl.cli.connection import opened
     from proxyctl.cli.progress import progress
     from proxyctl.formats.digest_file import read_digest_file
@@ -50,6 +49,7 @@ def replay(
     from proxyctl.render.replay_text import replay_text
     from proxyctl.replay.report import replay as replayed
     from proxyctl.replaying import routing_change
+    from proxyctl.stats.digests import read_digests
 
     table = read_digest_file(Path(digests)) if digests else None
     with opened(files, connection) as (client, parsed):

@@ -19,10 +19,10 @@ from proxyctl.cli.output import say, style, write, write_beside
 from proxyctl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
-    from proxyctl.admin.read import TableReader
-    from proxyctl.plan import Plan
-    from proxyctl.workflow import PlanOptions
+    from proxyctl.instance.client import AdminClient
+    from proxyctl.instance.read import TableReader
+    from proxyctl.plan.make import PlanOptions
+    from proxyctl.plan.plan import Plan
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def rollback(
     """Restore the configuration from a snapshot."""
     from dataclasses import replace
 
-    from proxyctl.applying import ApplyRequest, applied, apply_planned
+    from proxyctl.apply.apply import ApplyRequest, applied, apply_planned
     from proxyctl.cli.connection import connected_beside
     from proxyctl.render.apply_text import apply_json, apply_text
     from proxyctl.render.history_text import taken_when

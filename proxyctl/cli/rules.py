@@ -32,10 +32,10 @@ def rules(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Show hits of the query rules in force, and the rules that nothing has hit."""
-    from proxyctl.admin.rule_hits import read_rule_hits
     from proxyctl.cli.connection import connected
     from proxyctl.digests.rules_hits import rule_report
     from proxyctl.render.rules_text import rules_json, rules_text
+    from proxyctl.stats.rule_hits import read_rule_hits
 
     with connected(files, connection) as client:
         earlier = None

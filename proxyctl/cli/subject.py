@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.connection import connected, has_files, settled
 from proxyctl.cli.options import ConnectionOptions, FileOptions
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.configuration import Configuration
+    from proxyctl.state.configuration import Configuration
 
 _ADDRESS = frozenset({"host", "port", "socket", "instance"})
 
@@ -58,7 +58,7 @@ def subject_of(
             files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
         return Subject(configuration_of(project.desired))
-    from proxyctl.admin.configuration import read_configuration
+    from proxyctl.instance.configuration import read_configuration
 
     with connected(files, connection) as client:
         found = read_configuration(client, layer, tables)

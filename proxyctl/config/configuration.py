@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from proxyctl.config.drops import field_place
-from proxyctl.configuration import Configuration, Held, variables_of
-from proxyctl.state import KEEP, Desired, DesiredTable, Key, Row, Where
+from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.row import KEEP, Desired, DesiredTable, Key, Row, Where
 
 
 def configuration_of(desired: Desired) -> Configuration:

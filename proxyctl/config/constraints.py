@@ -13,7 +13,7 @@ from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.catalog.ddl import create_table
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.tables import key_words
-from proxyctl.state import KEEP, DesiredTable, Key
+from proxyctl.state.row import KEEP, DesiredTable, Key
 
 _COMPARISON = r"{name} ?(?:>=|<=|>) ?\d+"
 

@@ -12,7 +12,7 @@ from proxyctl.config.mistakes import Mistakes, shown
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.yaml_reader import Unusable
 from proxyctl.errors import Mistake
-from proxyctl.state import Secret, Where
+from proxyctl.state.row import Secret, Where
 
 UNKNOWN_SECRET = Secret("unknown:unknown")
 """Stands for a secret where nothing depends on it. It is a password and a list of logins alike."""

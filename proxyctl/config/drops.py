@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from proxyctl.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import RowPlaces
-from proxyctl.runtime_image import PASTED, client_addr_problem, columns_with_lone_quote
-from proxyctl.state import DesiredTable, Key, Secret, Where
+from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
+from proxyctl.state.row import DesiredTable, Key, Secret, Where
+from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_lone_quote
 
 _LARGEST = {
     "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),

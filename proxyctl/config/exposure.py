@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.yaml_reader import Unusable
-from proxyctl.passwords import is_hash
+from proxyctl.state.passwords import is_hash
 
 _COLUMNS = {
     "instances": ("password",),

@@ -13,7 +13,7 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.row_sources import PlacedRow
 from proxyctl.config.rows import Batch, RowPlaces, default_row
 from proxyctl.errors import InternalError
-from proxyctl.state import DesiredTable, Key
+from proxyctl.state.row import DesiredTable, Key
 
 SECTION = "keep_fast_routing_alive"
 ORIGIN = "added for fast routing"

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from proxyctl.config.exposure import exposure
 from proxyctl.config.sources import Sources
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
 """Largest YAML file or template. Units: bytes."""

@@ -14,7 +14,7 @@ from proxyctl.config.mistakes import Mistakes, did_you_mean, named
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.sections import Part, check
 from proxyctl.errors import ConfigError, InstanceError, Mistake
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 MAX_CA = 16 * 1024 * 1024
 """Largest file that `tls_ca` names. Units: bytes."""

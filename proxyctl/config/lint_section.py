@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context
 from proxyctl.config.sections import Part, check
-from proxyctl.state import Key, Where
+from proxyctl.state.row import Key, Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import IgnoredFindings, Lint

@@ -16,7 +16,7 @@ from yaml._yaml import CParser
 from proxyctl.catalog.secret_names import SECRET_NAME, names_a_secret
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.yaml_reader import Mark
-from proxyctl.sql import MASK
+from proxyctl.state.sql import MASK
 
 _JSON_KEY = re.compile(r'"([^"]*)"\s*:')
 """One in a text of JSON, such as the attributes of a user."""

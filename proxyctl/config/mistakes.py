@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from proxyctl.errors import ConfigError, Mistake
-from proxyctl.nearest import Nearest, nearest
-from proxyctl.state import Where
+from proxyctl.state.row import Where
+from proxyctl.text import Nearest, nearest
 
 _RENDERED = "lines are those of the rendered text: see `proxyctl render --numbered`"
 

@@ -16,7 +16,7 @@ from proxyctl.config.mistakes import Mistakes, described, key_text
 from proxyctl.config.references import reference_hint
 from proxyctl.config.row_models import expected
 from proxyctl.config.yaml_reader import Unusable
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

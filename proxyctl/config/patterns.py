@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from proxyctl.config.drops import field_place
 from proxyctl.errors import Mistake
 from proxyctl.regex import BadPattern, Engine, compile_pattern, is_plain
-from proxyctl.state import Desired, DesiredTable
+from proxyctl.state.row import Desired, DesiredTable
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 COLUMNS = ("match_digest", "match_pattern")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
-from proxyctl.compare import fold_users
+from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.config import drops
 from proxyctl.config.constraints import check_constraints
 from proxyctl.config.context import Context
@@ -25,10 +25,10 @@ from proxyctl.config.shards import Shards, check_digests, check_reserved, compil
 from proxyctl.config.shared_hostgroups import shared_hostgroups
 from proxyctl.config.tables import compile_part, join, rest
 from proxyctl.config.variables import compile_variables
-from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.routing_tests import RoutingTest
-from proxyctl.runtime_image import PASTED
-from proxyctl.state import Desired, DesiredTable, GuardAction, GuardLimits, Rows
+from proxyctl.state.compare import fold_users
+from proxyctl.state.row import Desired, DesiredTable, GuardAction, GuardLimits, Rows
+from proxyctl.state.runtime import PASTED
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards

@@ -13,7 +13,7 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.row_sources import Item, ItemRows
 from proxyctl.config.rows import Batch, RowCompiler, keys_of
 from proxyctl.config.sections import Part, check_deep, other_versions
-from proxyctl.state import DesiredTable, Key, Where
+from proxyctl.state.row import DesiredTable, Key, Where
 
 GALERA = "mysql_galera_hostgroups"
 SERVERS = "mysql_servers"

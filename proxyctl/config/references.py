@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from proxyctl.config.fenced import Fence, UnreadableError, read_bytes
 from proxyctl.config.mistakes import did_you_mean, named
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 MAX_SECRET = 1024 * 1024
 """Largest file that `{file:}` reads. Units: bytes."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.cells import normal_digest
 from proxyctl.config.context import Context
 from proxyctl.config.sections import Part, check_items
 from proxyctl.routing_tests import RoutingTest
+from proxyctl.state.cells import normal_digest
 
 if TYPE_CHECKING:
     from proxyctl.config.models import RoutingTestModel

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from proxyctl.config.mistakes import key_text
 from proxyctl.config.yaml_reader import Document, YamlList
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 
 class RowSource(Protocol):

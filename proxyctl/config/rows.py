@@ -17,8 +17,8 @@ from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
 from proxyctl.config.row_sources import RowSource
 from proxyctl.config.yaml_reader import Unusable
-from proxyctl.sql import NUL
-from proxyctl.state import KEEP, DesiredRow, Key, Where
+from proxyctl.state.row import KEEP, DesiredRow, Key, Where
+from proxyctl.state.sql import NUL
 
 
 @dataclass

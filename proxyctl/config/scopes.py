@@ -12,7 +12,7 @@ from proxyctl.config.context import Context
 from proxyctl.config.mistakes import key_text, shown
 from proxyctl.config.sections import Part, check
 from proxyctl.config.tables import key_words
-from proxyctl.state import DesiredTable, Glob, Scope, Span, Term, Where
+from proxyctl.state.row import DesiredTable, Glob, Scope, Span, Term, Where
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
 _GLOB = re.compile(r"[*?\[]")

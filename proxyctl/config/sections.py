@@ -10,7 +10,7 @@ from proxyctl.catalog import NOT_MANAGED, TABLES, Column, Table, Version, parse_
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, described, key_text
 from proxyctl.config.yaml_reader import Document, Unusable, YamlList, YamlMap
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 SPECIAL = (
     "version",

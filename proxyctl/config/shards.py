@@ -12,7 +12,7 @@ from proxyctl.config.mistakes import key_text
 from proxyctl.config.row_sources import Item, ItemRows
 from proxyctl.config.rows import Batch, RowCompiler
 from proxyctl.config.sections import Part, check_items
-from proxyctl.state import DesiredTable, Where
+from proxyctl.state.row import DesiredTable, Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import ShardingModel

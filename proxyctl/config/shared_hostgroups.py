@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from proxyctl.config.tables import key_words
-from proxyctl.state import DesiredTable, Where
+from proxyctl.state.row import DesiredTable, Where
 
 
 class _Family(NamedTuple):

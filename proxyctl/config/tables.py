@@ -15,7 +15,7 @@ from proxyctl.config.row_sources import FileRows, YamlRows
 from proxyctl.config.rows import Batch, NumberedPlaces, RowCompiler, RowPlaces, keys_of
 from proxyctl.config.sections import Part, other_versions
 from proxyctl.config.yaml_reader import YamlList
-from proxyctl.state import DesiredRow, DesiredTable, Key, Secret, Where
+from proxyctl.state.row import DesiredRow, DesiredTable, Key, Secret, Where
 
 
 def compile_part(part: Part, context: Context) -> Batch | None:

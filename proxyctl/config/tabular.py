@@ -23,8 +23,8 @@ from proxyctl.config.row_sources import FileRows
 from proxyctl.config.rows import Batch, default_row, json_problem
 from proxyctl.config.sections import other_versions
 from proxyctl.config.yaml_reader import UNUSABLE, Unusable
-from proxyctl.sql import NUL
-from proxyctl.state import KEEP, Where
+from proxyctl.state.row import KEEP, Where
+from proxyctl.state.sql import NUL
 
 MAX_TABLE = 512 * 1024 * 1024
 """Largest CSV or JSONL file. Units: bytes."""

@@ -18,7 +18,7 @@ from proxyctl.config.fenced import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean
 from proxyctl.config.sources import NamesUsed
 from proxyctl.config.template_limits import BoundedEnvironment
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 _RUNTIME_ERRORS = (
     TemplateError,

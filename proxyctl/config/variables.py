@@ -29,8 +29,8 @@ from proxyctl.config.context import Context
 from proxyctl.config.mistakes import described
 from proxyctl.config.sections import Part, missing_table
 from proxyctl.config.yaml_reader import Unusable
-from proxyctl.sql import NUL
-from proxyctl.state import DesiredRow, DesiredTable, Key, Scope, Secret, Where
+from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
+from proxyctl.state.sql import NUL
 
 _HINTS = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
 _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")

@@ -17,7 +17,7 @@ from yaml._yaml import CParser
 
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.scalars import DisputedError, plain_value
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 
 MAX_DEPTH = 100
 MAX_ALIASED_NODES = 1_000_000

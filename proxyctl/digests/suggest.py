@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from proxyctl.configuration import Configuration
 from proxyctl.digests.counting import NOT_COUNTING, is_counting
 from proxyctl.digests.suggest_caching import cacheable
 from proxyctl.digests.suggest_context import Context
@@ -19,6 +18,7 @@ from proxyctl.digests.suggest_thresholds import Thresholds
 from proxyctl.digests.units import count_text
 from proxyctl.replay.report import Report
 from proxyctl.replay.seen import DigestTable
+from proxyctl.state.configuration import Configuration
 
 _WITH_RULES = (Kind.READS, Kind.CACHE)
 

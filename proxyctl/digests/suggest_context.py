@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from proxyctl.configuration import Configuration
 from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.suggest_load import Load
 from proxyctl.digests.suggest_rules import Places, is_anyone
@@ -17,6 +16,7 @@ from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.report import Report, replay
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
+from proxyctl.state.configuration import Configuration
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from proxyctl.configuration import Configuration
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_readers import family_rows, nodes_of, reader_hostgroups
+from proxyctl.state.configuration import Configuration
 
 _UP = ("ONLINE", "SHUNNED", "SHUNNED_REPLICATION_LAG")
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from proxyctl.catalog import TABLES, Layout, Value, layout_of
-from proxyctl.configuration import Configuration, Held
 from proxyctl.replay.comparing import Comparison, Verdict
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
-from proxyctl.state import Row
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.row import Row
 
 RULES = "mysql_query_rules"
 _STEP = 10

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.cluster.checksums import MODULES, Checksum, PeerChecksum, is_source, switch
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, duration
-from proxyctl.families import Node, node_text
+from proxyctl.instance.checksums import MODULES, Checksum, PeerChecksum, is_source, switch
+from proxyctl.state.families import Node, node_text
 
 _SETTLES_S = 30
 """A change takes two to three seconds to travel; from here on something keeps it."""

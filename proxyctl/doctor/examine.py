@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from proxyctl.admin.client import AdminClient
 from proxyctl.config.load import ParsedFiles
 from proxyctl.doctor import (
     cluster,
@@ -19,6 +18,7 @@ from proxyctl.doctor import (
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Examination, ExaminedFleet, Severity
 from proxyctl.fleet.targets import Target, at_all
+from proxyctl.instance.client import AdminClient
 
 SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, known_defects)
 """In this order within a severity: first what stops traffic."""

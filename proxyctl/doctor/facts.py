@@ -10,19 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.admin.backend import Account, ask_nodes
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.cluster import read_own_checksums, read_peer_checksums, read_peers
-from proxyctl.admin.digest_size import read_digest_size
-from proxyctl.admin.read import TableReader, read_layouts
-from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Layout, Version
 from proxyctl.catalog.variable_rules import atoi
-from proxyctl.cluster.checksums import Checksum, PeerChecksum
-from proxyctl.families import FAMILY_TABLES, Family, Node, families_in
-from proxyctl.nodes.model import Said
-from proxyctl.state import Layer
-from proxyctl.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.instance.backend import Account, Said, ask_nodes
+from proxyctl.instance.checksums import Checksum, PeerChecksum
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import read_own_checksums, read_peer_checksums, read_peers
+from proxyctl.instance.read import TableReader, query_whole, read_layouts
+from proxyctl.plan.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in
+from proxyctl.state.row import Layer
+from proxyctl.stats.digest_size import read_digest_size
 
 
 class Server(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog import Version
+from proxyctl.catalog.server_version import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
-from proxyctl.families import node_text
-from proxyctl.server_version import is_mariadb, version_numbers
+from proxyctl.state.families import node_text
 
 _SKIPS_FAST_ROUTING = Version(2, 0, 12)
 _STALLS_UNTIL = Version(2, 5, 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from proxyctl.catalog import ADMIN_MODULES
-from proxyctl.compare import Difference
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
-from proxyctl.state import Key
+from proxyctl.state.compare import Difference
+from proxyctl.state.row import Key
 
 
 def find(facts: Facts) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.doctor.facts import Facts, MonitorLog
 from proxyctl.doctor.finding import Finding, duration, listed
-from proxyctl.families import Node, node_text
+from proxyctl.state.families import Node, node_text
 
 _CONNECTING = ("connect", "ping")
 _INTERVALS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
 from proxyctl.errors import counted
-from proxyctl.families import node_text
+from proxyctl.state.families import node_text
 
 
 def find(facts: Facts) -> Iterator[Finding]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from proxyctl.change import Change
 from proxyctl.fleet.outcome import Fleet, Planned
-from proxyctl.guards.members import STALE_MEMBER
-from proxyctl.plan import Plan
-from proxyctl.state import DesiredRow, Key, Layer
+from proxyctl.plan.diff import Change
+from proxyctl.plan.guards.members import STALE_MEMBER
+from proxyctl.plan.plan import Plan
+from proxyctl.state.row import DesiredRow, Key, Layer
 
 
 def units(fleet: Fleet) -> list[list[Planned]]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, ExitCode, ProxyctlError
-from proxyctl.plan import Plan
-from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.instance.cluster import PeerResult
+from proxyctl.plan.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from proxyctl.fleet.cluster import is_behind
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.fleet.targets import Target, at_all
-from proxyctl.plan import Plan
-from proxyctl.workflow import PlanOptions, plan_files
+from proxyctl.plan.make import PlanOptions, plan_files
+from proxyctl.plan.plan import Plan
 
 
 @dataclass

@@ -8,15 +8,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.interrupts import interruptible, uninterrupted
-from proxyctl.applying import PEER_TIMEOUT_S, ApplyRequest, apply_files
+from proxyctl.apply.apply import PEER_TIMEOUT_S, ApplyRequest, apply_files
+from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
 from proxyctl.fleet.cluster import is_covered, units
 from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
-from proxyctl.plan import Plan
-from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import PeerResult
+from proxyctl.instance.interrupts import interruptible, uninterrupted
+from proxyctl.plan.plan import Plan
 
 SETTLE_S = 2.0
 """Seconds between a batch and the look at its servers: clients that fail have them shunned then."""

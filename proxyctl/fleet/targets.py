@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import Failed
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 
 T = TypeVar("T")
 R = TypeVar("R")

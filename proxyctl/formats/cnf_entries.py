@@ -16,7 +16,7 @@ from proxyctl.catalog.ddl import create_table
 from proxyctl.formats.cnf_notes import Notes
 from proxyctl.formats.cnf_sections import SINGLE_CHECK_TYPES, STATUSES, CnfSection
 from proxyctl.formats.libconfig import Place, Setting, Type
-from proxyctl.state import Row
+from proxyctl.state.row import Row
 
 Values = dict[str, Value]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.formats.libconfig import Place
-from proxyctl.nearest import Nearest
+from proxyctl.text import Nearest
 
 _NEAR = 0.7
 

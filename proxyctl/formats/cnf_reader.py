@@ -19,7 +19,7 @@ from proxyctl.formats.cnf_notes import Note, Notes
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
 from proxyctl.formats.cnf_variables import read_variable
 from proxyctl.formats.libconfig import Include, Place, Setting, parse
-from proxyctl.state import Key, Row
+from proxyctl.state.row import Key, Row
 
 __all__ = ["Imported", "Note", "read_cnf"]
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
-from proxyctl.control_characters import CONTROL
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
     MIN_INT,
@@ -22,7 +21,8 @@ from proxyctl.formats.cnf_sections import (
     VARIABLE_SECTIONS,
     CnfSection,
 )
-from proxyctl.state import KEEP, DesiredRow, Row
+from proxyctl.state.row import KEEP, DesiredRow, Row
+from proxyctl.text import CONTROL
 
 
 @dataclass(frozen=True)

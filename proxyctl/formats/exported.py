@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.errors import counted
-from proxyctl.export import Exported, environment_name, without_secrets
-from proxyctl.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.formats.manage_section import manage_section, owned_words
 from proxyctl.formats.takeover import (
     Check,
@@ -19,7 +18,8 @@ from proxyctl.formats.takeover import (
     without_left_out,
 )
 from proxyctl.formats.yaml_writer import Commented, EnvRef, VariableField, write_document
-from proxyctl.state import KEEP, DesiredRow, DesiredTable
+from proxyctl.state.fold import Exported, environment_name, without_secrets
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable
 
 _RULES = ("mysql_query_rules", "pgsql_query_rules")
 _RENDERED = (

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Layout
 from proxyctl.formats.yaml_writer import quoted
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Glob, Span, Term
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, Span, Term
 
 
 def manage_section(

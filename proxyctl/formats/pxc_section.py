@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from proxyctl.errors import counted
-from proxyctl.families import Node
 from proxyctl.formats.yaml_writer import quoted
+from proxyctl.state.families import Node
 
 _HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from proxyctl.catalog import Layout
-from proxyctl.sql import literal, quoted_name
-from proxyctl.state import Glob, Scope, Span, Term
+from proxyctl.state.row import Glob, Scope, Span, Term
+from proxyctl.state.sql import literal, quoted_name
 
 
 def condition(layout: Layout, scope: Scope | None) -> str | None:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proxyctl import sql
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.formats.sql_scope import condition
-from proxyctl.sql import for_clients, literal, quoted_name
-from proxyctl.state import KEEP, DesiredRow, DesiredTable
+from proxyctl.state import sql
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable
+from proxyctl.state.sql import for_clients, literal, quoted_name
 
 _ROWS = 500
 """Most rows of one INSERT."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value
-from proxyctl.cells import MAX_LATENCY_MS, MODIFIERS, as_read
 from proxyctl.errors import Mistake
-from proxyctl.export import Exported
 from proxyctl.formats.yaml_writer import places_in, row_lines, write_document
-from proxyctl.state import KEEP, DesiredRow, Key
+from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, as_read
+from proxyctl.state.fold import Exported
+from proxyctl.state.row import KEEP, DesiredRow, Key
 
 Check = Callable[[str], Sequence[Mistake]]
 """What is wrong with a file of this text."""

@@ -14,8 +14,8 @@ from enum import Enum
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind
-from proxyctl.control_characters import CONTROL
-from proxyctl.state import KEEP
+from proxyctl.state.row import KEEP
+from proxyctl.text import CONTROL
 
 
 @dataclass(frozen=True, slots=True)

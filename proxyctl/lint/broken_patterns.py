@@ -8,7 +8,7 @@ from proxyctl.lint.pasted_digests import is_pasted
 from proxyctl.lint.subject import RuleRow, Subject
 from proxyctl.regex import BadPattern, Engine, compile_pattern
 from proxyctl.routing.patterns import as_bytes
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 
 def broken(subject: Subject) -> Iterator[tuple[RuleRow, str, str]]:

@@ -11,7 +11,7 @@ from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins
 from proxyctl.lint.traffic_twins import ask
 from proxyctl.routing import Source
 from proxyctl.routing.probes import BEGIN, INSERT, READ
-from proxyctl.state import Key
+from proxyctl.state.row import Key
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from proxyctl.catalog import Value
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_readers import FamilyRow, family_rows
-from proxyctl.state import Key
+from proxyctl.state.row import Key
 
 SERVERS = "mysql_servers"
 GALERA = "mysql_galera_hostgroups"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from proxyctl.state import Key, Where
+from proxyctl.state.row import Key, Where
 
 if TYPE_CHECKING:
     from proxyctl.lint.subject import Subject

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from proxyctl.lint.all_checks import UNUSED_IGNORE
 from proxyctl.lint.finding import Check, Finding, Severity
 from proxyctl.lint.subject import Subject
-from proxyctl.state import Key, Where
+from proxyctl.state.row import Key, Where
 
 
 @dataclass(frozen=True)

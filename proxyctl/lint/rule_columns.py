@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from proxyctl.cells import MODIFIERS, normal_digest, normal_modifiers
 from proxyctl.lint.finding import Finding
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.lint.wording import quoted
-from proxyctl.runtime_image import client_addr_problem
+from proxyctl.state.cells import MODIFIERS, normal_digest, normal_modifiers
+from proxyctl.state.runtime import client_addr_problem
 
 _IGNORED = "has a word that ProxySQL ignores"
 _ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")

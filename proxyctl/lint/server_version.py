@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from proxyctl.catalog.server_version import is_mariadb, version_numbers
 from proxyctl.lint.finding import Finding
 from proxyctl.lint.subject import Subject
-from proxyctl.server_version import is_mariadb, version_numbers
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 NAME = "mysql-server_version"
 TABLE = "mysql_variables"

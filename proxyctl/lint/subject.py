@@ -9,10 +9,7 @@ from types import MappingProxyType
 from typing import TypeVar, cast
 
 from proxyctl.catalog import Value
-from proxyctl.cells import normal_modifiers, number
-from proxyctl.configuration import Configuration
 from proxyctl.digest import DigestOptions
-from proxyctl.families import FAMILY_TABLES, Family, families_in
 from proxyctl.lint.digest_texts import Kind, why_never
 from proxyctl.lint.flags import Reach, reach_of
 from proxyctl.lint.literals import Literals, literals_of
@@ -21,7 +18,10 @@ from proxyctl.routing import Router, RoutingVariables
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.patterns import Broken
 from proxyctl.routing.rule import Rule
-from proxyctl.state import Key, Row, Where
+from proxyctl.state.cells import normal_modifiers, number
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.families import FAMILY_TABLES, Family, families_in
+from proxyctl.state.row import Key, Row, Where
 
 T = TypeVar("T")
 

@@ -26,7 +26,7 @@ from proxyctl.routing.probes import (
     Probe,
 )
 from proxyctl.routing.rule import Rule
-from proxyctl.state import Key, Secret
+from proxyctl.state.row import Key, Secret
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 _WRITES = (INSERT, UPDATE, DELETE, BEGIN)

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from proxyctl.catalog import Value
-from proxyctl.families import FAMILY_TABLES
 from proxyctl.lint.subject import Subject
-from proxyctl.state import Key
+from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.row import Key
 
 _READERS = {"reader", "readers", "read", "reads", "readonly", "ro", "replica", "replicas"}
 _READERS |= {"slave", "slaves"}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from proxyctl.lint.subject import Subject
 from proxyctl.routing import Frontend, Request, frontends
 from proxyctl.routing.rule import Rule
-from proxyctl.state import Key
+from proxyctl.state.row import Key
 
 
 class Session(NamedTuple):

@@ -13,7 +13,7 @@ from proxyctl.lint.traffic_readers import called
 from proxyctl.lint.traffic_sessions import Session, logins, session_for
 from proxyctl.lint.traffic_twins import ask
 from proxyctl.routing import Source
-from proxyctl.state import Key
+from proxyctl.state.row import Key
 
 _RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
 _NAMES_OF_A_RULE = 500

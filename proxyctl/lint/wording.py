@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 _SHOWN = 60
 _LISTED = 5

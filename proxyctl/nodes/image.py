@@ -14,10 +14,18 @@ from functools import cached_property
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.errors import UsageError
-from proxyctl.families import Family, Node, ServerColumns, by_hostgroup, drain_columns, node_text
-from proxyctl.nearest import nearest
-from proxyctl.placement import placed_rows, with_cells
-from proxyctl.state import Row, Rows
+from proxyctl.state.families import (
+    Family,
+    Node,
+    ServerColumns,
+    by_hostgroup,
+    drain_columns,
+    node_text,
+    with_cells,
+)
+from proxyctl.state.placement import placed_rows
+from proxyctl.state.row import Row, Rows
+from proxyctl.text import nearest
 
 _LISTED = 8
 """So many nodes are named to somebody who named none of them."""

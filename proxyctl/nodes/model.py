@@ -8,7 +8,8 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
-from proxyctl.families import Family, Node
+from proxyctl.instance.backend import Said
+from proxyctl.state.families import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -70,21 +71,6 @@ class Check:
     wsrep: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     read_only: bool | None = None
     lag_s: int | None = None
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a node says when it is asked directly; `unreachable` is why it could not be.
-
-    `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:
-    it is not known.
-    """
-
-    unreachable: str | None = None
-    version: str = ""
-    offers_tls: bool | None = None
-    status: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    variables: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from proxyctl.change import ADD, CHANGE, DELETE
-from proxyctl.control_characters import printable
+from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import counted
-from proxyctl.plan import Plan
+from proxyctl.instance.cluster import PeerResult
+from proxyctl.plan.diff import ADD, CHANGE, DELETE
+from proxyctl.plan.plan import Plan
 from proxyctl.render.plan_machine import plan_object
-from proxyctl.result import ApplyResult, PeerResult
+from proxyctl.text import printable
 
 FORMAT = 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.control_characters import printable
 from proxyctl.digests.diff import Diff
 from proxyctl.digests.diff_entry import Entry
 from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Verdict
@@ -20,6 +19,7 @@ from proxyctl.render.digest_diff_figures import (
 )
 from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
+from proxyctl.text import printable
 
 WIDTH = 100
 """Of a line, unless told."""

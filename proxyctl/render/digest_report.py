@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
-from proxyctl.control_characters import printable
 from proxyctl.digests.report import Part, Report, ReportDigest
 from proxyctl.digests.units import count_text, share_text, time_text
+from proxyctl.text import printable
 
 _TEXTS = 2_000_000
 """Bytes that all query texts may take in the page."""

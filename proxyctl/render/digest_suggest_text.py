@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Value
-from proxyctl.control_characters import printable
 from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
 from proxyctl.digests.units import count_text, time_text
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.render.wrapped import wrapped
+from proxyctl.text import printable
 
 RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
 """Rules as YAML to paste: a section mysql_query_rules."""

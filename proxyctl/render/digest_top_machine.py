@@ -6,8 +6,8 @@ import csv
 import io
 import json
 
-from proxyctl.control_characters import printable
 from proxyctl.digests.top import Caught, Group, Load, Top, TopRow
+from proxyctl.text import printable
 
 FORMAT = 1
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from proxyctl.control_characters import printable
 from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, Severity
 from proxyctl.errors import counted
 from proxyctl.render.fleet_text import failures, fleet_of, listed_names
 from proxyctl.render.plan_machine import failed_object
 from proxyctl.render.style import PLAIN, Style
+from proxyctl.text import printable
 
 FORMAT = 1
 

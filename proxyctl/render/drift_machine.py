@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from proxyctl.change import Change
-from proxyctl.drift import pattern_of
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan import ModulePlan, Plan
+from proxyctl.plan.diff import Change
+from proxyctl.plan.drift import pattern_of
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.plan_machine import (
     FORMAT,
     change_objects,

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from proxyctl.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.control_characters import printable
-from proxyctl.drift import Pattern, pattern_of
 from proxyctl.errors import counted
-from proxyctl.plan import ModulePlan, Plan
+from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.plan.drift import Pattern, pattern_of
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -23,7 +22,8 @@ from proxyctl.render.rows import (
     value_text,
 )
 from proxyctl.render.style import PLAIN, Style
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
+from proxyctl.text import printable
 
 MOST_LISTED = 50
 """Rows of one pattern that are listed; the rest is counted."""

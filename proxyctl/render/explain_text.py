@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from proxyctl.control_characters import printable
 from proxyctl.destination import Destination
 from proxyctl.errors import counted
 from proxyctl.explaining import Answer, Cells, Explainer
@@ -20,6 +19,7 @@ from proxyctl.routing import (
     Stage,
     Step,
 )
+from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000
 """Characters of a query that are shown; a longer one is cut, and said to be."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.cluster import clusters
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.render.drift_text import drift_text
 from proxyctl.render.plan_text import plan_text
 from proxyctl.render.style import PLAIN, Style
+from proxyctl.text import printable
 
 MOST_NAMES = 8
 """Names of instances that a line lists; the rest is counted."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from proxyctl.change import ADD, CHANGE, DELETE
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
+from proxyctl.plan.diff import ADD, CHANGE, DELETE
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
+from proxyctl.text import printable
 
 FORMAT = 1
 

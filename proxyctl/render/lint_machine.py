@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import Mistake
 from proxyctl.lint.finding import Check, Severity
 from proxyctl.lint.linting import Placed, Report
 from proxyctl.render.lint_text import row_text
+from proxyctl.text import printable
 
 FORMAT = 1
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

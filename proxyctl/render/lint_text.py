@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proxyctl.catalog import TABLES
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.lint.finding import Check, Finding, Severity
 from proxyctl.lint.linting import Placed, Report
 from proxyctl.render.style import Style, shown
+from proxyctl.text import printable
 
 _COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from proxyctl.control_characters import printable
 from proxyctl.live.view import View
 from proxyctl.render.live_numbers import UNKNOWN, bytes_text, rate_text, short_text
+from proxyctl.text import printable
 
 Part = tuple[str, str]
 """A label, and what it is the label of. Either can be empty."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from proxyctl.control_characters import printable
+from proxyctl.text import printable
 
 
 def code_span(text: str) -> str:

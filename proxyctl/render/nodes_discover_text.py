@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.families import Node, node_text
-from proxyctl.nodes.discovery import Membership
-from proxyctl.nodes.model import Said
+from proxyctl.instance.backend import Said
+from proxyctl.nodes.discover import Membership
 from proxyctl.render.nodes_text import answers
 from proxyctl.render.style import PLAIN, Style
+from proxyctl.state.families import Node, node_text
+from proxyctl.text import printable
 
 
 def membership_text(found: Membership, style: Style = PLAIN) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proxyctl.control_characters import printable
-from proxyctl.families import Node, node_text
+from proxyctl.state.families import Node, node_text
+from proxyctl.text import printable
 
 
 def drained_text(node: Node, *, was_before: bool) -> str:

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from proxyctl.families import Node
-from proxyctl.nodes.discovery import Membership
-from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
+from proxyctl.instance.backend import Said
+from proxyctl.nodes.discover import Membership
+from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place
+from proxyctl.state.families import Node
 
 FORMAT = 1
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from proxyctl.control_characters import printable
-from proxyctl.families import node_text
-from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place, Said
+from proxyctl.instance.backend import Said
+from proxyctl.nodes.model import NodeGroup, NodeReport, NodeView, Place
 from proxyctl.nodes.wsrep import reasons, state
 from proxyctl.render.style import PLAIN, Style, hostgroup
 from proxyctl.render.wrapped import wrapped
+from proxyctl.state.families import node_text
+from proxyctl.text import printable
 
 _HEADS = ("node", "RUNTIME", "weight", "limit", "used", "free", "says")
 _NUMBERS = frozenset({"weight", "limit", "used", "free"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from proxyctl.change import Change
 from proxyctl.fleet.outcome import Failed, Fleet
-from proxyctl.plan import ModulePlan, Plan
-from proxyctl.remarks import entering_servers
+from proxyctl.plan.diff import Change
+from proxyctl.plan.notes import entering_servers
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.rows import remark
 
 FORMAT = 1

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from proxyctl.change import ADD, CHANGE, DELETE, Change
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan import ModulePlan, Plan
-from proxyctl.remarks import entering_servers
+from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change
+from proxyctl.plan.notes import entering_servers
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet_text import cluster_lines, names, told_in_sync
 from proxyctl.render.fleet_text import summary as fleet_summary
 from proxyctl.render.plan_text import cluster_line, no_changes, summary
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note, remark
+from proxyctl.text import printable
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.control_characters import printable
-from proxyctl.plan import ModulePlan, Plan
-from proxyctl.sql import MASK, Statement, for_clients
+from proxyctl.plan.plan import ModulePlan, Plan
+from proxyctl.state.sql import MASK, Statement, for_clients
+from proxyctl.text import printable
 
 
 def plan_sql(plans: Iterable[Plan]) -> str:

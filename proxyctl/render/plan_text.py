@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 
-from proxyctl.change import ADD, CHANGE, DELETE, Change
-from proxyctl.cluster.travels import travelling
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.plan import ModulePlan, Plan
-from proxyctl.remarks import entering_servers
+from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change
+from proxyctl.plan.notes import entering_servers, travelling
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.rows import (
     MARKS,
     field_text,
@@ -23,6 +21,7 @@ from proxyctl.render.rows import (
     subject,
 )
 from proxyctl.render.style import PLAIN, Style
+from proxyctl.text import printable
 
 MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""

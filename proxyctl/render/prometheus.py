@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from proxyctl.control_characters import printable
 from proxyctl.digests.counting import is_counting
 from proxyctl.digests.top import Top, TopRow
-from proxyctl.drift import pattern_of
 from proxyctl.fleet.outcome import Failed
-from proxyctl.plan import Plan
+from proxyctl.plan.drift import pattern_of
+from proxyctl.plan.plan import Plan
+from proxyctl.text import printable
 
 LONGEST_TEXT = 200
 """Characters of a digest text in a label."""

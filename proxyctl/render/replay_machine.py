@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from proxyctl.plan import Plan, ShardMove
+from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.render.explain_machine import SOURCES
 from proxyctl.render.plan_machine import FORMAT as PLAN_FORMAT
 from proxyctl.render.plan_machine import plan_object

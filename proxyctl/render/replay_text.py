@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
-from proxyctl.plan import ShardMove
+from proxyctl.plan.guards.shard_moves import move_texts
+from proxyctl.plan.plan import ShardMove
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.replay.outcome import Kind, Outcome
 from proxyctl.replay.report import Entry, Flow, Report, Tally
-from proxyctl.replay.shard_moves import move_texts
 from proxyctl.routing import Source
+from proxyctl.text import printable
 
 WIDEST_TEXT = 110
 """Characters of a digest text that are shown."""

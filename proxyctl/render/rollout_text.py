@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Rolled, Rollout, State
 from proxyctl.render.apply_text import peer_lines
 from proxyctl.render.fleet_text import listed_names
 from proxyctl.render.plan_machine import failed_object
 from proxyctl.render.style import PLAIN, Style
+from proxyctl.text import printable
 
 FORMAT = 1
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from proxyctl.control_characters import printable
 from proxyctl.explaining import Explainer
 from proxyctl.render.routing_tests_text import failure_lines, value_text
 from proxyctl.routing.rule import Rule
 from proxyctl.routing_tests import Result
+from proxyctl.text import printable
 
 
 def routing_tests_json(results: Sequence[Result], unreached: Iterable[Rule] | None) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proxyctl.control_characters import printable
 from proxyctl.errors import counted
 from proxyctl.explaining import Cells, Explainer
 from proxyctl.render.explain_text import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.rule import Rule
 from proxyctl.routing_tests import Failure, Result, RoutingTest
-from proxyctl.state import Where
+from proxyctl.state.row import Where
+from proxyctl.text import printable
 
 _DOTS_A_LINE = 72
 LONGEST_TITLE = 100

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import TABLES, Value
-from proxyctl.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.control_characters import printable
+from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
-from proxyctl.state import FILES, Key, Layer, Source
+from proxyctl.state.row import FILES, Key, Layer, Source
+from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
 _HOSTGROUPS = frozenset(

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from proxyctl.catalog import Value
-from proxyctl.control_characters import printable
 from proxyctl.digests.rules_hits import RuleHits, RuleReport
 from proxyctl.digests.units import count_text, number_text, share_text
 from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
+from proxyctl.text import printable
 
 FORMAT = 1
 _WIDEST = 60

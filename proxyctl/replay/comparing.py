@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.catalog import Value
-from proxyctl.configuration import Configuration
 from proxyctl.digest import DigestOptions
 from proxyctl.errors import ProxyctlError
 from proxyctl.regex import Compiled
@@ -19,6 +18,7 @@ from proxyctl.routing import Request, Router
 from proxyctl.routing.guessing import Facts, Guesses, Question, every_way
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.rule import Rule
+from proxyctl.state.configuration import Configuration
 
 _RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from proxyctl.catalog import Layout, Version
-from proxyctl.compare import fold_users
-from proxyctl.configuration import Configuration, Held, variables_of
-from proxyctl.families import FAMILY_TABLES
 from proxyctl.routing.of_configuration import ROUTING_TABLES
-from proxyctl.runtime_image import is_copied, runtime_image
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Key, Row, Rows
-from proxyctl.survey import TableSurvey
+from proxyctl.state.compare import fold_users
+from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Row, Rows
+from proxyctl.state.runtime import runtime_image
 
 SIDE_TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
 """What decides where a query goes, and which servers are there."""
@@ -57,17 +56,6 @@ def sides_of(
         for held, values in zip(tables, variables, strict=True)
     ]
     return Sides(made[0], made[1])
-
-
-def held_at_runtime(found: TableSurvey) -> Rows:
-    """Return the rows of RUNTIME of a table that was surveyed."""
-    if found.runtime is not None:
-        return found.runtime
-    if is_copied(found.layout):
-        return found.memory
-    # It was not kept because it shows what MEMORY holds.
-    image = runtime_image(found.layout, _folded(found.layout, found.memory))
-    return cast("Rows", image)
 
 
 def _folded(layout: Layout, rows: Rows) -> Rows:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from proxyctl.catalog import TABLES, layout_of
-from proxyctl.configuration import Configuration
 from proxyctl.digest import Digester, DigestOptions
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing.patterns import Patterns
 from proxyctl.routing.router import Router
 from proxyctl.routing.tables import FastRouting, frontends
 from proxyctl.routing.variables import RoutingVariables
+from proxyctl.state.configuration import Configuration
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.cells import as_read
 from proxyctl.regex import Compiled, Verdict
 from proxyctl.routing.chance import ways
 from proxyctl.routing.patterns import Broken, Patterns, as_bytes
 from proxyctl.routing.reason import Reason
-from proxyctl.runtime_image import valid_client_addr
+from proxyctl.state.cells import as_read
+from proxyctl.state.runtime import valid_client_addr
 
 if TYPE_CHECKING:
     from proxyctl.routing.walk import Walk

@@ -6,7 +6,7 @@ from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
-from proxyctl.cells import number
+from proxyctl.state.cells import number
 
 FastKey = tuple[str, str, int]
 """username, schemaname, flagIN."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proxyctl.passwords import native_hash, sha256_crypt
 from proxyctl.sandbox.replies import Cell
+from proxyctl.state.passwords import native_hash, sha256_crypt
 
 _WRONG_TYPE = "Invalid argument type"
 _WRONG_SIZE = "Invalid argument size"

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.cells import normal_digest, normal_modifiers, number
-from proxyctl.passwords import is_hash, native_hash
-from proxyctl.runtime_image import PASTED, clashing_writers, valid_client_addr
 from proxyctl.sandbox.replies import Cell
+from proxyctl.state.cells import normal_digest, normal_modifiers, number
+from proxyctl.state.passwords import is_hash, native_hash
+from proxyctl.state.runtime import PASTED, clashing_writers, valid_client_addr
 
 Row = dict[str, Cell]
 Server = tuple[int, str, int]

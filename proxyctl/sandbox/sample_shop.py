@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from proxyctl.catalog import Value
-from proxyctl.passwords import native_hash
 from proxyctl.sandbox.recorded_digests import READER, WRITER
-from proxyctl.sql import literal
+from proxyctl.state.passwords import native_hash
+from proxyctl.state.sql import literal
 
 
 class Node(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any
 from proxyctl.catalog import TABLES, Value, parse_version
 from proxyctl.errors import ProxyctlError
 from proxyctl.snapshots.snapshot import Header, HeldTable, Snapshot, TableScope
-from proxyctl.state import Glob, Layer, Row, Scope, Span, Term
+from proxyctl.state.row import Glob, Layer, Row, Scope, Span, Term
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"

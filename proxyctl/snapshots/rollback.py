@@ -9,23 +9,41 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.read import TableReader
 from proxyctl.catalog import TABLES, Layout, Role, parse_version
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.change import DELETE, Change, sorted_keys
-from proxyctl.compare import fold_users
 from proxyctl.errors import RefusedError, counted
-from proxyctl.export import from_runtime
-from proxyctl.families import FAMILY_TABLES, Family, families_in, monitored, place_of, undrained
-from proxyctl.instance_survey import look_at
-from proxyctl.plan import Plan
-from proxyctl.replay.shard_moves import section_of
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.read import TableReader
+from proxyctl.plan.diff import DELETE, Change
+from proxyctl.plan.guards.shard_moves import section_of
+from proxyctl.plan.inspect import look_at
+from proxyctl.plan.make import PlanOptions, make_plan
+from proxyctl.plan.plan import Plan
 from proxyctl.snapshots.folder import history
 from proxyctl.snapshots.snapshot import References, Snapshot, TableScope, hidden_row
-from proxyctl.state import SNAPSHOT, Desired, DesiredTable, Key, Layer, Row, Rows, Scope, Where
-from proxyctl.workflow import PlanOptions, make_plan
+from proxyctl.state.compare import fold_users
+from proxyctl.state.families import (
+    FAMILY_TABLES,
+    Family,
+    families_in,
+    monitored,
+    place_of,
+    undrained,
+)
+from proxyctl.state.fold import from_runtime
+from proxyctl.state.row import (
+    SNAPSHOT,
+    Desired,
+    DesiredTable,
+    Key,
+    Layer,
+    Row,
+    Rows,
+    Scope,
+    Where,
+    sorted_keys,
+)
 
 _NOT_SET = "(null)"
 """RUNTIME shows it for an interface that is not set. As a value it would be one."""

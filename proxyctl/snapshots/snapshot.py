@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxyctl.catalog import Layout
-from proxyctl.plan import Plan
-from proxyctl.state import DesiredTable, Key, Layer, Row, Scope, Secret, with_secrets
+from proxyctl.plan.plan import Plan
+from proxyctl.state.row import DesiredTable, Key, Layer, Row, Scope, Secret, with_secrets
 
 APPLY, ROLLBACK, BY_HAND = "apply", "rollback", "snapshot"
 """What a snapshot is taken before; the last one by a person, before nothing."""

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.lock import read_holder
-from proxyctl.admin.read import TableReader, read_layouts
 from proxyctl.catalog import Layout
 from proxyctl.errors import RefusedError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.lock import read_holder
+from proxyctl.instance.read import TableReader, read_layouts
 from proxyctl.snapshots.file import header_line, same_line, table_line
 from proxyctl.snapshots.folder import store
 from proxyctl.snapshots.snapshot import BY_HAND, Header
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
 
 
 @dataclass

@@ -19,7 +19,7 @@ import yaml
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.load import Sources, load_project
-from proxyctl.sql import inserts
+from proxyctl.state.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
 from tests.bench.line import Line
 from tests.bench.measure import Fastest, Run, best, run

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digester
 from proxyctl.replay.report import Report, replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
+from proxyctl.state.configuration import Configuration, Held
 from tests.bench.line import Line
 from tests.support.build import layout, rows
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.families import Node
-from proxyctl.nodes.discovery import members_in
+from proxyctl.nodes.discover import members_in
+from proxyctl.state.families import Node
 from tests.containers.conftest import PASSWORDS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from testcontainers.core.network import Network
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.applying import ApplyRequest, apply_files
+from proxyctl.apply.apply import ApplyRequest, apply_files
 from proxyctl.config.load import ParsedFiles
 from proxyctl.config.sources import Sources
-from proxyctl.workflow import PlanOptions
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.plan.make import PlanOptions
 from tests.containers.conftest import HOSTS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from proxyctl import errors
+from proxyctl.apply.result import ApplyResult, ModuleResult
 from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
-from proxyctl.configuration import Configuration, Held
 from proxyctl.digests.diff import compare
 from proxyctl.digests.diff_snapshot import Snapshot
 from proxyctl.digests.diff_tally import tally
@@ -23,12 +23,15 @@ from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
 from proxyctl.digests.top import Load as TopLoad
 from proxyctl.doctor.finding import Examination, Finding
 from proxyctl.explaining import Explainer
+from proxyctl.instance.backend import Said
+from proxyctl.instance.cluster import PeerResult
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint
 from proxyctl.lint.subject import Subject
-from proxyctl.nodes.discovery import Membership
-from proxyctl.nodes.model import Check, NodeGroup, NodeReport, NodeView, Place, Said
-from proxyctl.plan import Plan, Refusal, ShardMove
+from proxyctl.nodes.discover import Membership
+from proxyctl.nodes.model import Check, NodeGroup, NodeReport, NodeView, Place
+from proxyctl.plan.plan import Plan, Refusal, ShardMove
+from proxyctl.plan.saved import save
 from proxyctl.render.apply_text import apply_json
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_suggest_machine import suggest_json
@@ -52,12 +55,11 @@ from proxyctl.render.rules_text import rules_json
 from proxyctl.replay.report import replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
-from proxyctl.result import ApplyResult, ModuleResult, PeerResult
 from proxyctl.routing import Request
 from proxyctl.routing_tests import RoutingTest, run
-from proxyctl.saved_plan import save
 from proxyctl.snapshots.snapshot import Header, Kept
-from proxyctl.state import Where
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.row import Where
 from tests.docs.pages import ROOT
 from tests.support.build import desired, layout, module_plan, rows, survey
 
@@ -92,7 +94,7 @@ def documents() -> Iterator[object]:
     yield json.loads(drift_json(PLAN))
     peer = PeerResult("px2:6032", ("MYSQL USERS: why",))
     yield json.loads(apply_json(PLAN, ApplyResult([ModuleResult("MYSQL USERS")], peers=[peer])))
-    yield json.loads(save(PLAN, paths=["a"], variables=["b"], options=["--force"]))
+    yield json.loads(save(PLAN, {}, paths=["a"], variables=["b"], options=["--force"]))
     mistake = errors.Mistake("a", 1, 1, "key", "wrong")
     yield error_object(errors.ConfigError([mistake]))
     yield error_object(errors.RefusedError("no", reasons=["why"]))

@@ -15,10 +15,10 @@ from proxyctl.digests.diff_tally import tally
 from proxyctl.digests.report import make_report
 from proxyctl.formats.digest_file import KIND, read_digest_file, read_snapshot
 from proxyctl.formats.query_lines import read_requests
+from proxyctl.plan.saved import FORMAT, SavedPlan
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_diff_text import digest_diff_text
 from proxyctl.replay.seen import SeenDigest
-from proxyctl.saved_plan import FORMAT, SavedPlan
 from tests.fuzz.target import Run, Target
 
 # -- saved plans -----------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from proxyctl.catalog import Column, Layout, Table
-from proxyctl.sql import deletes, inserts, literal, mask_literals, quoted_name, transition
-from proxyctl.state import Key, Row
+from proxyctl.state.row import Key, Row
+from proxyctl.state.sql import deletes, inserts, literal, mask_literals, quoted_name, transition
 from tests.fuzz.sqlite_bytes import Cell, SqliteBytes
 from tests.fuzz.target import Run, Target
 from tests.support.build import layout, rows

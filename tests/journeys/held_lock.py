@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from proxyctl.admin.lock import process_space
+from proxyctl.instance.lock import process_space
 from tests.support.servers import Instance
 
 LOCK = (

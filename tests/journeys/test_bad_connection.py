@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from mysql_mimic.errors import MysqlError
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
 from proxyctl.errors import InstanceError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from tests.journeys.story import FILES, plan, said
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_nodes import GaleraCluster, GaleraNode

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.lock import Lock
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.lock import Lock
 from tests.journeys.held_lock import drop_lock, hold_dead_lock, hold_lock
 from tests.journeys.layers import everywhere, in_layers
 from tests.journeys.story import FILES, MANY, applied, apply, plan

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.drift import PATTERNS
+from proxyctl.plan.drift import PATTERNS
 from tests.journeys.story import FILES, applied, plan, said
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance

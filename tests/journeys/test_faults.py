@@ -10,15 +10,15 @@ from contextlib import suppress
 
 import pytest
 
-from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.lock import Lock
-from proxyctl.admin.read import read_layouts
+from proxyctl.apply.execute import ApplyOptions, apply_plan
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ConnectionLostError, InstanceError, ProxyctlError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.lock import Lock
+from proxyctl.instance.read import read_layouts
+from proxyctl.plan.make import PlanOptions, plan_files
 from proxyctl.sandbox import Sandbox
-from proxyctl.workflow import PlanOptions, plan_files
 from tests.journeys.failing import CHANGED, InTurn, Once, cut, fail
 from tests.journeys.layers import dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from proxyctl.admin.lock import Lock
 from proxyctl.fleet import plan as fleet_plan
 from proxyctl.fleet import rollout
+from proxyctl.instance.lock import Lock
 from tests.journeys.test_fleet import SERVERS, listed, ports
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
@@ -119,5 +119,5 @@ def test_one_that_shows_after_all_is_applied_does_not_hide_that(
     offline.write(SERVERS + listed(ports[:1]))
     monkeypatch.setattr(Lock, "finished", fails)
     found = proxyctl("apply", "--auto-approve", *options)
-    told(found, 4, f"applied and read back, but then: {BUG} at applying.py:", "MYSQL SERVERS: ")
+    told(found, 4, f"applied and read back, but then: {BUG} at apply/apply.py:", "MYSQL SERVERS: ")
     assert servers(ports) == ["1", "0", "0"]

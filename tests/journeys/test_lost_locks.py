@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.lock import Lock
+from proxyctl.apply.execute import ApplyOptions, apply_plan
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
-from proxyctl.workflow import plan_files
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.lock import Lock
+from proxyctl.plan.make import plan_files
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.lock import Lock
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, plan, said
@@ -283,7 +283,7 @@ def test_without_a_save_a_restart_takes_it_back(
 
 KILLED = """
 import os, signal, sys
-from proxyctl.admin.client import AdminClient
+from proxyctl.instance.client import AdminClient
 from proxyctl.cli.main import run
 whole = AdminClient.receive
 def receive(self):

@@ -12,10 +12,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
 from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.keys import KEYS
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.sandbox.recorded_digests import recorded_digests
 from tests.support.servers import Instance
 

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.live import Looker
 from proxyctl.errors import ConnectionLostError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.sandbox.recorded_digests import recorded_digests
+from proxyctl.stats.live import Looker
 from tests.support.servers import Instance
 
 DIGESTS = "stats_mysql_query_digest"

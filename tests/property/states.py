@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES, Value
 from proxyctl.sandbox import Sandbox
-from proxyctl.sql import inserts, literal
-from proxyctl.state import Row, Rows
+from proxyctl.state.row import Row, Rows
+from proxyctl.state.sql import inserts, literal
 from tests.support.build import layout, row
 
 State = dict[str, Rows]

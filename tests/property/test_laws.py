@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.change import ADD, DELETE
-from proxyctl.export import Exported
 from proxyctl.formats.exported import exported_text
-from proxyctl.passwords import native_hash
+from proxyctl.plan.diff import ADD, DELETE
 from proxyctl.sandbox import AdminError, Sandbox
+from proxyctl.state.fold import Exported
+from proxyctl.state.passwords import native_hash
 from tests.property.states import (
     SECRET,
     State,

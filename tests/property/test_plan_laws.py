@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.change import DELETE
-from proxyctl.compare import fold_users
-from proxyctl.families import Family
-from proxyctl.images import with_images
-from proxyctl.plan import Plan
-from proxyctl.runtime_image import runtime_image
-from proxyctl.state import Rows
-from proxyctl.survey import Surroundings
+from proxyctl.plan.diff import DELETE
+from proxyctl.plan.plan import Plan
+from proxyctl.plan.steps import with_images
+from proxyctl.plan.survey import Surroundings
+from proxyctl.state.compare import fold_users
+from proxyctl.state.families import Family
+from proxyctl.state.row import Rows
+from proxyctl.state.runtime import runtime_image
 from tests.property.states import (
     State,
     nodes_of_a_family,

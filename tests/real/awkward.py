@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import Layout
-from proxyctl.state import Row
+from proxyctl.state.row import Row
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"

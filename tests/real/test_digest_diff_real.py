@@ -14,10 +14,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.digests import streamed_digests
 from proxyctl.errors import ConnectionLostError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.stats.digests import streamed_digests
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from proxyctl.admin.client import AdminClient
 from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, read_facts
 from proxyctl.doctor.finding import Examination
+from proxyctl.instance.client import AdminClient
 from tests.real.mariadb_rig import assert_not_reached, load, mariadb, proxysql, query
 from tests.real.test_cluster_peer import nodes
 from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql

@@ -19,7 +19,7 @@ import pytest
 from proxyctl.config.load import Project, load_project
 from proxyctl.config.sources import Sources
 from proxyctl.formats.sql_writer import write_script
-from proxyctl.state import KEEP
+from proxyctl.state.row import KEEP
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = pytest.mark.real

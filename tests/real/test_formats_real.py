@@ -11,12 +11,12 @@ import pytest
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
-from proxyctl.compare import canonical_variable
 from proxyctl.formats.cnf_reader import Imported, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.formats.yaml_writer import write_document
-from proxyctl.state import Row
+from proxyctl.state.compare import canonical_variable
+from proxyctl.state.row import Row
 from tests.real.awkward import RULES, Tables, awkward_tables
 from tests.support.build import layout, row
 from tests.support.cli import proxyctl
@@ -157,7 +157,7 @@ def test_a_messy_cnf_is_read_as_proxysql_reads_it(started: Start) -> None:
 def test_what_is_read_from_a_cnf_is_a_file_of_ours(tmp_path: Path) -> None:
     from proxyctl.config.load import load_project
     from proxyctl.config.sources import Sources
-    from proxyctl.state import KEEP
+    from proxyctl.state.row import KEEP
 
     imported = read_cnf(messy(), "p.cnf")
     path = tmp_path / "proxyctl.yaml"

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.lock import Lock
+from proxyctl.apply.execute import ApplyOptions, apply_plan
 from proxyctl.catalog import REFERENCE
-from proxyctl.drift import pattern_of
-from proxyctl.plan import Plan
-from proxyctl.state import Desired
-from proxyctl.workflow import make_plan
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.lock import Lock
+from proxyctl.plan.drift import pattern_of
+from proxyctl.plan.make import make_plan
+from proxyctl.plan.plan import Plan
+from proxyctl.state.row import Desired
 from tests.support.build import desired
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle

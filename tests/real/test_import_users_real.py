@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.passwords import native_hash
+from proxyctl.state.passwords import native_hash
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.mariadb_server import MISSING, MariaDB
 

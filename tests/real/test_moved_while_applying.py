@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import pytest
 
-from proxyctl.admin.apply import ApplyOptions, apply_plan
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.lock import Lock
+from proxyctl.apply.execute import ApplyOptions, apply_plan
 from proxyctl.catalog import AdminModule
 from proxyctl.errors import ApplyError
-from proxyctl.state import Desired
-from proxyctl.workflow import PlanOptions, make_plan
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.lock import Lock
+from proxyctl.plan.make import PlanOptions, make_plan
+from proxyctl.state.row import Desired
 from tests.real.test_galera_placement import (
     CHECK_MS,
     GROUPS,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.draining import DrainRequest, drain, restore
 from proxyctl.errors import RefusedError
+from proxyctl.instance.client import AdminClient
+from proxyctl.nodes.drain import DrainRequest, drain, restore
 from tests.real.galera_rig import cluster, proxysql
 from tests.real.test_galera_placement import CHECK_MS, HOSTS, apply, files, login, plan
 from tests.support.galera_nodes import GaleraCluster

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.backend import ask_nodes, monitor_account
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.nodes import read_nodes
-from proxyctl.nodes.grouping import with_answers
+from proxyctl.instance.backend import ask_nodes, monitor_account
+from proxyctl.instance.client import AdminClient
+from proxyctl.nodes.list import read_nodes, with_answers
 from proxyctl.nodes.model import NodeGroup
 from proxyctl.render.nodes_text import nodes_text
 from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql

@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.digests import read_digests
 from proxyctl.digest import digest
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.outcome import Kind, is_own
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
+from proxyctl.stats.digests import read_digests
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_cases import random_case
 from tests.support.routing_rig import Rig, rig

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.live import Looker
 from proxyctl.cli.top.app import TopApp
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.live.view import Meter, View
+from proxyctl.stats.live import Looker
 from tests.real.live_traffic import proxysql_for_traffic
 from tests.real.top_picture import PICTURE
 from tests.support.mariadb_server import MISSING, running_sysbench, sysbench

@@ -22,11 +22,11 @@ from proxyctl.catalog.variables import (
     Variable,
     VariableKind,
 )
-from proxyctl.compare import differences
 from proxyctl.config.load import load_project
 from proxyctl.config.sources import Sources
-from proxyctl.runtime_image import runtime_image
-from proxyctl.state import Rows
+from proxyctl.state.compare import differences
+from proxyctl.state.row import Rows
+from proxyctl.state.runtime import runtime_image
 from tests.journeys.story import apply, plan
 from tests.real.variables import at_runtime, write
 from tests.support.cli import Project

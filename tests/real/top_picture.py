@@ -7,9 +7,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
 from proxyctl.cli.top.app import TopApp
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from tests.real.live_traffic import proxysql_for_traffic
 from tests.support.mariadb_server import running_sysbench
 from tests.support.servers import proxysql_binary

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, layout_of
-from proxyctl.plan import ModulePlan, plan_module
-from proxyctl.state import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
-from proxyctl.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.plan.plan import ModulePlan, plan_module
+from proxyctl.plan.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
 
 
 def layout(table: str) -> Layout:

@@ -16,9 +16,9 @@ from typing import NamedTuple, Self
 import pymysql
 from pymysql.constants import COMMAND
 
-from proxyctl.admin.digest_spelling import as_usual
 from proxyctl.digest import DigestOptions
 from proxyctl.digest.options import PREFIX
+from proxyctl.stats.digest_spelling import as_usual
 from tests.support.servers import ProxySQL
 
 _USER, _PASSWORD = "digests", "digests"

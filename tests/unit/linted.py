@@ -7,9 +7,9 @@ import pytest
 from proxyctl.catalog import REFERENCE
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
-from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
+from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.read import TableReader, rows_text
-from proxyctl.admin.readback import ReadBack, ReadBackError, in_key_order
-from proxyctl.admin.verify import runtime_rows, runtime_shortfalls
+from proxyctl.apply.readback import (
+    ReadBack,
+    ReadBackError,
+    in_key_order,
+    runtime_rows,
+    runtime_shortfalls,
+)
 from proxyctl.catalog import Layout, Value
-from proxyctl.sql import inserts
-from proxyctl.state import Layer, Rows
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.read import TableReader, rows_text
+from proxyctl.state.row import Layer, Rows
+from proxyctl.state.sql import inserts
 from tests.support.build import layout, row, rows
 from tests.support.servers import Instance
 

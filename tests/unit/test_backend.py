@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.admin.backend import Account, ask_nodes, backend
-from proxyctl.families import Node
-from proxyctl.nodes.model import Said
+from proxyctl.instance.backend import Account, Said, ask_nodes, backend
+from proxyctl.state.families import Node
 from tests.support.answering_server import OK, Answer, AnsweringServer, error, packets, result
 from tests.support.hostile_server import HostileServer
 from tests.support.servers import free_port

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proxyctl.admin.backend_accounts import BackendAccount, chosen_accounts, user_rows
 from proxyctl.catalog import REFERENCE, known_version
+from proxyctl.instance.backend_accounts import BackendAccount, chosen_accounts, user_rows
 from tests.support.build import layout
 
 SHA2 = "$A$005$" + "\x01\x02abcdefghijklmnopqr" + "A" * 43

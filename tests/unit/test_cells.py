@@ -3,7 +3,7 @@
 import pytest
 
 from proxyctl.catalog import TABLES
-from proxyctl.cells import as_read, normal_digest, normal_modifiers
+from proxyctl.state.cells import as_read, normal_digest, normal_modifiers
 from tests.support.build import layout
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.cluster.checksums import Checksum, configured
-from proxyctl.cluster.membership import Member, Membership
-from proxyctl.guards.members import dangers
+from proxyctl.instance.checksums import Checksum, configured
+from proxyctl.instance.members import Member, Membership
+from proxyctl.plan.guards.members import dangers
 
 USERS = "mysql_users"
 SWITCH = "admin-cluster_mysql_users_diffs_before_sync"

@@ -28,7 +28,7 @@ def test_whatever_is_no_command_knows_all(first: str) -> None:
 def test_a_command_does_not_import_the_others() -> None:
     program = (
         "import sys; from proxyctl.cli.app import build; build(['validate']);"
-        "print([one for one in ('proxyctl.admin', 'proxyctl.plan', 'pymysql', 'pydantic')"
+        "print([one for one in ('proxyctl.instance', 'proxyctl.plan.plan', 'pymysql', 'pydantic')"
         " if one in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
-from proxyctl.compare import (
+from proxyctl.state.compare import (
     canonical_variable,
     differences,
     fold_users,
@@ -11,8 +11,8 @@ from proxyctl.compare import (
     same_cell,
     same_variable,
 )
-from proxyctl.passwords import native_hash
-from proxyctl.state import KEEP
+from proxyctl.state.passwords import native_hash
+from proxyctl.state.row import KEEP
 from tests.support.build import desired, layout, row, rows
 
 

@@ -9,7 +9,7 @@ from proxyctl.catalog.ddl import create_table
 from proxyctl.config.fast_routing import COMMENT, NEVER, ORIGIN
 from proxyctl.config.patterns import Engine, check_patterns, engine_in_files, engine_of
 from proxyctl.config.rows import default_row
-from proxyctl.state import KEEP
+from proxyctl.state.row import KEEP
 from tests.unit.config_files import load, mistakes, row
 
 VERSIONS = [parse_version(text) for text in ("2.0.1", "2.0.5", "2.1.0", "2.4.0", "2.7.1", "3.0.0")]

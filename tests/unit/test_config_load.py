@@ -7,7 +7,7 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.config.load import Sources, load_project
-from proxyctl.state import KEEP, GuardAction, GuardLimits
+from proxyctl.state.row import KEEP, GuardAction, GuardLimits
 from tests.unit.config_files import load, mistakes, row, write
 
 

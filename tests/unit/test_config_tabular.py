@@ -3,7 +3,7 @@ import json
 import pytest
 
 from proxyctl.errors import ConfigError
-from proxyctl.state import KEEP
+from proxyctl.state.row import KEEP
 from tests.unit.config_files import load, mistakes, row
 
 ROUTING = "hostgroups: {s0: {id: 100}}\nmysql_query_rules_fast_routing: {csv: rows.csv}\n"

@@ -14,8 +14,8 @@ import pytest
 import proxyctl.digests.report as report_module
 from proxyctl.digests.report import Part, Report, first_parts, make_report
 from proxyctl.errors import ProxyctlError
-from proxyctl.formats.digest_report import report_html
 from proxyctl.render.digest_report import Origin, digest_page, fitted
+from proxyctl.render.digest_report_page import report_html
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.starters import starter_names, templates_folder
 from tests.browser.shop_digests import HOSTILE

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digester
 from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind
@@ -18,6 +17,7 @@ from proxyctl.digests.suggest_thresholds import Thresholds, threshold_rows
 from proxyctl.replay.report import replay
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
+from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
 
 APP = {"username": "app", "default_hostgroup": 10, "frontend": 1, "backend": 1}

@@ -6,11 +6,11 @@ import sqlite3
 
 import pytest
 
-from proxyctl.admin.digest_size import DigestSize
-from proxyctl.admin.digest_top import hidden_literal, like_pattern, top_statement
 from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
 from proxyctl.digests.units import microseconds_of, number_text, size_text, time_text
 from proxyctl.render.prometheus import Family, exposition
+from proxyctl.stats.digest_size import DigestSize
+from proxyctl.stats.digest_top import hidden_literal, like_pattern, top_statement
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 import pytest
 
-from proxyctl.families import Family, Node
 from proxyctl.formats.pxc_section import pxc_section
-from proxyctl.nodes.discovery import Membership, compared, members_in, silent_in
-from proxyctl.nodes.model import Said
+from proxyctl.instance.backend import Said
+from proxyctl.nodes.discover import Membership, compared, members_in, silent_in
 from proxyctl.render.nodes_discover_text import membership_text
+from proxyctl.state.families import Family, Node
 
 MAIN = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 OTHER = Family("galera", 50, frozenset({50, 60, 70, 80}), offline=80)

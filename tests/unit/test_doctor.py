@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.catalog import REFERENCE, Version
-from proxyctl.cluster.checksums import Checksum, PeerChecksum
 from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Rule, Server, Use
 from proxyctl.doctor.finding import CODES, Severity, duration, listed
-from proxyctl.families import Family
-from proxyctl.nodes.model import Said
+from proxyctl.instance.backend import Said
+from proxyctl.instance.checksums import Checksum, PeerChecksum
 from proxyctl.render.doctor import doctor_text
+from proxyctl.state.families import Family
 from tests.docs.pages import ROOT
 
 NOW = 1_800_000_000

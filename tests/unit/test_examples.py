@@ -10,7 +10,7 @@ import pytest
 from proxyctl.config.load import Project, load_project
 from proxyctl.config.sources import Sources
 from proxyctl.formats.cnf_reader import read_cnf
-from proxyctl.state import KEEP
+from proxyctl.state.row import KEEP
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted(mark.parent for mark in (ROOT / "templates").glob("*/proxyctl.yaml"))

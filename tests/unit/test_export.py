@@ -3,11 +3,11 @@
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
-from proxyctl.export import Exported, from_runtime, passed_over, with_secrets
 from proxyctl.formats.exported import exported_text
-from proxyctl.passwords import native_hash
-from proxyctl.runtime_image import runtime_image
-from proxyctl.state import KEEP, Layer, Rows
+from proxyctl.state.fold import Exported, from_runtime, passed_over, with_secrets
+from proxyctl.state.passwords import native_hash
+from proxyctl.state.row import KEEP, Layer, Rows
+from proxyctl.state.runtime import runtime_image
 from tests.support import build
 
 VERSION = Version(3, 0, 0)

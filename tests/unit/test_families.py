@@ -2,15 +2,15 @@
 
 import pytest
 
-from proxyctl.change import changes_of
-from proxyctl.families import Family, families_in
-from proxyctl.guards.deletes import deletions
-from proxyctl.guards.hostgroups import Needs, Servers, emptied_hostgroups
-from proxyctl.images import with_images
-from proxyctl.placement import placed_rows, with_successors
-from proxyctl.servers_compared import compare_servers
-from proxyctl.state import GuardLimits, Layer, Rows
-from proxyctl.survey import Surroundings
+from proxyctl.plan.diff import changes_of
+from proxyctl.plan.guards.deletes import deletions
+from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups
+from proxyctl.plan.steps import with_images
+from proxyctl.plan.survey import Surroundings
+from proxyctl.state.families import Family, families_in
+from proxyctl.state.placement import placed_rows, with_successors
+from proxyctl.state.row import GuardLimits, Layer, Rows
+from proxyctl.state.servers import compare_servers
 from tests.support.build import desired, layout, module_plan, rows, survey
 
 SERVERS = layout("mysql_servers")

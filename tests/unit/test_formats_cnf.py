@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from proxyctl.catalog import Value
 from proxyctl.formats.cnf_reader import Imported, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
-from proxyctl.state import Row
+from proxyctl.state.row import Row
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"

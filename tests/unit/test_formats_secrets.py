@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from proxyctl.catalog import TABLES, Layout, Version, layout_of
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.exported import RowFormat, Secrets
-from proxyctl.export import Exported, export_variables, with_secrets
 from proxyctl.formats.exported import exported_text
-from proxyctl.state import KEEP
+from proxyctl.state.fold import Exported, export_variables, with_secrets
+from proxyctl.state.row import KEEP
 
 NEWEST = Version(3, 0, 0)
 LAYOUTS = [

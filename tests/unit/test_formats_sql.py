@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxyctl.catalog.ddl import create_table
 from proxyctl.formats.sql_scope import sqlite_glob
 from proxyctl.formats.sql_writer import write_script
-from proxyctl.state import DesiredTable, Row, Scope, Span
+from proxyctl.state.row import DesiredTable, Row, Scope, Span
 from tests.support.build import desired, layout, row
 
 RULES = "mysql_query_rules"

@@ -6,10 +6,10 @@ import pytest
 
 from proxyctl.catalog import REFERENCE, TABLES, Additions, Column
 from proxyctl.config.load import mistakes_in
-from proxyctl.export import Exported
 from proxyctl.formats.exported import exported_text
 from proxyctl.formats.takeover import _is_plain, _limits
 from proxyctl.formats.yaml_writer import places_in
+from proxyctl.state.fold import Exported
 from tests.support.build import layout, row
 
 RULES, USERS = "mysql_query_rules", "mysql_users"

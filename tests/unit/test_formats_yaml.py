@@ -23,7 +23,7 @@ from proxyctl.formats.yaml_writer import (
     quoted,
     write_document,
 )
-from proxyctl.state import KEEP
+from proxyctl.state.row import KEEP
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.families import Family
-from proxyctl.guards import Danger, refusals, warnings
-from proxyctl.guards.deletes import deletions
-from proxyctl.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
-from proxyctl.state import GuardAction, GuardLimits, Layer
+from proxyctl.plan.guards.danger import Danger, refusals, warnings
+from proxyctl.plan.guards.deletes import deletions
+from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
+from proxyctl.state.families import Family
+from proxyctl.state.row import GuardAction, GuardLimits, Layer
 from tests.support.build import desired, layout, module_plan, rows, survey
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.guards import refusals, warnings
-from proxyctl.guards.access import Access, blind_monitor, lockouts, replaced_logins
-from proxyctl.state import GuardAction, GuardLimits, Layer
+from proxyctl.plan.guards.access import Access, blind_monitor, lockouts, replaced_logins
+from proxyctl.plan.guards.danger import refusals, warnings
+from proxyctl.state.row import GuardAction, GuardLimits, Layer
 from tests.support.build import desired, survey
 
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from proxyctl.admin.interrupts import interruptible, uninterrupted
+from proxyctl.instance.interrupts import interruptible, uninterrupted
 
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

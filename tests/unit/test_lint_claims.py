@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
 from proxyctl.routing import Request
+from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, row
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict, router_of

@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.digest import Digester
 from proxyctl.lint.all_checks import all_checks
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 from tests.unit.linted import digest, findings, pattern, said_of, subject
 
 RE2 = {"query_processor_regex": 2}

@@ -9,13 +9,13 @@ import pytest
 
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
-from proxyctl.configuration import Configuration, Held
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.finding import Severity
 from proxyctl.lint.linting import lint as report_on
 from proxyctl.lint.server_version import compared_with, version_numbers
 from proxyctl.lint.subject import Subject
-from proxyctl.passwords import native_hash
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.passwords import native_hash
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.families import Family, Node
 from proxyctl.nodes.image import Standing, drained_image, reasons_against, restored_image
-from proxyctl.state import Rows
+from proxyctl.state.families import Family, Node
+from proxyctl.state.row import Rows
 from tests.support.build import rows
 
 SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)

@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.families import Family
-from proxyctl.nodes.grouping import node_groups, with_answers
-from proxyctl.nodes.model import Check, Connections, NodeReport, Said
+from proxyctl.instance.backend import Said
+from proxyctl.nodes.list import node_groups, with_answers
+from proxyctl.nodes.model import Check, Connections, NodeReport
 from proxyctl.render.nodes_machine import nodes_json
 from proxyctl.render.nodes_text import nodes_text
-from proxyctl.state import Row, Rows
+from proxyctl.state.families import Family
+from proxyctl.state.row import Row, Rows
 
 SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)

@@ -1,11 +1,11 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
-from proxyctl.change import ADD, CHANGE, DELETE
-from proxyctl.images import with_images
-from proxyctl.pending import pending_edits, refusals
-from proxyctl.plan import Plan
-from proxyctl.state import Layer, Scope
-from proxyctl.survey import Surroundings
+from proxyctl.plan.diff import ADD, CHANGE, DELETE
+from proxyctl.plan.edits import pending_edits, refusals
+from proxyctl.plan.plan import Plan
+from proxyctl.plan.steps import with_images
+from proxyctl.plan.survey import Surroundings
+from proxyctl.state.row import Layer, Scope
 from tests.support.build import desired, module_plan, rows, survey
 
 RULES = "mysql_query_rules"

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.connect import Login
-from proxyctl.admin.read import TableReader
-from proxyctl.admin.whole_answer import query_whole
 from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError
-from proxyctl.sql import Statement
-from proxyctl.state import Layer
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.read import TableReader, query_whole
+from proxyctl.state.row import Layer
+from proxyctl.state.sql import Statement
 from tests.support.build import layout
 from tests.support.servers import Instance
 

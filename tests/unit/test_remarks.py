@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from proxyctl import remarks
-from proxyctl.families import Family
-from proxyctl.images import with_images
-from proxyctl.pending import pending_edits
-from proxyctl.state import Layer, Scope
-from proxyctl.survey import Surroundings
+from proxyctl.plan import notes
+from proxyctl.plan.edits import pending_edits
+from proxyctl.plan.steps import with_images
+from proxyctl.plan.survey import Surroundings
+from proxyctl.state.families import Family
+from proxyctl.state.row import Layer, Scope
 from tests.support.build import desired, module_plan, rows, survey
 
 SERVERS, RULES, VARIABLES = "mysql_servers", "mysql_query_rules", "mysql_variables"
@@ -30,23 +30,23 @@ def test_rows_outside_the_scope_are_counted():
     scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
     there = rows(RULES, {"rule_id": 200}, {"rule_id": 201})
     found = survey(desired(RULES, scope=scope), there)
-    assert [*remarks.left_alone(found)] == ["mysql_query_rules: 2 rows outside rule_id 0-99"]
+    assert [*notes.left_alone(found)] == ["mysql_query_rules: 2 rows outside rule_id 0-99"]
 
 
 def test_a_server_that_was_taken_out_is_named_where_the_files_say_nothing_of_its_status():
     offline = rows(SERVERS, {**DB1, "status": "OFFLINE_SOFT"})
     silent = survey(desired(SERVERS, DB1), offline)
-    assert [*remarks.left_alone(silent)] == [
+    assert [*notes.left_alone(silent)] == [
         "db1:3306 in hostgroup 10 OFFLINE_SOFT, set by an operator"
     ]
     said = survey(desired(SERVERS, {**DB1, "status": "OFFLINE_SOFT"}), offline)
-    assert [*remarks.left_alone(said)] == []
+    assert [*notes.left_alone(said)] == []
 
 
 def test_nodes_that_a_monitor_found_are_named():
     found = survey(desired(SERVERS), {})
     found.discovered, found.draining = [("n2", 3306)], 2
-    assert [*remarks.left_alone(found)] == [
+    assert [*notes.left_alone(found)] == [
         "n2:3306 discovered by the monitor",
         "mysql_servers: 2 rows OFFLINE_HARD, draining",
     ]
@@ -54,10 +54,10 @@ def test_nodes_that_a_monitor_found_are_named():
 
 def test_connections_are_cut_only_where_a_server_leaves():
     module = servers([DB1], rows(SERVERS, DB1, DB2))
-    leaving = remarks.leaving_servers(module)
+    leaving = notes.leaving_servers(module)
     assert leaving == {(20, "db2", 3306)}
     used = {(10, "db1", 3306): 5, (20, "db2", 3306): 1}
-    assert [*remarks.cut_connections(leaving, used)] == [
+    assert [*notes.cut_connections(leaving, used)] == [
         "db2:3306 leaves hostgroup 20: 1 connection in use will be cut; drain it first:"
         " proxyctl nodes drain db2:3306"
     ]
@@ -65,7 +65,7 @@ def test_connections_are_cut_only_where_a_server_leaves():
 
 def test_a_server_that_is_loaded_offline_hard_leaves():
     module = servers([DB1, {**DB2, "status": "OFFLINE_HARD"}], rows(SERVERS, DB1, DB2))
-    assert remarks.leaving_servers(module) == {(20, "db2", 3306)}
+    assert notes.leaving_servers(module) == {(20, "db2", 3306)}
 
 
 def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
@@ -77,7 +77,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     around = Surroundings(families=(GALERA,), memory_families=(GALERA,))
     wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
     found = survey(wanted, memory, runtime=standing, surroundings=around)
-    assert [*remarks.left_alone(found)] == [
+    assert [*notes.left_alone(found)] == [
         "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
     ]
     module = module_plan(found)
@@ -85,7 +85,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     (edit,) = pending_edits(module)
     assert (edit.key, edit.is_ours) == ((10, "n2", 3306), False)
     assert edit.columns == ("status",)
-    assert remarks.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
+    assert notes.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
     gone = survey(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)
     assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
 
@@ -93,23 +93,23 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
 def test_a_load_that_ends_a_shunning_is_announced():
     shunned = rows(SERVERS, {**DB1, "status": "SHUNNED_REPLICATION_LAG"}, DB2)
     module = servers([DB1], shunned)
-    assert [*remarks.unshunned(module, [])] == [
+    assert [*notes.unshunned(module, [])] == [
         "db1:3306 in hostgroup 10 is SHUNNED; the LOAD sets it ONLINE"
     ]
-    assert [*remarks.unshunned(servers([DB1, DB2], shunned), [])] == []  # nothing to LOAD
+    assert [*notes.unshunned(servers([DB1, DB2], shunned), [])] == []  # nothing to LOAD
 
 
 def test_a_new_node_of_a_placed_cluster_enters_through_the_offline_hostgroup():
     nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
     module = servers(nodes, rows(SERVERS, nodes[0]), GALERA)
-    assert remarks.entering_servers(module, [GALERA]) == {(10, "n2", 3306): 40}
+    assert notes.entering_servers(module, [GALERA]) == {(10, "n2", 3306): 40}
     replication = Family("replication", 10, frozenset({10, 20}))
-    assert remarks.entering_servers(servers(nodes, rows(SERVERS, nodes[0])), [replication]) == {}
+    assert notes.entering_servers(servers(nodes, rows(SERVERS, nodes[0])), [replication]) == {}
 
 
 def test_hostgroups_of_two_monitors_are_named():
     both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
-    (text,) = remarks.fought_over([GALERA, both])
+    (text,) = notes.fought_over([GALERA, both])
     assert text.startswith("hostgroups 10, 30 belong to rows of several monitors (galera, replic")
 
 
@@ -118,4 +118,4 @@ def test_variables_that_need_a_restart():
     there = rows(VARIABLES, *({"variable_name": n, "variable_value": "1"} for n in names))
     wanted = ({"variable_name": n, "variable_value": "2"} for n in names)
     module = module_plan(survey(desired(VARIABLES, *wanted), there))
-    assert [*remarks.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]
+    assert [*notes.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]

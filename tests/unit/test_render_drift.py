@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from proxyctl.drift import PATTERNS
-from proxyctl.plan import Plan, Refusal
+from proxyctl.plan.drift import PATTERNS
+from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.drift_text import MOST_LISTED, drift_text
 from proxyctl.render.prometheus import drift_prometheus
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
 from tests.support.build import desired, module_plan, rows, survey
 
 SERVERS, USERS, RULES = "mysql_servers", "mysql_users", "mysql_query_rules"

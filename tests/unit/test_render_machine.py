@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from proxyctl.plan import Plan
+from proxyctl.apply.result import NEW, ApplyResult, ModuleResult
+from proxyctl.plan.plan import Plan
 from proxyctl.render.apply_text import apply_json, apply_text
 from proxyctl.render.plan_machine import plan_json
-from proxyctl.result import NEW, ApplyResult, ModuleResult
-from proxyctl.state import Where
+from proxyctl.state.row import Where
 from tests.support.build import desired, module_plan, survey
 
 USERS = "mysql_users"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.plan import Plan, Refusal
+from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.render.plan_markdown import LONGEST, plan_markdown
 from tests.support.build import desired, module_plan, survey
 

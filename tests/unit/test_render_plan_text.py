@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.images import with_images
-from proxyctl.plan import Plan, Refusal
+from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.plan.steps import with_images
+from proxyctl.plan.survey import Surroundings
 from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
 from proxyctl.render.style import Style
-from proxyctl.survey import Surroundings
 from tests.support.build import desired, module_plan, rows, survey
 
 RULES = "mysql_query_rules"

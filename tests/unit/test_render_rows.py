@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.change import Change
+from proxyctl.plan.diff import Change
 from proxyctl.render.rows import (
     LONGEST_MATCHER,
     detail,
@@ -14,7 +14,7 @@ from proxyctl.render.rows import (
     note,
     subject,
 )
-from proxyctl.state import Layer, Where
+from proxyctl.state.row import Layer, Where
 from tests.support.build import desired, module_plan, rows, survey
 
 NAMES = {10: "writer", 30: "reader"}

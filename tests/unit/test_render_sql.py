@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from proxyctl.images import with_images
-from proxyctl.plan import Plan, Refusal
+from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.plan.steps import with_images
+from proxyctl.plan.survey import Surroundings
 from proxyctl.render.plan_sql import plan_sql
-from proxyctl.survey import Surroundings
 from tests.support.build import desired, module_plan, rows, survey
 from tests.support.servers import Instance
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.control_characters import printable
 from proxyctl.render.style import hostgroup, shown
+from proxyctl.text import printable
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from random import Random
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digest
 from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.outcome import Kind, Outcome, is_own, kinds_of, outcome_of
@@ -19,6 +18,7 @@ from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.of_configuration import router_of
+from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
 from tests.support.routing_cases import random_case, rule
 from tests.support.routing_shapes import (

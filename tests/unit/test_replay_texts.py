@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from proxyctl.catalog import REFERENCE, Value
-from proxyctl.configuration import Configuration, Held
 from proxyctl.digest import Digester, DigestOptions
 from proxyctl.regex import Engine, compile_pattern
 from proxyctl.replay.comparing import Comparison, Verdict
@@ -22,6 +21,7 @@ from proxyctl.replay.texts import (
     never_begins,
     words_of,
 )
+from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
 
 Cells = Mapping[str, Value]

@@ -18,7 +18,7 @@ from proxyctl.errors import ProxyctlError
 from proxyctl.snapshots.file import header_line, read_snapshot, same_line, table_line
 from proxyctl.snapshots.rollback import desired_of
 from proxyctl.snapshots.snapshot import Header, HeldTable, Snapshot, TableScope
-from proxyctl.state import Desired, Glob, Layer, Row, Scope, Span
+from proxyctl.state.row import Desired, Glob, Layer, Row, Scope, Span
 from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxyctl.runtime_image import ignored_rows, runtime_image, valid_client_addr
+from proxyctl.state.runtime import ignored_rows, runtime_image, valid_client_addr
 from tests.support.build import layout, rows
 
 

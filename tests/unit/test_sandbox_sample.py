@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.configuration import read_configuration
-from proxyctl.admin.connect import Login
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.configuration import read_configuration
+from proxyctl.instance.connect import Login
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.of_configuration import ROUTING_TABLES, router_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.recorded_digests import CACHE, TRAFFIC, Traffic
-from proxyctl.state import Layer
+from proxyctl.state.row import Layer
 
 DIGESTS = "stats_mysql_query_digest"
 RESET = "SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1"

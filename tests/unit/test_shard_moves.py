@@ -13,12 +13,12 @@ from proxyctl.catalog import REFERENCE, Value
 from proxyctl.config.alternatives import split
 from proxyctl.config.load import Sources, load_project
 from proxyctl.config.sharding import AFTER, BEFORE
-from proxyctl.plan import ShardMove
+from proxyctl.plan.guards.shard_moves import move_texts, refusals, shard_moves, warnings
+from proxyctl.plan.plan import ShardMove
 from proxyctl.replay import shard_names
-from proxyctl.replay.shard_moves import move_texts, refusals, shard_moves, warnings
 from proxyctl.replay.sides import SIDE_TABLES, sides_of
-from proxyctl.runtime_image import runtime_image
-from proxyctl.state import Desired, Rows
+from proxyctl.state.row import Desired, Rows
+from proxyctl.state.runtime import runtime_image
 from tests.support.build import layout, rows
 
 SERVERS = [{"hostgroup_id": number, "hostname": f"db{number}"} for number in (1, 10, 11, 12)]

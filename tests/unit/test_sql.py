@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
 from proxyctl.sandbox.ddl import layout_text
-from proxyctl.sql import deletes, inserts, literal, mask_literals, quoted_name, transition, updates
+from proxyctl.state.sql import (
+    deletes,
+    inserts,
+    literal,
+    mask_literals,
+    quoted_name,
+    transition,
+    updates,
+)
 from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")

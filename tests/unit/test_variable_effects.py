@@ -11,7 +11,7 @@ from proxyctl.catalog.variable_effects import (
 )
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.runtime_image import runtime_image
+from proxyctl.state.runtime import runtime_image
 
 
 def test_effects_are_of_variables_that_exist():

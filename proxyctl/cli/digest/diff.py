@@ -94,9 +94,9 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
 
 
 def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Tally:
-    from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
     from proxyctl.digests.diff_tally import tally
+    from proxyctl.stats.digests import streamed_digests
 
     with connected(files, connection) as client, streamed_digests(client) as snapshot:
         return tally(snapshot, first.by, earlier=first)

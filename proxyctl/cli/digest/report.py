@@ -52,8 +52,8 @@ def report(
     """Write a page with charts and a table of the digests; the browser needs no network."""
     from proxyctl.digests.report import make_report
     from proxyctl.formats.digest_file import read_digest_file
-    from proxyctl.formats.digest_report import report_html
-    from proxyctl.formats.digest_report_charts import need_library
+    from proxyctl.render.digest_report_charts import need_library
+    from proxyctl.render.digest_report_page import report_html
     from proxyctl.starters import templates_folder
 
     path = Path(out)
@@ -85,8 +85,8 @@ def _check_target(path: Path, snapshots: Sequence[str]) -> None:
 
 
 def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTable:
-    from proxyctl.admin.digests import read_digests
     from proxyctl.cli.connection import connected
+    from proxyctl.stats.digests import read_digests
 
     with connected(files, connection) as client:
         return read_digests(client)

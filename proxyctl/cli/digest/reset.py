@@ -22,7 +22,7 @@ from proxyctl.errors import (
 )
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
+    from proxyctl.instance.client import AdminClient
 
 
 def register(group: typer.Typer) -> None:
@@ -46,11 +46,11 @@ def reset(
     auto_approve: Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")] = False,
 ) -> int:
     """Clear the digest statistics for everybody, after they were saved to a file."""
-    from proxyctl.admin.digest_reset import clear_digests
-    from proxyctl.admin.digest_size import read_digest_size
     from proxyctl.cli.connection import connected
     from proxyctl.cli.digest.target import snapshot_path
     from proxyctl.digests.units import size_text
+    from proxyctl.stats.digest_reset import clear_digests
+    from proxyctl.stats.digest_size import read_digest_size
 
     with connected(files, connection) as client:
         path = snapshot_path(out, client.login.name or client.address)
@@ -84,8 +84,8 @@ def reset(
 
 def _save(client: AdminClient, path: Path) -> int:
     """Write the snapshot; return how many digests it holds. Raises: ProxyctlError."""
-    from proxyctl.admin.digests import streamed_digests
     from proxyctl.formats.digest_file import write_digest_file
+    from proxyctl.stats.digests import streamed_digests
 
     is_compressed = path.suffix not in (".json", ".jsonl")
     with streamed_digests(client) as found:

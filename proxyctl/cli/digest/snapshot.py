@@ -41,12 +41,12 @@ def snapshot(
     """Write the digests that the instance has seen into a file, to compare with later."""
     from dataclasses import replace
 
-    from proxyctl.admin.digests import streamed_digests
     from proxyctl.cli.connection import connected
     from proxyctl.cli.digest.target import snapshot_path
     from proxyctl.cli.progress import progress
     from proxyctl.digests.counting import NOT_COUNTING, is_counting
     from proxyctl.formats.digest_file import write_digest_file
+    from proxyctl.stats.digests import streamed_digests
 
     with connected(files, connection) as client:
         path = snapshot_path(out, client.login.name or client.address)

@@ -133,8 +133,8 @@ def top(
     ] = "text",
 ) -> int:
     """List the digests that cost most. Sends SELECTs only, and resets nothing."""
-    from proxyctl.admin.digest_top import read_top
     from proxyctl.cli.connection import connected
+    from proxyctl.stats.digest_top import read_top
 
     options = _options(filters, _chosen(Sort, "--sort", sort), group, limit, has_rules=rule)
     chosen = _chosen(TopFormat, "--format", format)
@@ -143,7 +143,7 @@ def top(
     with connected(files, connection) as client:
         found, members = read_top(client, options)
         if rule:
-            from proxyctl.admin.digest_rules import with_rules  # takes its time to import
+            from proxyctl.stats.digest_rules import with_rules  # takes its time to import
 
             found = with_rules(client, found, members)
     if chosen not in (TopFormat.TEXT, TopFormat.MARKDOWN):

@@ -15,10 +15,10 @@ from proxyctl.cli.target import check_new
 from proxyctl.errors import ExitCode, InstanceError, UsageError, counted
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
     from proxyctl.config.load import ParsedFiles
-    from proxyctl.families import Family, Node
-    from proxyctl.nodes.model import Said
+    from proxyctl.instance.backend import Said
+    from proxyctl.instance.client import AdminClient
+    from proxyctl.state.families import Family, Node
 
 _MOST_MEMBERS = 1000
 """A Galera cluster has some dozens of members; each that does not answer is waited for."""
@@ -47,10 +47,10 @@ def discover(
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
-    from proxyctl.admin.backend import addresses_of_each
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.formats.pxc_section import pxc_section
-    from proxyctl.nodes.discovery import compared
+    from proxyctl.instance.backend import addresses_of_each
+    from proxyctl.nodes.discover import compared
     from proxyctl.render.nodes_discover_text import membership_text, silent_text
     from proxyctl.render.nodes_machine import membership_json
 
@@ -92,7 +92,7 @@ def discover(
 
 def _one_node(seed: str) -> Node:
     """Return the node that is asked first. Raises: UsageError."""
-    from proxyctl.nodes.discovery import members_in
+    from proxyctl.nodes.discover import members_in
 
     nodes = members_in(seed)
     is_one = len(nodes) == 1 and not {",", "/"} & set(seed)
@@ -117,8 +117,8 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
 
     Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it.
     """
-    from proxyctl.admin.backend import ask_nodes, monitor_account
-    from proxyctl.nodes.discovery import PRIMARY, named_by
+    from proxyctl.instance.backend import ask_nodes, monitor_account
+    from proxyctl.nodes.discover import PRIMARY, named_by
     from proxyctl.render.nodes_discover_text import silent_text
 
     account = monitor_account(client)
@@ -159,8 +159,8 @@ def _members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], i
 
 def _configured(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
     """Return the nodes of each Galera family in the files, be it switched off there or not."""
-    from proxyctl.families import families_in
-    from proxyctl.nodes.discovery import nodes_by_family
+    from proxyctl.nodes.discover import nodes_by_family
+    from proxyctl.state.families import families_in
 
     tables = parsed.project(
         client.version, takes_dead_rules=True, needs_secrets=False

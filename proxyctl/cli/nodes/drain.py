@@ -46,8 +46,8 @@ def drain(
 ) -> int:
     """Let a node take no new connections, at RUNTIME only: a restart of ProxySQL ends it."""
     from proxyctl.cli.connection import connected_beside
-    from proxyctl.draining import DrainRequest, wait_until_unused
-    from proxyctl.draining import drain as drain_node
+    from proxyctl.nodes.drain import DrainRequest, wait_until_unused
+    from proxyctl.nodes.drain import drain as drain_node
     from proxyctl.render.nodes_drain_text import drained_text, unused_text
     from proxyctl.render.nodes_machine import drained_json
 
@@ -77,8 +77,8 @@ def restore(
 ) -> int:
     """Let a drained node serve again as it is configured."""
     from proxyctl.cli.connection import connected_beside
-    from proxyctl.draining import DrainRequest
-    from proxyctl.draining import restore as restore_node
+    from proxyctl.nodes.drain import DrainRequest
+    from proxyctl.nodes.drain import restore as restore_node
     from proxyctl.render.nodes_drain_text import restored_text
     from proxyctl.render.nodes_machine import restored_json
 

@@ -13,7 +13,7 @@ from proxyctl.cli.output import columns, is_terminal, style, write
 from proxyctl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
+    from proxyctl.instance.client import AdminClient
     from proxyctl.nodes.model import NodeReport
 
 
@@ -35,8 +35,8 @@ def list_nodes(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Show each server: configured, at RUNTIME, and what it says of itself."""
-    from proxyctl.admin.nodes import read_nodes
     from proxyctl.cli.connection import connected_beside
+    from proxyctl.nodes.list import read_nodes
     from proxyctl.render.nodes_machine import nodes_json
     from proxyctl.render.nodes_text import nodes_text
 
@@ -54,8 +54,8 @@ def list_nodes(
 
 
 def _asked(client: AdminClient, report: NodeReport) -> NodeReport:
-    from proxyctl.admin.backend import ask_nodes, monitor_account
-    from proxyctl.nodes.grouping import with_answers
+    from proxyctl.instance.backend import ask_nodes, monitor_account
+    from proxyctl.nodes.list import with_answers
 
     nodes = {view.node for group in report.groups for view in group.nodes}
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from proxyctl.admin.client import AdminClient
+    from proxyctl.instance.client import AdminClient
     from proxyctl.render.nodes_machine import Instance
 
 

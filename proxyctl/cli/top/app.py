@@ -15,12 +15,11 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from proxyctl.admin.client import AdminClient
 from proxyctl.cli.top.details import Details
 from proxyctl.cli.top.keys import FOOTER, KEYS, help_lines
 from proxyctl.cli.top.looking import Failed, Looked, Lookout, Lost
 from proxyctl.cli.top.panel import Panel
-from proxyctl.control_characters import printable
+from proxyctl.instance.client import AdminClient
 from proxyctl.live.notes import notes_of
 from proxyctl.live.view import Meter, View
 from proxyctl.render.live_header import (
@@ -32,6 +31,7 @@ from proxyctl.render.live_header import (
     size_parts,
 )
 from proxyctl.render.live_tables import TABLES
+from proxyctl.text import printable
 
 _INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)

@@ -12,10 +12,10 @@ from contextlib import suppress
 
 from textual.message import Message
 
-from proxyctl.admin.client import AdminClient
-from proxyctl.admin.live import Looker
 from proxyctl.errors import InstanceError
+from proxyctl.instance.client import AdminClient
 from proxyctl.live.look import Look
+from proxyctl.stats.live import Looker
 
 _FIRST_S = 1.0
 """The second look comes as soon: there are no rates before it."""

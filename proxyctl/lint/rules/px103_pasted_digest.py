@@ -13,7 +13,7 @@ from proxyctl.lint.pasted_digests import (
 )
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.lint.wording import quoted
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 
 @check("PX103", "pasted-digest", Severity.ERROR)

@@ -9,7 +9,7 @@ from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import RULES, RuleRow, Subject
 from proxyctl.lint.table_names import lone_name, names_in, open_name
 from proxyctl.lint.wording import quoted
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
 

@@ -12,7 +12,7 @@ from proxyctl.lint.rule_columns import (
 )
 from proxyctl.lint.subject import RULES, Subject
 from proxyctl.lint.wording import quoted
-from proxyctl.runtime_image import client_addr_problem
+from proxyctl.state.runtime import client_addr_problem
 
 
 @check("PX122", "client-addr-in-vain", Severity.ERROR)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.cells import number
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.flags import jumps
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
 from proxyctl.lint.wording import listed
 from proxyctl.routing.rule import Rule
+from proxyctl.state.cells import number
 
 
 @check("PX204", "unreachable-flagin", Severity.ERROR)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.cells import number
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.flags import jumps
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.state.cells import number
 
 
 @check("PX205", "flagout-to-nowhere", Severity.WARNING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.fast_routing import last_rule_in_the_way
+from proxyctl.catalog.fast_routing import last_rule_in_the_way
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from proxyctl.catalog import Version
-from proxyctl.cells import number as as_number
-from proxyctl.families import ServerColumns
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_readers import called, family_rows
+from proxyctl.state.cells import number as as_number
+from proxyctl.state.families import ServerColumns
 
 _ATTRIBUTES = "mysql_hostgroup_attributes"
 _MAX_ONLINE_SINCE = Version(2, 6, 3)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.rewriting import rewriting
 from proxyctl.lint.subject import RULES, Subject
-from proxyctl.state import Secret
+from proxyctl.state.row import Secret
 
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
 

@@ -9,7 +9,7 @@ from proxyctl.lint.families import galera_rows
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_readers import called
-from proxyctl.state import Key
+from proxyctl.state.row import Key
 
 _SCRIPT = re.compile(
     r"galera[_-]?check|proxysql_node_monitor|pxc_scheduler_handler|proxysql_scheduler",

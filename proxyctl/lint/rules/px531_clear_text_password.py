@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.passwords import hashed_password
-from proxyctl.state import Secret
+from proxyctl.state.passwords import hashed_password
+from proxyctl.state.row import Secret
 
 _USERS = ("mysql_users", "pgsql_users")
 

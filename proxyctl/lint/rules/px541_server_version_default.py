@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.catalog.server_version import version_numbers
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.server_version import NAME, finding
 from proxyctl.lint.subject import Subject
-from proxyctl.server_version import version_numbers
 
 _DEFAULTS = ("5.5.30", "8.0.11")
 """What ProxySQL comes with, before 2.6 and since; an old one may stay in its database."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.catalog.server_version import version_numbers
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.server_version import NAME, finding, shown
 from proxyctl.lint.subject import Subject
-from proxyctl.server_version import version_numbers
 
 
 @check("PX543", "server-version-unreadable", Severity.ERROR)

@@ -1,1 +1,0 @@
-"""The instance: connect, read, lock, apply. The only package that talks to ProxySQL."""

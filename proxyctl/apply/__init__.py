@@ -1,0 +1,1 @@
+"""A Plan on an instance: stage, LOAD, read back, SAVE, or restore."""

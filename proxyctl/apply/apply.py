@@ -1,0 +1,155 @@
+"""Apply to one instance: lock, read everything again, and act if it is what was approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.result import ApplyResult
+from proxyctl.catalog import AdminModule
+from proxyctl.config.load import ParsedFiles
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InterruptedApplyError,
+    RefusedError,
+    said_of,
+)
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import wait_for_a_later_second, wait_for_members
+from proxyctl.instance.interrupts import uninterrupted
+from proxyctl.instance.lock import Lock
+from proxyctl.instance.read import TableReader
+from proxyctl.plan.make import PlanOptions, plan_files
+from proxyctl.plan.plan import Plan, ordered, raise_refusals
+from proxyctl.snapshots.snapshot import APPLY, header_of
+from proxyctl.snapshots.taking import TablesRead
+from proxyctl.state.sql import Statement
+
+PEER_TIMEOUT_S = 30.0
+"""Seconds until the members of a ProxySQL Cluster have to follow, unless told."""
+
+
+@dataclass(frozen=True)
+class ApplyRequest:
+    """One apply: what is allowed, what was approved, and who is told about it.
+
+    `is_approved`: whether a plan, read again under the lock, is the one that a person saw.
+    `before`: called with the plan before anything is changed. `purpose` and `sources` tell others
+    what is under way: the files, or the snapshot. Units: `lock_timeout_s` seconds, `peer_timeout_s`
+    seconds until the members of a ProxySQL Cluster follow; 0 waits for nobody.
+    """
+
+    options: PlanOptions
+    is_approved: Callable[[Plan], bool] = lambda _plan: True
+    lock_timeout_s: float = 30.0
+    before: Callable[[Plan], None] = lambda _plan: None
+    progress: Callable[[str], None] = lambda _text: None
+    purpose: str = APPLY
+    sources: tuple[str, ...] = ()
+    peer_timeout_s: float = PEER_TIMEOUT_S
+
+
+Planner = Callable[[AdminClient, PlanOptions, TableReader | None], Plan]
+"""Makes a plan of an instance, reading it with the reader or one of its own."""
+
+
+def apply_files(
+    client: AdminClient, files: ParsedFiles, request: ApplyRequest
+) -> tuple[Plan, ApplyResult | None]:
+    """Apply what the files say. Returns and raises like `apply_planned`; also ConfigError."""
+
+    def planner(at: AdminClient, options: PlanOptions, reader: TableReader | None) -> Plan:
+        return plan_files(at, files, options, reader=reader)
+
+    return apply_planned(client, planner, request)
+
+
+def apply_planned(
+    client: AdminClient, planner: Planner, request: ApplyRequest
+) -> tuple[Plan, ApplyResult | None]:
+    """Return the plan that was applied, and what became of it; None where nothing differed.
+
+    Raises: RefusedError when the lock is held, the plan is stale or a guard refuses; InstanceError
+    when nothing was loaded; ApplyError when layers may have changed.
+    """
+    lock = Lock(client, request.purpose)
+    tables = TablesRead()
+    try:
+        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
+        _put_memory_back(client, lock, request.progress)
+        reader = TableReader(client, tee=tables.add)
+        options = replace(request.options, leftovers=lock.leftovers)
+        found = _planned(client, planner, options, reader)
+        if not request.is_approved(found):
+            raise RefusedError(
+                f"{found.name}: the plan is stale: the instance, the files or a secret changed"
+                " since it was made",
+                hint="run plan again and look at what is different now",
+            )
+        request.before(found)
+        raise_refusals(found)
+        if found.is_in_sync:
+            lock.finished({module.name for module in found.modules})
+            return found, None
+        kept = tables.keep(header_of(found, request.purpose, request.sources))
+        how = ApplyOptions(options.saves, request.progress, _pause(client, found, request))
+        result = apply_plan(client, found, lock, how)
+        with applied(result):
+            result.snapshot = str(kept)
+            lock.finished({module.name for module in found.modules})
+            if request.peer_timeout_s and found.members:
+                loaded = [module.name for module in found.modules if module.images]
+                result.peers = wait_for_members(
+                    client, loaded, request.peer_timeout_s, request.progress, lock.renew
+                )
+        return found, result
+    finally:
+        with uninterrupted():
+            lock.give_back(request.progress)
+
+
+def _pause(client: AdminClient, plan: Plan, request: ApplyRequest) -> Callable[[AdminModule], None]:
+    """Return what waits before each LOAD until it is the newest of the cluster."""
+    if not plan.members:
+        return lambda _module: None
+    return lambda module: wait_for_a_later_second(client, module.name, request.progress)
+
+
+def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:
+    """Let MEMORY come from DISK where an apply died that had staged a module.
+
+    Only where both were the same before; elsewhere somebody's edits are among what it left.
+    """
+    for module in ordered(name for name, was in lock.leftovers.items() if was):
+        say(f"{module.name}: an apply died while it wrote MEMORY, which comes from DISK again")
+        client.execute(Statement.plain(f"LOAD {module.name} FROM DISK"))
+
+
+@contextmanager
+def applied(result: ApplyResult | None) -> Iterator[None]:
+    """Whatever goes wrong after an apply: say that it is done."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if result is None:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        layers = [module.text() for module in result.modules]
+        reason, *then = said_of(error)
+        failure = kind(f"applied and read back, but then: {reason}", then=then, layers=layers)
+        failure.snapshot = result.snapshot
+        raise failure from error
+
+
+def _planned(
+    client: AdminClient, planner: Planner, options: PlanOptions, reader: TableReader
+) -> Plan:
+    try:
+        return planner(client, options, reader)
+    except ConnectionLostError as error:
+        raise ConnectionLostError(
+            error.message, then=[*error.then, "nothing was changed"], hint=error.hint
+        ) from error

@@ -1,0 +1,210 @@
+"""Read a layer back, and raise unless it holds what was written.
+
+Most layers hold exactly that. Then their text is the one that the written rows make, and not one of
+the rows has to be parsed or compared. Only where the text is another one, rows decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from proxyctl.catalog import Layout, Role
+from proxyctl.catalog.variables import READ_ONLY
+from proxyctl.errors import ProxyctlError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.read import Known, TableLayers, TableReader, parse_rows, rows_text
+from proxyctl.plan.survey import NOT_PUBLISHED, counts
+from proxyctl.state.compare import Difference, differences, fold_users
+from proxyctl.state.families import Family
+from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, sorted_keys
+from proxyctl.state.runtime import is_copied, runtime_image
+from proxyctl.state.servers import compare_servers
+from proxyctl.state.sql import MASK, is_secret
+
+MOST_SHOWN = 20
+
+
+class ReadBackError(ProxyctlError):
+    """A layer does not hold what was written to it. Becomes an ApplyError or InstanceError."""
+
+
+def in_key_order(rows: Rows) -> Rows:
+    """Return the rows sorted by key.
+
+    In this order RUNTIME lists rules and routes. A table that was empty has it in MEMORY and on
+    DISK too if its rows come in it: then one text is expected of all three layers.
+    """
+    return {key: rows[key] for key in sorted_keys(rows)}
+
+
+class ReadBack:
+    """Reads back what one apply writes, over its connection."""
+
+    def __init__(self, client: AdminClient) -> None:
+        self._client = client
+        self._layers: dict[str, TableLayers] = {}
+        self._expected: dict[str, Known] = {}
+
+    def read(self, layout: Layout, layer: Layer) -> Rows:
+        """Return the rows of a table, whatever they are."""
+        return self._layers_of(layout)(layer)
+
+    def expect(self, layout: Layout, rows: Rows, ordered: Rows) -> Known:
+        """Make the text that is expected of a layer with these rows; `ordered` has them by key."""
+        made = self._expected[layout.name] = Known(rows_text(ordered.values()), rows)
+        return made
+
+    def stored(self, layout: Layout, layer: Layer, wanted: Rows) -> None:
+        """Read MEMORY or DISK back.
+
+        Raises: ReadBackError unless it holds exactly the rows that are wanted.
+        """
+        found = self._layers_of(layout)(layer, self._known(layout, wanted))
+        _demand(stored_shortfalls(layout, found, wanted), layer)
+
+    def runtime(
+        self, layouts: Sequence[Layout], loaded: Mapping[str, Rows], families: Iterable[Family]
+    ) -> dict[str, Rows]:
+        """Read RUNTIME back after a LOAD; return the rows of those tables that were parsed.
+
+        Raises: ReadBackError unless it holds what a LOAD makes of these rows.
+        """
+        answer = TableReader(self._client).ask([(layout, Layer.RUNTIME) for layout in layouts])
+        expected = [self._runtime_text(layout, loaded[layout.name]) for layout in layouts]
+        parsed: dict[str, Rows] = {}
+        for layout, found, text in zip(layouts, answer(), expected, strict=True):
+            if b",".join(found) != text:
+                rows = parsed[layout.name] = parse_rows(layout, found)
+                shortfalls = runtime_shortfalls(layout, rows, loaded[layout.name], families)
+                _demand(shortfalls, Layer.RUNTIME)
+        return parsed
+
+    def _layers_of(self, layout: Layout) -> TableLayers:
+        if layout.name not in self._layers:
+            self._layers[layout.name] = TableReader(self._client).layers_of(layout)
+        return self._layers[layout.name]
+
+    def _known(self, layout: Layout, rows: Rows) -> Known:
+        known = self._expected.get(layout.name)
+        if known is None or known.rows is not rows:
+            known = self.expect(layout, rows, in_key_order(rows))
+        return known
+
+    def _runtime_text(self, layout: Layout, loaded: Rows) -> bytes | None:
+        if is_copied(layout):
+            return self._known(layout, loaded).text
+        rows = runtime_rows(layout, loaded)
+        return None if rows is None else rows_text(rows)
+
+
+def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
+    found = [shortfall.text() for shortfall in shortfalls]
+    if found:
+        more = len(found) - MOST_SHOWN
+        shown = found[:MOST_SHOWN] + ([f"... and {more} more"] if more > 0 else [])
+        raise ReadBackError(
+            f"{layer.name} does not hold what was written:", then=[f"  {one}" for one in shown]
+        )
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """One row that a layer does not hold as it was written."""
+
+    layout: Layout
+    difference: Difference
+
+    def text(self) -> str:
+        """Return what was asked and what is there, secrets masked."""
+        layout, difference = self.layout, self.difference
+        key = ":".join(str(part) for part in difference.key)
+        if difference.current is None:
+            return f"{layout.table.sql_name} {key}: the row is missing"
+        if difference.desired is None:
+            return f"{layout.table.sql_name} {key}: the row should not be there"
+        fields = (self._field(difference, position) for position in difference.columns)
+        return f"{layout.table.sql_name} {key}: {', '.join(fields)}"
+
+    def _field(self, difference: Difference, position: int) -> str:
+        current, desired = difference.current or (), difference.desired or ()
+        plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
+        name = self.layout.names[position]
+        if is_secret(self.layout, position, plain) or is_secret(self.layout, position, current):
+            return f"{name} asked {MASK}, holds something else"
+        return f"{name} asked {plain[position]!r}, holds {current[position]!r}"
+
+
+def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[Shortfall]:
+    """Yield the rows of MEMORY or DISK that are not exactly what was written."""
+    if found is expected or found == expected:
+        return
+    # Restart-only variables count here: DISK is where they are set.
+    yield from _both_ways(layout, found, expected, unchecked=READ_ONLY)
+
+
+def runtime_shortfalls(
+    layout: Layout, found: Rows, loaded: Rows, families: Iterable[Family]
+) -> Iterator[Shortfall]:
+    """Yield the rows that RUNTIME dropped, kept or changed, compared with what a LOAD should give.
+
+    Nodes of monitored families may have moved since the LOAD: there, membership and attributes
+    count.
+    """
+    if is_copied(layout) and found == loaded:
+        return
+    image = runtime_image(layout, loaded)
+    if layout.name in ("mysql_servers", "pgsql_servers"):
+        status = layout.index["status"]
+        live = {k: r for k, r in found.items() if str(r[status]).upper() != "OFFLINE_HARD"}
+        verdict = compare_servers(layout, live, image, families)
+        yield from (Shortfall(layout, difference) for difference in verdict.differences)
+        return
+    rows = fold_users(layout, found) if "frontend" in layout.index else found
+    yield from _both_ways(layout, rows, image, unchecked=NOT_PUBLISHED)
+
+
+def runtime_rows(layout: Layout, loaded: Rows) -> list[Row] | None:
+    """Return the rows of rules or users that RUNTIME lists after a LOAD of these, in its order.
+
+    None for other tables. All frontends come before all backends; that each of them follow the
+    keys holds for a first LOAD of users that stood in that order. A user who is loaded in two
+    rows that do not go together is not settled here.
+    """
+    role = layout.table.role
+    image = cast("Rows", runtime_image(layout, loaded))  # rows of MEMORY hold no KEEP
+    if role is Role.RULES:
+        return [image[key] for key in sorted_keys(image)]
+    if role is Role.USERS:
+        return _halves(layout, [image[key] for key in sorted_keys(image)])
+    return None
+
+
+def _halves(layout: Layout, rows: list[Row]) -> list[Row] | None:
+    backend, frontend = layout.index["backend"], layout.index["frontend"]
+    if frontend != backend + 1:
+        return None
+    return [
+        *[(*row[:backend], 0, 1, *row[frontend + 1 :]) for row in rows if row[frontend] == 1],
+        *[(*row[:backend], 1, 0, *row[frontend + 1 :]) for row in rows if row[backend] == 1],
+    ]
+
+
+def _both_ways(
+    layout: Layout,
+    found: Rows,
+    expected: Mapping[Key, DesiredRow] | Rows,
+    *,
+    unchecked: frozenset[str],
+) -> Iterator[Shortfall]:
+    if found == expected:
+        return
+    is_variables = layout.table.prefix is not None
+    for difference in differences(layout, found, expected.items()):
+        is_unchecked = difference.key[0] in unchecked or not counts(layout, difference)
+        if not (is_variables and is_unchecked):
+            yield Shortfall(layout, difference)
+    for key, row in found.items():
+        if key not in expected and not is_variables:
+            yield Shortfall(layout, Difference(key, row, None))

@@ -1,0 +1,190 @@
+"""The steps of an apply: write MEMORY, LOAD, SAVE. Nothing is believed before it is read back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from proxyctl.apply.readback import ReadBack, in_key_order
+from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
+from proxyctl.catalog import AdminModule
+from proxyctl.errors import ConnectionLostError, InstanceError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.lock import RESTARTED, Lock, Reconnect
+from proxyctl.instance.read import TableReader
+from proxyctl.plan.plan import ModulePlan, Plan
+from proxyctl.plan.steps import placed_again
+from proxyctl.plan.survey import TableSurvey
+from proxyctl.state.families import Family
+from proxyctl.state.row import Layer, Rows
+from proxyctl.state.sql import Statement
+
+SETTLE_S = 2.0
+"""A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
+
+
+class Steps:
+    """One apply under way: what MEMORY holds now, and what was loaded and saved."""
+
+    def __init__(
+        self,
+        client: AdminClient,
+        plan: Plan,
+        lock: Lock,
+        progress: Callable[[str], None],
+        before_load: Callable[[AdminModule], None],
+    ) -> None:
+        self.client = client
+        self.plan = plan
+        self.lock = lock
+        self.say = progress
+        self.before_load = before_load
+        self.modules = [module for module in plan.modules if module.does_something]
+        self.names = tuple(module.name for module in self.modules)
+        self.was_saved = {module.name: module.is_saved for module in self.modules}
+        """Whether MEMORY of a module was what DISK held, before anything was written."""
+        self.memory = {module.name: memory_before(module) for module in self.modules}
+        self.results = {module.name: ModuleResult(module.name) for module in self.modules}
+        self.result = ApplyResult(list(self.results.values()))
+        self._loaded: set[str] = set()
+        self.lost: ConnectionLostError | None = None
+        """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
+        self.way_back = Reconnect(client, lock)
+        self.read_back = ReadBack(client)
+
+    def write(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Turn MEMORY of a module into these rows and read it back.
+
+        Raises: ReadBackError when MEMORY holds something else afterwards.
+        """
+        before = self.memory[module.name]
+        changed = [
+            name
+            for name, rows in wanted.items()
+            if rows is not before[name] and rows != before[name]
+        ]
+        if not changed:
+            self.memory[module.name] = {**before, **wanted}
+            return
+        self.results[module.name].memory = UNKNOWN
+        statements = self._statements(module, {name: wanted[name] for name in changed})
+        coming = next(statements, None)
+        while coming is not None:
+            self.lock.renew()
+            self.client.send(self.lock.fenced(coming))
+            coming = next(statements, None)  # made while ProxySQL runs the one that was sent
+            if not self.client.receive()[1]:
+                # Nothing was changed, where something had to be: the fence may have held it.
+                self.lock.renew(at_once=True)
+            self.result.statements += 1
+        for name in changed:
+            self.read_back.stored(module.surveys[name].layout, Layer.MEMORY, wanted[name])
+        self.memory[module.name] = {**before, **wanted}
+
+    def _statements(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> Iterator[Statement]:
+        """Yield the statements that make MEMORY hold these rows.
+
+        The text that is expected of it then is made while the last of them run.
+        """
+        before = self.memory[module.name]
+        for name, rows in wanted.items():
+            ordered = in_key_order(rows)
+            yield from module.transition(before, {name: ordered})
+            self.read_back.expect(module.surveys[name].layout, rows, ordered)
+
+    def read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
+        """Return the rows of a table, whatever they are."""
+        return self.read_back.read(module.surveys[table].layout, layer)
+
+    def verify_runtime(
+        self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
+    ) -> None:
+        """Read RUNTIME of a module back after a LOAD of these rows. Raises: ReadBackError."""
+        layouts = [survey.layout for survey in module.surveys.values()]
+        loaded = {name: image.get(name, found.memory) for name, found in module.surveys.items()}
+        parsed = self.read_back.runtime(layouts, loaded, families)
+        if "mysql_servers" in parsed:
+            servers = module.surveys["mysql_servers"]
+            self._look_again(servers, parsed["mysql_servers"], loaded["mysql_servers"])
+
+    def _look_again(self, survey: TableSurvey, runtime: Rows, loaded: Rows) -> None:
+        """Report servers that RUNTIME shows SHUNNED although ONLINE was loaded, if it lasts."""
+        status = survey.layout.index["status"]
+
+        def shunned(rows: Rows) -> set[str]:
+            return {
+                f"{row[1]}:{row[2]} in hostgroup {row[0]}"
+                for key, row in rows.items()
+                if str(row[status]).startswith("SHUNNED")
+                and str(loaded.get(key, row)[status]).upper() == "ONLINE"
+            }
+
+        if not shunned(runtime):
+            return
+        time.sleep(SETTLE_S)
+        again = TableReader(self.client).read(survey.layout, Layer.RUNTIME)
+        self.result.notes += [
+            f"{place} is SHUNNED at RUNTIME although it was loaded ONLINE"
+            for place in sorted(shunned(again))
+        ]
+
+    def verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
+        """Read DISK of a module back after its SAVE. Raises: ReadBackError."""
+        for name, survey in module.surveys.items():
+            self.read_back.stored(survey.layout, Layer.DISK, wanted[name])
+
+    def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
+        """LOAD a module whose rows stand in MEMORY, nodes that have moved since as they are now.
+
+        Returns what was loaded.
+        """
+        self.before_load(module.module)
+        families = self._placed_by_now(module)
+        if families:
+            survey, loaded = module.surveys["mysql_servers"], image["mysql_servers"]
+            runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
+            placed = placed_again(survey, loaded, runtime, families)
+            if placed is not loaded:
+                self.say(f"{module.name}: write MEMORY again, since nodes have moved")
+                image = {**image, "mysql_servers": placed}
+                self.write(module, image)
+        self.command(module.module.load)
+        self._loaded.add(module.name)
+        return image
+
+    def _placed_by_now(self, module: ModulePlan) -> Collection[Family]:
+        """Return the families of a module whose nodes the monitor may have moved before its LOAD.
+
+        Those of the files are its business once they are at RUNTIME, which the first LOAD does.
+        """
+        if module.name in self._loaded and "mysql_servers" in module.surveys:
+            return self.plan.families
+        return module.monitored
+
+    def command(self, sql: str) -> None:
+        """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
+
+        It is never sent twice: whether the first one ran is not known.
+
+        Raises: InstanceError when ProxySQL was restarted: what was loaded before is gone as well.
+        """
+        try:
+            self.client.execute(Statement.plain(sql))
+        except ConnectionLostError as error:
+            is_new = self.reconnect(error)
+            self.lost = error
+            if is_new:
+                raise InstanceError(RESTARTED) from error
+
+    def reconnect(self, cause: ConnectionLostError) -> bool:
+        """Return whether ProxySQL was restarted."""
+        is_new = self.way_back.again(cause)
+        if is_new:
+            for result in self.results.values():
+                result.memory = result.runtime = UNKNOWN
+        return is_new
+
+
+def memory_before(module: ModulePlan) -> dict[str, Rows]:
+    """Return what MEMORY held when the plan was made."""
+    return {name: survey.memory for name, survey in module.surveys.items()}

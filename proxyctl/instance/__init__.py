@@ -1,0 +1,1 @@
+"""One admin interface: connection, reading, facts, members of its cluster, lock, backends."""

@@ -1,0 +1,245 @@
+"""The servers behind ProxySQL: a connection to one, and what each says when it is asked."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from proxyctl.errors import InstanceError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import code_and_text, decoded, why_not_answered
+from proxyctl.state.families import Node
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+_TIMEOUT_S = 3.0
+
+
+_NO_MONITOR_USER = "there is no monitor user to log in as: mysql-monitor_username is empty"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who asks; with an empty `user` nobody does. `password` never appears in a repr."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Account({self.user})"
+
+
+def monitor_account(client: AdminClient) -> Account:
+    """Return the account that ProxySQL's monitor uses, if it has one. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables"
+        " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')",
+    )
+    values = {str(name): value or "" for name, value in rows}
+    return Account(
+        values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
+    )
+
+
+class BackendError(InstanceError):
+    """The server cannot be reached, refuses the login, or answers with an error."""
+
+
+class Backend:
+    """An open connection to one server. Every error names the server."""
+
+    def __init__(self, node: Node, connection: Connection[Any]) -> None:
+        self.name = f"{node[0]}:{node[1]}"
+        self._connection = connection
+
+    @property
+    def offers_tls(self) -> bool:
+        """Whether its greeting offers TLS."""
+        from pymysql.constants import CLIENT
+
+        # PyMySQL's types do not know what it keeps of the handshake.
+        capabilities: int = self._connection.server_capabilities  # type: ignore[attr-defined]
+        return bool(capabilities & CLIENT.SSL)
+
+    def query(self, sql: str) -> list[tuple[str | None, ...]]:
+        """Return the rows of a statement that holds no value of a user, as text.
+
+        Bytes that are not UTF-8 are surrogate escapes. Raises: BackendError.
+        """
+        import pymysql
+
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(sql)
+                rows = list(cursor.fetchall())
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise BackendError(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
+        return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
+
+
+@contextmanager
+def backend(node: Node, account: Account) -> Iterator[Backend]:
+    """Connect to a server until the context ends.
+
+    Raises: BackendError, whose text is the reason without the name of the server.
+    """
+    host, port = node
+    if not account.user:  # PyMySQL would log in as the user of this machine
+        raise BackendError(_NO_MONITOR_USER)
+    if not port:
+        raise BackendError("a Unix socket of the machine that ProxySQL runs on")
+    with closing(_open(str(host), int(str(port)), account)) as connection:
+        yield Backend(node, connection)
+
+
+def _open(host: str, port: int, account: Account) -> Connection[Any]:
+    import pymysql
+    from pymysql.connections import Connection
+    from pymysql.constants import CR
+    from pymysql.converters import encoders
+
+    class BackendConnection(Connection):
+        """A connection that gives no password away to a server that asks for it in clear text."""
+
+        def _create_ssl_ctx(self, _options: object) -> ssl.SSLContext:
+            return _tls_where_offered()
+
+        def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
+            reason = why_not_answered(plugin_name)
+            if reason:
+                raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
+            return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
+
+    # Whatever a column is said to be, it is text to us.
+    without_decoders: Any = encoders
+    try:
+        return BackendConnection(
+            host=host,
+            port=port,
+            user=account.user.encode("utf-8", "surrogateescape"),
+            # As text, PyMySQL would take it for latin1.
+            password=account.password.encode("utf-8", "surrogateescape"),
+            connect_timeout=_TIMEOUT_S,
+            read_timeout=_TIMEOUT_S,
+            use_unicode=False,
+            conv=without_decoders,
+            autocommit=True,
+        )
+    except RuntimeError as error:
+        # PyMySQL, where it would have to encrypt the password by itself.
+        reason = "it asks for the whole password without TLS; it was not sent"
+        raise BackendError(reason) from error
+    except (pymysql.err.MySQLError, OSError, ValueError) as error:  # ValueError: no host name
+        raise BackendError(_reason(error)) from error
+
+
+@cache
+def _tls_where_offered() -> ssl.SSLContext:
+    """Return what encrypts and verifies nobody, as PyMySQL does unasked; one for all servers.
+
+    It would load the machine's certificates for each of them: 30 ms of processor time and more.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _reason(error: Exception) -> str:
+    """Return why a server could not be asked, on one line that is not empty."""
+    _, text = code_and_text(error)
+    return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+_AT_ONCE = 100
+"""Many that do not answer must not make the others wait. They cost a thread each, which waits."""
+
+
+_STATUS = (
+    "threads_connected",
+    "wsrep_cluster_size",
+    "wsrep_cluster_status",
+    "wsrep_incoming_addresses",
+    "wsrep_local_recv_queue",
+    "wsrep_local_state_comment",
+)
+
+
+_VARIABLES = (
+    "pxc_maint_mode",
+    "read_only",
+    "version",
+    "version_comment",
+    "wsrep_cluster_name",
+    "wsrep_desync",
+    "wsrep_node_name",
+    "wsrep_provider_options",
+    "wsrep_reject_queries",
+)
+
+
+def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
+    """Return what every node says of itself; one that cannot be reached says why."""
+    if not nodes:
+        return {}
+    with ThreadPoolExecutor(min(_AT_ONCE, len(nodes))) as pool:
+        return dict(zip(nodes, pool.map(lambda node: _ask(node, account), nodes), strict=True))
+
+
+def _ask(node: Node, account: Account) -> Said:
+    try:
+        with backend(node, account) as connection:
+            status = _by_name(connection.query(_show("STATUS", _STATUS)))
+            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
+            offers_tls = connection.offers_tls
+    except BackendError as error:
+        return Said(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
+    return Said(
+        version=variables.get("version", ""),
+        offers_tls=offers_tls,
+        status=status,
+        variables=variables,
+    )
+
+
+def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
+    return {name.lower(): value for name, value in rows if name is not None and value is not None}
+
+
+def _show(what: str, names: Collection[str]) -> str:
+    wanted = ",".join(f"'{name}'" for name in names)
+    return f"SHOW GLOBAL {what} WHERE Variable_name IN ({wanted})"
+
+
+def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return each host with its name and its addresses."""
+    return {host: frozenset({host, *_addresses(host)}) for host in hosts}
+
+
+def _addresses(host: str) -> frozenset[str]:
+    """Return the addresses of a host, none where its name is not known here."""
+    try:
+        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+    except (OSError, UnicodeError):
+        return frozenset()
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a node says when it is asked directly; `unreachable` is why it could not be.
+
+    `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:
+    it is not known.
+    """
+
+    unreachable: str | None = None
+    version: str = ""
+    offers_tls: bool | None = None
+    status: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,207 @@
+"""The accounts of a MySQL or MariaDB server, and which of them become users of ProxySQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from proxyctl.catalog import Layout, Value, Version
+from proxyctl.errors import InstanceError
+from proxyctl.instance.backend import Account, Backend, BackendError, backend
+from proxyctl.state.families import Node
+from proxyctl.state.passwords import is_hash
+from proxyctl.state.row import Row
+
+_ADMINISTRATIVE = (
+    "Super_priv",
+    "Grant_priv",
+    "Create_user_priv",
+    "Shutdown_priv",
+    "Reload_priv",
+    "Process_priv",
+    "File_priv",
+    "Repl_slave_priv",
+    "Repl_client_priv",
+)
+"""Columns of mysql.user. Others give rights over data, as an application may have."""
+
+
+_SYSTEM = frozenset(
+    ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys", "percona.telemetry", "PUBLIC"]
+)
+
+
+_PLUGINS = frozenset(["", "mysql_native_password", "caching_sha2_password"])
+
+
+_SHA2_SINCE = Version(2, 6, 0)
+
+
+@dataclass(frozen=True)
+class BackendAccount:
+    """One account. `privileges` are those over the whole server that make it an administrator.
+
+    `password` is what the server stores; bytes that are not UTF-8 are surrogate escapes. It never
+    appears in a repr.
+    """
+
+    user: str
+    host: str
+    plugin: str
+    password: str
+    privileges: tuple[str, ...] = ()
+    is_role: bool = False
+    is_locked: bool = False
+
+    def __repr__(self) -> str:
+        return f"BackendAccount({self.name})"
+
+    @property
+    def name(self) -> str:
+        """Return `user@host`."""
+        return f"{self.user}@{self.host}"
+
+
+def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
+    """Return all accounts, sorted by name and host. Raises: InstanceError."""
+    name = f"{node[0]}:{node[1]}"
+    try:
+        with backend(node, account) as connection:
+            return _accounts(connection)
+    except BackendError as error:
+        raise InstanceError(
+            f"{name}: {error.message.removeprefix(f'{name}: ')}",
+            then=error.then,
+            hint=f"{account.user!r} has to read the schema mysql there; --backend-user names"
+            " another account",
+        ) from error
+
+
+def _accounts(connection: Backend) -> list[BackendAccount]:
+    described = connection.query("SHOW COLUMNS FROM mysql.user")
+    columns = {row[0] for row in described}
+    if "authentication_string" not in columns:
+        raise InstanceError(f"{connection.name}: a server older than MySQL 5.7 or MariaDB 10.4")
+    privileges = [column for column in _ADMINISTRATIVE if column in columns]
+    flags = [column if column in columns else "'N'" for column in ("is_role", "account_locked")]
+    # As hex: what caching_sha2_password stores need not be text.
+    rows = connection.query(
+        "SELECT User, Host, plugin, HEX(authentication_string),"
+        f" {', '.join([*flags, *privileges])} FROM mysql.user ORDER BY User, Host"
+    )
+    dynamic = _dynamic_privileges(connection)
+    locked = _locked_in_mariadb(connection)
+    found = []
+    for user, host, plugin, password, is_role, is_locked, *held in rows:
+        names = [p.removesuffix("_priv").upper() for p, cell in zip(privileges, held, strict=True)
+                 if cell == "Y"]  # fmt: skip
+        found.append(
+            BackendAccount(
+                user or "",
+                host or "",
+                plugin or "",
+                bytes.fromhex(password or "").decode("utf-8", "surrogateescape"),
+                (*(name.replace("_", " ") for name in names), *dynamic.get((user, host), ())),
+                is_role == "Y",
+                is_locked == "Y" or (user, host) in locked,
+            )
+        )
+    return found
+
+
+_Grantee = tuple[str | None, str | None]
+
+
+def _dynamic_privileges(connection: Backend) -> dict[_Grantee, list[str]]:
+    """Return what MySQL 8 has beside its columns: each of them is administrative."""
+    if not _has_table(connection, "global_grants"):
+        return {}
+    found: dict[_Grantee, list[str]] = {}
+    grants = connection.query("SELECT USER, HOST, PRIV FROM mysql.global_grants")
+    for user, host, name in grants:
+        found.setdefault((user, host), []).append(str(name))
+    return found
+
+
+def _locked_in_mariadb(connection: Backend) -> set[_Grantee]:
+    if not _has_table(connection, "global_priv"):
+        return set()
+    rows = connection.query(
+        "SELECT User, Host FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.account_locked') = 1"
+    )
+    return {(user, host) for user, host in rows}
+
+
+def _has_table(connection: Backend, name: str) -> bool:
+    return bool(connection.query(f"SHOW TABLES FROM mysql LIKE '{name}'"))
+
+
+def chosen_accounts(
+    accounts: Iterable[BackendAccount], version: Version
+) -> tuple[list[BackendAccount], list[str]]:
+    """Return one account a user name, and the reasons why others are left out.
+
+    ProxySQL knows no hosts of users: accounts of one name become one if their passwords agree.
+    """
+    by_user: dict[str, list[BackendAccount]] = {}
+    left_out: list[str] = []
+    for account in accounts:
+        reason = _why_not(account, version)
+        if reason is None:
+            by_user.setdefault(account.user, []).append(account)
+        elif reason:
+            left_out.append(f"{account.name} is left out: {reason}")
+    chosen: list[BackendAccount] = []
+    for user, found in by_user.items():
+        if len({account.password for account in found}) > 1:
+            names = ", ".join(account.host for account in found)
+            left_out.append(f"{user} is left out: it has another password at each of {names}")
+        else:
+            chosen.append(found[0])
+    return sorted(chosen, key=lambda account: account.user), left_out
+
+
+def _why_not(account: BackendAccount, version: Version) -> str | None:
+    """Return why an account is no user; None if it is one, '' where that goes without saying."""
+    if account.user in _SYSTEM or account.is_role:
+        return ""
+    if not account.user:
+        return "it has no name"
+    if account.privileges:
+        return f"it is an administrator ({', '.join(account.privileges)})"
+    if account.is_locked:
+        return "it is locked"
+    if account.plugin not in _PLUGINS:
+        return f"ProxySQL cannot log in by {account.plugin}"
+    if account.plugin == "caching_sha2_password" and version < _SHA2_SINCE:
+        return "ProxySQL knows caching_sha2_password from 2.6.0 on"
+    if account.password and not is_hash(account.password):
+        return "its stored password is no hash that ProxySQL takes"
+    return None
+
+
+def user_rows(
+    layout: Layout, accounts: Iterable[BackendAccount], default_hostgroup: int
+) -> list[Row]:
+    """Return a row of mysql_users for each account, with ProxySQL's defaults elsewhere."""
+    return [
+        _row(
+            layout,
+            {
+                "username": account.user,
+                "password": account.password,
+                "default_hostgroup": default_hostgroup,
+            },
+        )
+        for account in accounts
+    ]
+
+
+def _row(layout: Layout, values: Mapping[str, Value]) -> Row:
+    return tuple(
+        values.get(
+            column.name,
+            "" if column.notnull and column.default is None else column.default,
+        )
+        for column in layout.columns
+    )

@@ -1,0 +1,188 @@
+"""Reads what an instance knows of its ProxySQL Cluster, and waits for the other members.
+
+A member polls the others every second, so that no other member has to be asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from proxyctl.errors import InstanceError
+from proxyctl.instance.checksums import MODULES, Checksum, PeerChecksum
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.members import MOST_AHEAD_S, Member, Membership
+from proxyctl.instance.read import refuse_lethal_numbers
+from proxyctl.state.families import Node
+
+_COARSE_S = 0.1
+"""The clock that gives an epoch lags some milliseconds behind the one that SQL reads: measured."""
+
+
+_POLL_S = 0.5
+
+
+_SAID_FROM_S = 2.0
+"""Waiting for longer is said."""
+
+
+def read_peers(client: AdminClient) -> tuple[Node, ...]:
+    """Return the members that RUNTIME lists. Raises: InstanceError."""
+    refuse_lethal_numbers(client, "PROXYSQL SERVERS")
+    rows = client.query(
+        "SELECT hostname, port FROM runtime_proxysql_servers ORDER BY hostname, port"
+    )
+    return tuple((str(host), client.number(port)) for host, port in rows)
+
+
+def read_own_checksums(client: AdminClient) -> dict[str, Checksum]:
+    """Return the checksums of this instance, by name. Raises: InstanceError."""
+    rows = client.query("SELECT name, version, epoch, checksum FROM runtime_checksums_values")
+    return {
+        str(name): Checksum(client.number(version), client.number(epoch), str(checksum))
+        for name, version, epoch, checksum in rows
+    }
+
+
+def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
+    """Return what was last seen of each module at each member. Raises: InstanceError."""
+    number = client.number
+    rows = client.query(
+        "SELECT hostname, port, name, version, epoch, checksum, updated_at"
+        " FROM stats_proxysql_servers_checksums ORDER BY hostname, port, name",
+    )
+    return tuple(
+        PeerChecksum(
+            (str(host), number(port)),
+            str(name),
+            Checksum(number(version), client.number(epoch), checksum or ""),
+            number(seen_at),
+        )
+        for host, port, name, version, epoch, checksum, seen_at in rows
+    )
+
+
+def read_membership(client: AdminClient) -> Membership:
+    """Return the instance and the members that it lists, as it has seen them.
+
+    Raises: InstanceError.
+    """
+    listed = read_peers(client)
+    if not listed:
+        return Membership()
+    checksums: dict[Node, dict[str, Checksum]] = {node: {} for node in listed}
+    for one in read_peer_checksums(client):
+        if one.peer in checksums:
+            checksums[one.peer][one.name] = one.seen
+    silent_s = _silences(client)
+    return Membership(
+        tuple(Member(node, checksums[node], silent_s.get(node)) for node in listed),
+        read_own_checksums(client),
+        _read_variables(client),
+        _read_clock(client),
+    )
+
+
+def _silences(client: AdminClient) -> dict[Node, float]:
+    """Return the seconds since each member answered last."""
+    rows = client.query("SELECT hostname, port, last_check_ms FROM stats_proxysql_servers_metrics")
+    return {
+        (str(host), client.number(port)): client.number(checked or "0") / 1000
+        for host, port, checked in rows
+    }
+
+
+def _read_variables(client: AdminClient) -> dict[str, str]:
+    """Return the variables of the cluster, and of checksums, at RUNTIME."""
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables"
+        " WHERE variable_name LIKE 'admin-cluster_%' OR variable_name LIKE 'admin-checksum_%'",
+    )
+    return {str(name): value or "" for name, value in rows}
+
+
+def _read_clock(client: AdminClient) -> float:
+    """Return the time of the instance's clock. Units: unix seconds."""
+    rows = client.query("SELECT CAST((julianday('now')-2440587.5)*86400000 AS INT)")
+    return client.number(rows[0][0]) / 1000
+
+
+def wait_for_a_later_second(client: AdminClient, module: str, say: Callable[[str], None]) -> None:
+    """Wait until a LOAD of an admin module is newer than the last one at any member.
+
+    Two LOADs within one second, also two here, would leave members apart for ever.
+
+    Raises: InstanceError, also where that takes too long.
+    """
+    here = read_membership(client)
+    if here.name_of(module) is None or not here.has_peers:
+        return
+    # What was loaded at a member since its last look is not seen here yet.
+    time.sleep(_interval_s(here))
+    here = read_membership(client)
+    wait_s = here.newest_epoch(module) + 1 + _COARSE_S - here.now
+    if wait_s <= 0:
+        return
+    if wait_s > MOST_AHEAD_S:
+        raise InstanceError(f"{module}: its last LOAD at a member lies ahead of this one's clock")
+    if wait_s > _SAID_FROM_S:
+        say(f"{module}: waiting {wait_s:.0f} s, so that its LOAD is the newest of the cluster")
+    time.sleep(wait_s)
+
+
+def wait_for_members(
+    client: AdminClient,
+    modules: Iterable[str],
+    timeout_s: float,
+    say: Callable[[str], None],
+    renew: Callable[[], None],
+) -> list[PeerResult]:
+    """Wait until every member shows the checksums of what was loaded here.
+
+    `modules`: the admin modules that were loaded; those that do not travel are nobody's. `renew`
+    keeps the lock. Returns what became of each listed member, none where nothing travels. Raises:
+    InstanceError where this instance does not answer any more.
+    """
+    end, announced = time.monotonic() + timeout_s, False
+    while True:
+        here = read_membership(client)
+        names = [name for module in modules if (name := here.name_of(module)) is not None]
+        if not names or not here.has_peers:
+            return []
+        behind: dict[str, list[str]] = {one.name: [] for one in here.listed}
+        for name in names:
+            for member, why in here.not_following(name, _silence_s(here)):
+                behind[member.name].append(f"{MODULES[name]}: {why}")
+        if not any(behind.values()) or time.monotonic() >= end:
+            return [PeerResult(name, tuple(reasons)) for name, reasons in behind.items()]
+        if not announced:
+            waiting = ", ".join(name for name, reasons in behind.items() if reasons)
+            say(f"waiting for the members of the ProxySQL Cluster: {waiting}")
+            announced = True
+        renew()
+        time.sleep(_POLL_S)
+
+
+def _silence_s(here: Membership) -> float:
+    """Return after how many seconds a member that did not answer is down."""
+    checks = here.variables.get("admin-cluster_check_status_frequency", "10")
+    return 2 + 2 * _interval_s(here) * max(int(checks), 1)
+
+
+def _interval_s(here: Membership) -> float:
+    """Return how often a member looks at the others."""
+    return int(here.variables.get("admin-cluster_check_interval_ms", "1000")) / 1000
+
+
+@dataclass(frozen=True)
+class PeerResult:
+    """What became of a change at a member of the cluster: it follows where there are no reasons."""
+
+    name: str
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def follows(self) -> bool:
+        """Whether it holds what was applied."""
+        return not self.reasons

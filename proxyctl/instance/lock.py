@@ -1,0 +1,423 @@
+"""The advisory lock: one apply at a time on an instance, among all proxyctl that may reach it.
+
+A row in a TEMP table: all admin sessions share one SQLite handle and so see it, SHOW TABLES does
+not, and it is gone with the process. INSERT takes the lock, an UPDATE by owner and expiry takes
+over that of a dead owner. Nothing stops people who do not ask for it. Source: measured on 2.7.1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from proxyctl.errors import ConnectionLostError, InstanceError, RefusedError, StatementError
+from proxyctl.instance.client import AdminClient
+from proxyctl.state.sql import Statement, literal
+from proxyctl.text import printable
+
+LEASE_S = 60
+"""How long a lock is good for unless it is renewed: as long as a statement may take."""
+
+
+RENEW_S = 1.0
+"""After this time the lock is looked at again before the next statement that writes."""
+
+
+POLL_S = 0.5
+
+
+_TABLE = "proxyctl_lock"
+
+
+_ABANDONED = "abandoned"
+"""The stage of a row that only keeps the modules which a dead apply left half done."""
+
+
+_VALUES = ") VALUES "
+"""Between the columns and the rows of an INSERT; no name of a column has it."""
+
+
+_CREATE = (
+    f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"
+    " pid INT, purpose, stage, modules, expires INT)"
+)
+
+
+_NOW = "CAST(strftime('%s','now') AS INT)"
+"""The instance's clock: those of several operators need not agree."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds the lock. Units: `left_s` seconds until it expires, negative when it has.
+
+    `expires` as the row has it, which may be no number: others may write rows, too. `modules`:
+    those that are being written, and whether MEMORY of each was what DISK held before.
+    """
+
+    owner: str
+    host: str
+    pid: int
+    expires: str
+    left_s: int
+    purpose: str
+    stage: str
+    modules: Mapping[str, bool]
+
+    def is_dead(self) -> bool:
+        """Return whether it expired, or was taken beside us by a process that is gone."""
+        if self.left_s <= 0:
+            return True
+        if self.host != socket.gethostname() or not self.owner.endswith(f"@{process_space()}"):
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        except OverflowError:
+            return True  # no process has such a number
+        return _has_ended(self.pid)
+
+    def text(self) -> str:
+        """Return who it is, for people."""
+        said = f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
+        return printable(said)  # a row that anybody may write
+
+
+@cache
+def process_space() -> str:
+    """Return a name for all processes whose numbers mean the same here: a boot, and a namespace.
+
+    Containers may share a host name and not their processes. Empty where the system does not tell.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        return f"{boot.partition('-')[0]}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return ""
+
+
+def _has_ended(pid: int) -> bool:
+    """Return whether a process only waits for its parent to notice; in containers that can last."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[:1] == ["Z"]
+
+
+@dataclass
+class Lock:
+    """The lock of one apply on one instance.
+
+    `leftovers`: the admin modules that a dead owner had begun to write, and whether MEMORY of each
+    was what DISK held before. They stay on record until an apply has finished them.
+    """
+
+    client: AdminClient
+    purpose: str
+    owner: str = field(default_factory=lambda: f"{uuid.uuid4().hex}@{process_space()}")
+    leftovers: Mapping[str, bool] = field(default_factory=dict)
+    _renewed: float = 0.0
+    _is_held: bool = False
+    _is_lost: bool = False
+    _is_gone: bool = False
+    """Whether the process that kept it has ended, and it was not taken again yet."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was found to be somebody else's, or nobody's, while it was held.
+
+        Since when is not known, nor who was there in between.
+        """
+        return self._is_lost
+
+    def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> None:
+        """Take the lock, waiting for another holder at most `timeout_s`.
+
+        Raises: RefusedError that names the holder.
+        """
+        self.client.execute(Statement.plain(_CREATE))
+        end = time.monotonic() + timeout_s
+        announced = False
+        while True:
+            if self._insert():
+                return
+            holder = read_holder(self.client)
+            if holder is None:
+                continue
+            if holder.is_dead() and self._take_over(holder):
+                return
+            if time.monotonic() >= end:
+                raise RefusedError(
+                    f"{self.client.address} is locked: {holder.text()}",
+                    hint=f"it expires in {max(holder.left_s, 0)} s unless renewed;"
+                    " --lock-timeout waits longer",
+                )
+            if waiting and not announced:
+                waiting(f"waiting for the lock: {holder.text()}")
+                announced = True
+            time.sleep(POLL_S)
+
+    def _values(self, stage: str, modules: Mapping[str, bool]) -> list[str]:
+        return [
+            literal(self.owner),
+            literal(socket.gethostname()),
+            str(os.getpid()),
+            literal(self.purpose),
+            literal(stage),
+            literal(_text_of(modules)),
+            self._expires(),
+        ]
+
+    def _expires(self) -> str:
+        """Return when the lease ends."""
+        return f"{_NOW}+{LEASE_S}"
+
+    def _insert(self) -> bool:
+        values = ",".join(["1", *self._values("", {})])
+        self._is_held = True  # if the connection breaks now it may be: `release` finds out
+        try:
+            self.client.execute(Statement.plain(f"INSERT INTO {_TABLE} VALUES ({values})"))
+        except StatementError as error:
+            self._is_held = False
+            if "UNIQUE constraint failed" in error.message:
+                return False
+            raise
+        self._renewed = time.monotonic()
+        return True
+
+    def _take_over(self, holder: Holder) -> bool:
+        """Take a dead holder's row; its modules stay in it until ours are known."""
+        names = ("owner", "host", "pid", "purpose", "stage", "modules", "expires")
+        sets = ",".join(
+            f"{name}={value}"
+            for name, value in zip(names, self._values("", holder.modules), strict=True)
+        )
+        self.leftovers, self._is_held = holder.modules, True
+        count = self.client.execute(
+            Statement.plain(
+                f"UPDATE {_TABLE} SET {sets}"
+                f" WHERE ifnull(owner,'')={literal(holder.owner)}"
+                f" AND ifnull(CAST(expires AS TEXT),'')={literal(holder.expires)}"
+            )
+        )
+        if count != 1:
+            self.leftovers, self._is_held = {}, False
+        self._renewed = time.monotonic()
+        return count == 1
+
+    def mark(self, stage: str, modules: Mapping[str, bool]) -> None:
+        """Say what is being done, and renew the lease.
+
+        `modules`: those that are being written, and whether MEMORY of each was what DISK held.
+        Raises: RefusedError when the lock was taken or removed in the meantime.
+        """
+        text = _text_of({**modules, **self.leftovers})
+        self._update(f"stage={literal(stage)},modules={literal(text)},expires={self._expires()}")
+
+    def renew(self, *, at_once: bool = False) -> None:
+        """Renew the lease unless that was a moment ago, and not wanted `at_once`.
+
+        Raises like `mark`.
+
+        Whoever was stopped for longer, by a debugger or a machine that sleeps, finds out here that
+        another apply went on instead, and not when MEMORY is written.
+        """
+        if at_once or time.monotonic() - self._renewed > RENEW_S:
+            self._update(f"expires={self._expires()}")
+
+    def fenced(self, statement: Statement) -> Statement:
+        """Return the statement so that it changes nothing where the lock is not ours any more.
+
+        Between a look at the lock and a statement that is under way another apply may take over.
+        Shape: as `state.sql` makes them: an INSERT of VALUES, or one that ends with a WHERE.
+        """
+        condition = f"EXISTS(SELECT 1 FROM {_TABLE} WHERE owner={literal(self.owner)})"
+
+        def fence(sql: str) -> str:
+            head, values, rows = sql.partition(_VALUES)
+            if sql.startswith("INSERT INTO ") and values:
+                return f"{head}) SELECT * FROM (VALUES {rows}) WHERE {condition}"
+            return f"{sql} AND {condition}"
+
+        return Statement(fence(statement.sql), lambda: fence(statement.masked))
+
+    def _update(self, sets: str) -> None:
+        count = self.client.execute(
+            Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE owner={literal(self.owner)}")
+        )
+        if count != 1:
+            raise self._lost(read_holder(self.client))
+        self._renewed = time.monotonic()
+
+    def _lost(self, holder: Holder | None) -> RefusedError:
+        """Return the error for a lock that is not ours any more. Changes: it is not held."""
+        self._is_held, self._is_lost = False, True
+        what = "the lock was removed, by unlock or by another apply that has ended"
+        if holder is not None and holder.stage != _ABANDONED:
+            what = f"the lock was taken by somebody else: {holder.text()}"
+        return RefusedError(
+            f"{self.client.address}: {what}",
+            hint="run plan again: it shows what is there now",
+        )
+
+    def take_again(self) -> bool:
+        """Return whether the lock was gone with its process, and is taken anew.
+
+        Raises: RefusedError when somebody else holds it, or removed it: its table is still there.
+        """
+        # Once gone it stays so until this returns: the connection may break again in between.
+        self._is_gone = self._is_gone or not _has_table(self.client)
+        holder = read_holder(self.client)
+        if holder is not None and holder.owner == self.owner:
+            was_gone, self._is_gone = self._is_gone, False
+            return was_gone
+        if holder is not None or not self._is_gone:
+            raise self._lost(holder)
+        self._is_held = False
+        self.client.execute(Statement.plain(_CREATE))
+        if not self._insert():
+            raise self._lost(read_holder(self.client))
+        self._is_gone = False
+        return True
+
+    def leave(self, modules: Mapping[str, bool]) -> None:
+        """Keep on record that our own rows are left in MEMORY of these modules."""
+        self.leftovers = {**modules, **self.leftovers}
+
+    def finished(self, modules: Iterable[str]) -> None:
+        """Note that what a dead owner left in these modules is in order now."""
+        done = {*modules}
+        self.leftovers = {name: was for name, was in self.leftovers.items() if name not in done}
+
+    def give_back(self, say: Callable[[str], None]) -> None:
+        """Release the lock, over a new connection if ours broke; say when that cannot be done."""
+        try:
+            self.release()
+        except InstanceError:
+            try:
+                self.client.connect()
+                self.release()
+            except InstanceError as error:
+                say(
+                    f"the lock could not be given back ({error.message}); it is gone with ProxySQL,"
+                    " or expires by itself"
+                )
+
+    def release(self) -> None:
+        """Give the lock back. With a ProxySQL that was restarted, it is gone already."""
+        if self._is_held and read_holder(self.client) is not None:
+            _give_up(self.client, f"owner={literal(self.owner)}", self.leftovers)
+        self._is_held = False
+
+
+def _has_table(client: AdminClient) -> bool:
+    """Return whether anybody asked for the lock since the process started."""
+    tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
+    return tables != [("0",)]
+
+
+def read_holder(client: AdminClient) -> Holder | None:
+    """Return who holds the lock, or None. The table need not exist."""
+    # Asked first: a statement that fails would stand in the instance's error log.
+    if not _has_table(client):
+        return None
+    rows = client.query(
+        f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}",
+    )
+    if not rows:
+        return None
+    owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
+    return Holder(
+        owner, host, _number(pid), expires, _number(left), purpose, stage, _modules_in(modules)
+    )
+
+
+def _text_of(modules: Mapping[str, bool]) -> str:
+    return json.dumps(dict(sorted(modules.items())))
+
+
+def _modules_in(text: str) -> dict[str, bool]:
+    """Return the admin modules of a row. Others may write rows too: what is no object has none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return {name: was is True for name, was in found.items()} if isinstance(found, dict) else {}
+
+
+def _number(text: str) -> int:
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else 0
+
+
+def read_leftovers(client: AdminClient) -> Mapping[str, bool]:
+    """Return the admin modules that an apply of ours had begun to write when it died."""
+    holder = read_holder(client)
+    return holder.modules if holder and holder.is_dead() else {}
+
+
+def break_lock(client: AdminClient) -> Holder | None:
+    """Remove the lock whoever holds it, and return the holder."""
+    holder = read_holder(client)
+    if holder is None or holder.stage == _ABANDONED:
+        return None
+    _give_up(client, "id=1", holder.modules)
+    return holder
+
+
+def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> None:
+    """Remove the row of the lock, or let it expire where the next apply has to know its modules."""
+    if not leftovers:
+        client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {where}"))
+        return
+    names = literal(_text_of(leftovers))
+    # Without an owner: a process that still lives must not find its lock again.
+    sets = f"owner='',stage={literal(_ABANDONED)},modules={names},expires=0"
+    client.execute(Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE {where}"))
+
+
+RECONNECT_S = 15
+
+
+RESTARTED = "ProxySQL was restarted meanwhile: MEMORY and RUNTIME of every module came from DISK"
+
+
+@dataclass
+class Reconnect:
+    """The way back to an instance. `is_gone`: it stayed away when we last tried."""
+
+    client: AdminClient
+    lock: Lock
+    is_gone: bool = False
+    was_restarted: bool = False
+
+    def again(self, cause: ConnectionLostError) -> bool:
+        """Connect, waiting for a ProxySQL that is starting. Return whether it was restarted.
+
+        Then the lock is taken anew. Raises: `cause` when the instance stays away; RefusedError when
+        somebody else holds the lock now.
+        """
+        end = time.monotonic() + (0 if self.is_gone else RECONNECT_S)
+        while True:
+            try:
+                self.client.connect()
+                is_new = self.lock.take_again()
+            except InstanceError:
+                if time.monotonic() >= end:
+                    self.is_gone = True
+                    raise cause from None
+                time.sleep(0.5)
+            else:
+                self.was_restarted = self.was_restarted or is_new
+                return is_new

@@ -1,0 +1,116 @@
+"""The members of an instance's ProxySQL Cluster, as the instance itself sees them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.instance.checksums import Checksum, checksum_switch, configured, is_source, switch
+from proxyctl.state.families import Node, node_text
+
+MOST_AHEAD_S = 30
+"""A LOAD waits at most so long for a second that comes after the last LOAD of a member."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A listed member: the checksums that the instance saw last there, by name.
+
+    Units: `silent_s` seconds since it was asked last with success, None where that is not known.
+    """
+
+    node: Node
+    checksums: Mapping[str, Checksum] = field(default_factory=dict)
+    silent_s: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return node_text(self.node)
+
+
+@dataclass(frozen=True)
+class Membership:
+    """An instance in its cluster; nobody is listed where it is in none.
+
+    Shape: `listed` has every member, mostly the instance itself as well, which agrees with itself;
+    `own` are its checksums by name, `variables` those of the cluster at RUNTIME. Units: `now` unix
+    seconds of the instance's clock.
+    """
+
+    listed: tuple[Member, ...] = ()
+    own: Mapping[str, Checksum] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    now: float = 0.0
+
+    @property
+    def has_peers(self) -> bool:
+        """Whether another member takes over what is loaded here."""
+        return len(self.listed) > 1
+
+    def name_of(self, module: str) -> str | None:
+        """Return the name of the checksum of an admin module; None where it does not travel."""
+        return configured(self.own).get(module) if self.listed else None
+
+    def newest_epoch(self, module: str) -> int:
+        """Return when a member loaded a module last. Units: unix seconds; 0 for never."""
+        name = self.name_of(module)
+        if name is None:
+            return 0
+        seen = [one.checksums[name].epoch for one in self.listed if name in one.checksums]
+        return max([self.own[name].epoch, *seen])
+
+    def ahead(self, module: str) -> list[Member]:
+        """Return the members from which this instance is about to take a module over."""
+        name = self.name_of(module)
+        if name is None or is_off(name, self.variables):
+            return []
+        own = self.own[name]
+        return [
+            one
+            for one in self.listed
+            if (seen := one.checksums.get(name)) is not None
+            and seen.is_known
+            and seen.checksum != own.checksum
+            and is_source(seen, own)
+        ]
+
+    def not_following(self, name: str, silence_s: float) -> Iterator[tuple[Member, str]]:
+        """Yield the members that do not hold what this checksum stands for, and why.
+
+        `silence_s`: a member that did not answer for so long is down.
+        """
+        own = self.own[name]
+        for one in self.listed:
+            seen = one.checksums.get(name)
+            if seen is not None and seen.is_known and seen.checksum == own.checksum:
+                continue
+            yield one, _why(name, own, seen, one.silent_s, silence_s)
+
+
+def _why(
+    name: str, own: Checksum, seen: Checksum | None, silent_s: float | None, silence_s: float
+) -> str:
+    if seen is None or not seen.is_known:
+        return (
+            "it never answered this member; look at its address in proxysql_servers, and at its"
+            " admin-cluster_username"
+        )
+    if silent_s is not None and silent_s > silence_s:
+        return f"it has not answered for {silent_s:.0f} s; it follows when it answers again"
+    if seen.version > 1 and seen.epoch == own.epoch:
+        return (
+            "it was loaded in the same second with other content; LOAD once more at the member that"
+            " is right"
+        )
+    if seen.version > 1 and seen.epoch > own.epoch:
+        return "it was loaded later with other content; run plan again"
+    return (
+        f"it answers, and has not taken it over; look at {switch(name)} there, at its"
+        " proxysql_servers and at its log"
+    )
+
+
+def is_off(name: str, variables: Mapping[str, str]) -> bool:
+    """Return whether a member with these variables takes over nothing of a module."""
+    return variables.get(switch(name)) == "0" or variables.get(checksum_switch(name)) == "false"

@@ -1,0 +1,297 @@
+"""Drain one node of an instance, and let it serve again. Only RUNTIME is changed.
+
+    lock -> read MYSQL SERVERS -> refuse, or: LOAD the image -> LOAD FROM DISK -> read back
+
+MEMORY holds the image for some milliseconds. MEMORY and DISK are equal before, so that LOAD ...
+FROM DISK gives back what MEMORY held, also by hand after a command that was killed in between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from proxyctl.catalog import ADMIN_MODULES, Layout
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    InstanceError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+    counted,
+)
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import read_membership, wait_for_a_later_second
+from proxyctl.instance.facts import read_facts, used_connections
+from proxyctl.instance.interrupts import interruptible, uninterrupted
+from proxyctl.instance.lock import Lock, Reconnect
+from proxyctl.instance.read import TableReader, read_layouts
+from proxyctl.nodes.image import (
+    Standing,
+    configured_out,
+    drained_image,
+    reasons_against,
+    restored_image,
+)
+from proxyctl.plan import edits
+from proxyctl.plan.guards import members
+from proxyctl.plan.inspect import survey_as_nobodys
+from proxyctl.plan.plan import plan_module
+from proxyctl.state.families import Node, node_text
+from proxyctl.state.row import Layer, Rows, Source
+from proxyctl.state.sql import Statement, transition
+
+_SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
+
+
+_TABLE = "mysql_servers"
+
+
+_DRAIN = Source("the drain says", "part of the drain", "not part of the drain", "of the drain")
+
+
+_FROM_DISK = "LOAD MYSQL SERVERS FROM DISK"
+
+
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class DrainRequest:
+    """One drain, or restore, of the node that `node` names. Units: `lock_timeout_s` seconds."""
+
+    node: str
+    force: bool = False
+    lock_timeout_s: float = 30.0
+    progress: Callable[[str], None] = lambda _text: None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a node. `is_changed` False: it was drained already, or served already."""
+
+    node: Node
+    is_changed: bool
+
+
+def drain(client: AdminClient, request: DrainRequest) -> Done:
+    """Let a node take no new connection.
+
+    Raises: UsageError, RefusedError before anything was changed; ApplyError where it failed.
+    """
+    with _held(client, request, "drain") as servers:
+        standing = servers.read()
+        node = standing.find(request.node)
+        name = node_text(node)
+        if node in standing.drained:
+            return Done(node, is_changed=False)
+        _check_configured(standing, node)
+        image = drained_image(standing, node)
+        reasons = [] if request.force else [*reasons_against(standing, node, image)]
+        if reasons:
+            raise RefusedError(
+                f"{name}: not drained",
+                reasons=[f"{reason}   allow with --force" for reason in reasons],
+            )
+        with servers.said_if_cut_off(node):
+            servers.load(image)
+            if node not in servers.read().drained:
+                raise ApplyError(f"{name} does not show as drained after the LOAD")
+        return Done(node, is_changed=True)
+
+
+def restore(client: AdminClient, request: DrainRequest) -> Done:
+    """Let a drained node serve again as it is configured.
+
+    Raises: UsageError, RefusedError before anything was changed; ApplyError where it failed.
+    """
+    with _held(client, request, "restore") as servers:
+        standing = servers.read()
+        node = standing.find(request.node)
+        if node not in standing.drained:
+            _check_configured(standing, node)
+            return Done(node, is_changed=False)
+        with servers.said_if_cut_off(node):
+            servers.load(restored_image(standing, node))
+            if node in servers.read().drained:
+                raise ApplyError(f"{node_text(node)} still shows as drained after the LOAD")
+        return Done(node, is_changed=True)
+
+
+def _check_configured(standing: Standing, node: Node) -> None:
+    """Refuse a node that is out of service by its configuration, or has none."""
+    columns, name = standing.columns, node_text(node)
+    if node not in {columns.node(row) for row in standing.configured.values()}:
+        raise RefusedError(
+            f"{name} is not in mysql_servers: the monitor discovered it",
+            hint="put it into the files and apply them, then drain it",
+        )
+    if configured_out(standing, node):
+        raise RefusedError(
+            f"{name} is out of service in MEMORY and on DISK (OFFLINE_SOFT, or weight 0 and"
+            " max_connections 0)",
+            hint="change it where it was configured so: in the files, or with nodes restore at the"
+            " member of the ProxySQL Cluster where it was drained",
+        )
+
+
+@contextmanager
+def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Servers]:
+    """Hold the lock of the instance. It names no admin module: MEMORY must hold no row of ours."""
+    lock = Lock(client, f"nodes {what} {request.node}")
+    try:
+        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
+        membership = read_membership(client)
+        behind = [one.message for one in members.dangers([_SERVERS.name], membership)]
+        if behind:
+            raise RefusedError(f"{client.address}: nothing was changed", reasons=behind)
+        wait_for_a_later_second(client, _SERVERS.name, request.progress)
+        yield _Servers(client, lock, has_peers=membership.has_peers)
+    finally:
+        with uninterrupted():
+            lock.give_back(request.progress)
+
+
+@dataclass
+class _Servers:
+    """MYSQL SERVERS of the instance, under the lock."""
+
+    client: AdminClient
+    lock: Lock
+    has_peers: bool = False
+    before: Rows | None = None
+    """What MEMORY held before it was written; None as long as it was not."""
+
+    def read(self) -> Standing:
+        """Return where the servers are.
+
+        Raises: RefusedError where MEMORY, DISK and RUNTIME differ by more than drained nodes, or
+        the monitor of families is off.
+        """
+        facts = read_facts(self.client)
+        survey = survey_as_nobodys(self.client, facts)
+        surveys = survey.module(_SERVERS, managed_only=False)
+        module = replace(plan_module(_SERVERS, surveys), load=True, save=True)
+        refusals = [*edits.refusals(module, edits.pending_edits(module), source=_DRAIN)]
+        if refusals:
+            raise RefusedError(
+                f"{self.client.address}: {_SERVERS.name} is not in step: MEMORY, RUNTIME and DISK"
+                " have to hold the same",
+                reasons=[line for one in refusals for line in (one.message, *one.details)],
+            )
+        families = survey.surroundings.families
+        if families and not facts.monitor_enabled:
+            raise RefusedError(
+                f"{self.client.address}: the monitor is off (mysql-monitor_enabled): nobody would"
+                " move the nodes of a family",
+                hint="switch it on, then try again",
+            )
+        found = surveys[_TABLE]
+        return Standing(
+            found.layout, found.memory, found.runtime or {}, families, found.drained, self.has_peers
+        )
+
+    def load(self, image: Rows) -> None:
+        """LOAD these rows, and give MEMORY back what it held. Raises: InstanceError, ApplyError."""
+        layout = read_layouts(self.client)[_TABLE]
+        self.before = self._memory(layout)
+        try:
+            for statement in transition(layout, self.before, image):
+                self.client.execute(self.lock.fenced(statement))
+            self.lock.renew(at_once=True)
+            if self._memory(layout) != image:
+                raise InstanceError(f"{_TABLE} in MEMORY does not hold what was written")
+            self.client.execute(Statement.plain(_SERVERS.load))
+        except ConnectionLostError:
+            raise
+        except ProxyctlError:
+            self.give_memory_back()
+            raise
+        self.give_memory_back()
+
+    def give_memory_back(self) -> None:
+        """Let MEMORY hold what it held before. Raises: InstanceError, ApplyError."""
+        if self.before is None:
+            return
+        layout = read_layouts(self.client)[_TABLE]
+        self.client.execute(Statement.plain(_FROM_DISK))
+        for statement in transition(layout, self._memory(layout), self.before):
+            self.client.execute(self.lock.fenced(statement))
+        if self._memory(layout) != self.before:
+            raise ApplyError(
+                f"{_TABLE} in MEMORY is not as it was before",
+                hint=f"look at main.{_TABLE} and at disk.{_TABLE}; {_FROM_DISK} makes them equal",
+            )
+
+    def _memory(self, layout: Layout) -> Rows:
+        return TableReader(self.client).read(layout, Layer.MEMORY)
+
+    @contextmanager
+    def said_if_cut_off(self, node: Node) -> Iterator[None]:
+        """Let an interrupt or a lost connection come with what became of the node.
+
+        Raises: InterruptedApplyError; ApplyError for a connection that was lost.
+        """
+        try:
+            with interruptible():
+                yield
+        except (KeyboardInterrupt, ConnectionLostError) as error:
+            with uninterrupted():
+                state = self._state(node, error)
+            if isinstance(error, KeyboardInterrupt):
+                raise InterruptedApplyError(f"interrupted: {state}") from error
+            then = [*error.then, f"after reconnecting: {state}"]
+            raise ApplyError(error.message, then=then, hint=error.hint) from error
+
+    def _state(self, node: Node, error: BaseException) -> str:
+        """Return what became of the node, with MEMORY as it was before."""
+        name = node_text(node)
+        try:
+            # Half of an answer may still be on its way.
+            cause = error if isinstance(error, ConnectionLostError) else ConnectionLostError("")
+            if not Reconnect(self.client, self.lock).again(cause):
+                self.give_memory_back()
+            is_drained = node in self.read().drained
+        except ProxyctlError as second:
+            return f"what became of {name} is not known: {second.message}"
+        return f"{name} is {'drained' if is_drained else 'not drained'}"
+
+
+def wait_until_unused(
+    client: AdminClient, node: Node, *, timeout_s: float, progress: Callable[[str], None]
+) -> None:
+    """Wait until no connection of this instance to a drained node is in use.
+
+    Raises: ApplyError when one still is after `timeout_s`, or that cannot be read;
+    InterruptedApplyError.
+    """
+    name, hint = node_text(node), f"proxyctl nodes restore {node_text(node)} lets it serve again"
+    end, last = time.monotonic() + timeout_s, 0
+    try:
+        with interruptible():
+            while count := _in_use(client, node):
+                if time.monotonic() >= end:
+                    raise ApplyError(
+                        f"{name} is drained, but {counted(count, 'connection')} to it"
+                        f" {'is' if count == 1 else 'are'} still in use after {timeout_s:g} s",
+                        hint=hint,
+                    )
+                if count != last:
+                    progress(f"{name}: waiting for {counted(count, 'connection')} in use")
+                    last = count
+                time.sleep(_POLL_S)
+    except KeyboardInterrupt as error:
+        raise InterruptedApplyError(
+            f"interrupted: {name} is drained, and may still be in use", hint=hint
+        ) from error
+    except InstanceError as error:
+        then = [*error.then, f"{name} was drained; whether it is in use is not known"]
+        raise ApplyError(error.message, then=then, hint=hint) from error
+
+
+def _in_use(client: AdminClient, node: Node) -> int:
+    """Return the connections in use to a node, in all its hostgroups. Raises: InstanceError."""
+    return sum(count for key, count in used_connections(client).items() if key[1:] == node)

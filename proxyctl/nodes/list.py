@@ -1,0 +1,212 @@
+"""Reads what ProxySQL knows of the servers behind it: their rows, connections and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.instance.backend import Said
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.facts import read_facts
+from proxyctl.instance.read import TableReader, query_whole, read_layouts
+from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
+from proxyctl.state.families import FAMILY_TABLES, Family, Node, ServerColumns, families_in
+from proxyctl.state.row import Key, Layer, Row, Rows
+
+_LAST_CHECKS = {
+    # the columns that a version may lack come with the rest of the row
+    "mysql_server_galera_log": "*",
+    "mysql_server_ping_log": "hostname, port, time_start_us, ping_error AS error",
+    "mysql_server_read_only_log": "hostname, port, time_start_us, read_only, error",
+    "mysql_server_replication_lag_log": "hostname, port, time_start_us, repl_lag, error",
+}
+"""Logs of the monitor, and what is read of the last line of each server."""
+
+
+def read_nodes(client: AdminClient) -> NodeReport:
+    """Return the nodes as the configuration, RUNTIME and the monitor have them.
+
+    Sends SELECTs only. Raises: InstanceError.
+    """
+    layouts = read_layouts(client)
+    reader = TableReader(client)
+    servers = layouts["mysql_servers"]
+    facts = read_facts(client)
+    # Before any statistics: behind those SQLite looks into all of ProxySQL's files for the columns.
+    checks = _checks(client)
+    groups = node_groups(
+        servers,
+        reader.read(servers, Layer.MEMORY),
+        reader.read(servers, Layer.RUNTIME),
+        _families(reader, layouts, rds_discovery=facts.rds_discovery),
+        _connections(client),
+        checks,
+    )
+    return NodeReport(
+        client.login.name or client.address,
+        client.address,
+        client.version_text,
+        groups,
+        is_monitored=facts.monitor_enabled,
+    )
+
+
+def _families(
+    reader: TableReader, layouts: dict[str, Layout], *, rds_discovery: bool
+) -> list[Family]:
+    """Return the families whose nodes the monitor places, or did until it was switched off."""
+    tables = {
+        name: reader.read(layouts[name], Layer.RUNTIME).values()
+        for name in FAMILY_TABLES
+        if name in layouts
+    }
+    return families_in(layouts, tables, rds_discovery=rds_discovery)
+
+
+def _connections(client: AdminClient) -> dict[Key, Connections]:
+    rows = client.query(
+        "SELECT hostgroup, srv_host, srv_port, ConnUsed, ConnFree, ConnERR, Queries, Latency_us"
+        " FROM stats_mysql_connection_pool",
+    )
+    return {
+        (client.number(hostgroup), host, client.number(port)): Connections(
+            *map(client.number, counters)
+        )
+        for hostgroup, host, port, *counters in rows
+    }
+
+
+def _checks(client: AdminClient) -> dict[Node, Check]:
+    found: dict[Node, Check] = {}
+    for table, columns in _LAST_CHECKS.items():
+        for row in _last(client, table, columns):
+            node = (row.pop("hostname"), client.number(row.pop("port")))
+            found[node] = _with(client, found.get(node, Check()), table, row)
+    return found
+
+
+def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, str | None]]:
+    """Yield the last line of each server, by column name."""
+    columns_of = f"SELECT name FROM pragma_table_info('{table}', 'monitor')"
+    described = query_whole(client, columns_of, width=1)
+    names = [str(name) for (name,) in described]
+    if not names:
+        return
+    wanted = names if columns == "*" else [c.split(" AS ")[-1] for c in columns.split(", ")]
+    # SQLite gives the other columns of the row that has the maximum.
+    for row in query_whole(
+        client,
+        f"SELECT {columns}, max(time_start_us) FROM monitor.{table} GROUP BY hostname, port",
+        width=len(wanted) + 1,
+    ):
+        yield dict(zip(wanted, row[:-1], strict=True))
+
+
+def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | None]) -> Check:
+    """Return the check with what one more log says."""
+    began = client.number(row.pop("time_start_us"))
+    at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
+    if check.at is not None and (at is None or at < check.at):
+        at = check.at
+    failed = row.pop("error", None)
+    found = replace(check, at=at, error=check.error or failed)
+    match table:
+        case "mysql_server_galera_log":
+            if failed is not None:
+                return found  # ProxySQL writes the worst of every state into such a line
+            said = {name: cell for name, cell in row.items() if cell is not None}
+            return replace(found, wsrep=said, read_only=said.get("read_only") == "YES")
+        case "mysql_server_read_only_log":
+            return replace(found, read_only=row["read_only"] == "1")
+        case "mysql_server_replication_lag_log":
+            lag = row["repl_lag"]
+            return replace(found, lag_s=None if lag is None else client.number(lag))
+    return found
+
+
+def node_groups(
+    layout: Layout,
+    memory: Rows,
+    runtime: Rows,
+    families: Iterable[Family],
+    connections: Mapping[Key, Connections],
+    checks: Mapping[Node, Check],
+) -> tuple[NodeGroup, ...]:
+    """Return the nodes, by family or hostgroup, sorted by hostgroup, host and port.
+
+    `layout` is that of mysql_servers; `connections` is keyed by hostgroup, host and port.
+    """
+    columns = ServerColumns.of(layout)
+    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    views: dict[tuple[Value, ...], dict[Node, NodeView]] = {}
+
+    def view_of(row: Row) -> tuple[dict[Node, NodeView], NodeView]:
+        hostgroup, node = row[columns.hostgroup], columns.node(row)
+        family = in_family.get(hostgroup)
+        group = (hostgroup,) if family is None else _in_order(family)
+        nodes = views.setdefault(group, {})
+        return nodes, nodes.get(node) or NodeView(node, check=checks.get(node, Check()))
+
+    for row in memory.values():
+        nodes, view = view_of(row)
+        place = _place(columns, row)
+        nodes[view.node] = replace(view, configured=(*view.configured, place))
+    for key, row in runtime.items():
+        place = _place(columns, row, connections.get(key, Connections()))
+        if place.status == "OFFLINE_HARD" and not place.connections.used:
+            continue
+        nodes, view = view_of(row)
+        nodes[view.node] = replace(view, runtime=(*view.runtime, place))
+
+    return tuple(
+        NodeGroup(
+            hostgroups,
+            in_family.get(hostgroups[0]),
+            tuple(_sorted(nodes[node], hostgroups) for node in sorted(nodes, key=_sortable)),
+        )
+        for hostgroups, nodes in sorted(views.items(), key=lambda item: _sortable(item[0]))
+    )
+
+
+def with_answers(groups: Iterable[NodeGroup], said: Mapping[Node, Said]) -> tuple[NodeGroup, ...]:
+    """Return the groups with what the nodes said of themselves."""
+    return tuple(
+        replace(
+            group,
+            nodes=tuple(replace(view, said=said.get(view.node)) for view in group.nodes),
+        )
+        for group in groups
+    )
+
+
+def _in_order(family: Family) -> tuple[Value, ...]:
+    """Return the hostgroups of a family, its writers' first."""
+    rest = sorted(family.hostgroups - {family.writer}, key=lambda one: int(one or 0))
+    return (family.writer, *rest)
+
+
+def _place(columns: ServerColumns, row: Row, connections: Connections | None = None) -> Place:
+    return Place(
+        row[columns.hostgroup],
+        str(row[columns.status]).upper(),
+        row[columns.weight],
+        row[columns.max_connections],
+        connections or Connections(),
+    )
+
+
+def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:
+    def position(place: Place) -> int:
+        return hostgroups.index(place.hostgroup)
+
+    return replace(
+        view,
+        configured=tuple(sorted(view.configured, key=position)),
+        runtime=tuple(sorted(view.runtime, key=position)),
+    )
+
+
+def _sortable(cells: tuple[Value, ...]) -> tuple[tuple[int, int, str], ...]:
+    return tuple((0, cell, "") if isinstance(cell, int) else (1, 0, str(cell)) for cell in cells)

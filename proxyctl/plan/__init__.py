@@ -1,0 +1,1 @@
+"""From desired rows and an instance to a Plan. `inspect` reads, `make` is pure."""

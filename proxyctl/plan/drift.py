@@ -1,0 +1,54 @@
+"""Drift: in which layers an instance differs from its files, and what that pattern means. Pure.
+
+The layers alone are judged. Who changed what, and when, nobody can prove afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from proxyctl.catalog import TABLES
+from proxyctl.catalog.variables import RESTART_ONLY
+from proxyctl.plan.diff import Change
+from proxyctl.state.row import Layer
+
+
+class Pattern(NamedTuple):
+    """Which layers differ: a name for machines, and a sentence for people."""
+
+    name: str
+    text: str
+
+
+_MEMORY, _RUNTIME, _DISK = Layer.MEMORY, Layer.RUNTIME, Layer.DISK
+
+
+PATTERNS = {
+    frozenset({_MEMORY}): Pattern("memory", "MEMORY was edited and not loaded"),
+    frozenset({_RUNTIME}): Pattern(
+        "runtime", "RUNTIME alone differs: what MEMORY and DISK hold is not loaded"
+    ),
+    frozenset({_DISK}): Pattern("disk", "DISK alone differs: a restart brings it to RUNTIME"),
+    frozenset({_MEMORY, _RUNTIME}): Pattern(
+        "not_saved", "MEMORY and RUNTIME were changed and not saved: a restart takes it back"
+    ),
+    frozenset({_MEMORY, _DISK}): Pattern(
+        "not_loaded", "MEMORY and DISK differ, RUNTIME does not: a LOAD or a restart publishes it"
+    ),
+    frozenset({_RUNTIME, _DISK}): Pattern(
+        "memory_agrees", "MEMORY alone holds what the files say: it was neither loaded nor saved"
+    ),
+    frozenset(Layer): Pattern("everywhere", "all layers differ"),
+}
+"""What it means that these layers differ from the files, and the others do not."""
+
+
+RESTART_ONLY_PATTERN = Pattern("restart_only", "DISK differs: it is read at a restart")
+"""Of a variable that is read at a restart, DISK alone is compared."""
+
+
+def pattern_of(change: Change) -> Pattern:
+    """Return the pattern of a row or a variable that differs."""
+    if TABLES[change.table].prefix is not None and change.key[0] in RESTART_ONLY:
+        return RESTART_ONLY_PATTERN
+    return PATTERNS[frozenset(change.layers)]

@@ -1,0 +1,236 @@
+"""Pending edits: what somebody left in MEMORY that a LOAD or SAVE of ours would publish or lose.
+
+LOAD and SAVE move whole admin modules, while the files own rows. A row of MEMORY is pending if it
+is not what the files say, and RUNTIME does not show it (before a LOAD) or DISK does not hold it
+(before a SAVE). Pending edits refuse an apply. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from proxyctl.catalog import Layout, Role
+from proxyctl.errors import counted
+from proxyctl.plan.plan import ModulePlan, Refusal
+from proxyctl.plan.survey import TableSurvey, staged
+from proxyctl.state.compare import Difference, differing, fold_users
+from proxyctl.state.row import FILES, KEEP, Key, Layer, Rows, Source
+from proxyctl.state.runtime import is_copied, runtime_image
+from proxyctl.state.sql import MASK, for_clients, transition
+
+DISCARD = "--discard-pending"
+
+
+MOST_LISTED = 20
+"""Rows of one admin module that a refusal lists; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """One row that somebody edited in MEMORY.
+
+    Shape: `layers` lack the edit; `difference` has the row of the first of them as `current`, that
+    of MEMORY as `desired`, and no columns for a row that is added or deleted. `is_ours`: the files
+    say otherwise; else the row, or the columns that were edited, are not in the files.
+    """
+
+    layout: Layout
+    layers: tuple[Layer, ...]
+    difference: Difference
+    is_ours: bool
+
+    @property
+    def key(self) -> Key:
+        """The primary key of the row."""
+        return self.difference.key
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were edited; none for a whole row."""
+        return tuple(self.layout.names[position] for position in self.difference.columns)
+
+    def text(self) -> str:
+        """Return the edit in a few words."""
+        what = ", ".join(self.columns) or "row"
+        key = ":".join(map(str, self.key))
+        if Layer.RUNTIME not in self.layers:
+            return f"{self.layout.name} {key}: {what} not saved to DISK, or edited there"
+        how = "edited"
+        if not self.columns:
+            how = "added" if self.difference.current is None else "deleted"
+        return f"{self.layout.name} {key}: {what} {how} in MEMORY, not loaded to RUNTIME"
+
+
+def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
+    """Return the pending edits that this module's steps would publish, persist or overwrite.
+
+    Shape: sorted by table, in the order of the rows; a row is listed once for what is ours of it,
+    and once for the rest.
+    """
+    found: dict[tuple[str, Key, bool], Pending] = {}
+    for name in sorted(module.surveys):
+        survey = module.surveys[name]
+        edits: list[Pending] = []
+        if module.load or module.stages:
+            edits += [e for d in _unpublished(survey) for e in _edits(survey, d, Layer.RUNTIME)]
+        if not module.load:
+            # Writing MEMORY loses an edit of our rows; without a LOAD it publishes nothing.
+            edits = [edit for edit in edits if edit.is_ours]
+        if module.save and saves:
+            edits += [e for d in survey.unsaved for e in _edits(survey, d, Layer.DISK)]
+        else:
+            edits += [e for d in _hidden(survey) for e in _edits(survey, d, Layer.DISK)]
+        for edit in edits:
+            which = (name, edit.key, edit.is_ours)
+            known = found.get(which)
+            found[which] = replace(known, layers=(*known.layers, *edit.layers)) if known else edit
+    return list(found.values())
+
+
+def _unpublished(survey: TableSurvey) -> Iterator[Difference]:
+    """Yield where MEMORY differs from RUNTIME.
+
+    A row that MEMORY holds and RUNTIME would lose, being inactive or OFFLINE_HARD there, is edited
+    in those columns. RUNTIME may have a node of a family in other hostgroups than MEMORY.
+    """
+    layout, place = survey.layout, survey.place or (lambda key: key)
+    gone = [one for one in survey.unpublished if one.desired is None]
+    held = {place(key): key for key in survey.memory} if gone else {}
+    for one in survey.unpublished:
+        key = held.get(place(one.key))
+        if one.desired is not None or one.current is None or key is None:
+            yield one
+            continue
+        row = survey.memory[key]
+        columns = differing(layout, one.current, row)
+        columns = tuple(position for position in columns if position not in layout.key_index)
+        yield Difference(key, one.current, row, columns)
+
+
+def _hidden(survey: TableSurvey) -> Iterator[Difference]:
+    """Yield the edits of rows that RUNTIME never shows, where MEMORY is written without a SAVE.
+
+    Of an inactive rule only DISK tells whether somebody edited it.
+    """
+    if not survey.unsaved or survey.disk is None or is_copied(survey.layout):
+        return
+    written = {one.key for one in survey.changes.get(Layer.MEMORY, ())}
+    shown = {
+        key for rows in (survey.memory, survey.disk) for key in runtime_image(survey.layout, rows)
+    }
+    for one in survey.unsaved:
+        if one.desired is not None and one.key in written and one.key not in shown:
+            yield one
+
+
+def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterator[Pending]:
+    """Yield the edit of a managed part, and the edit of an unmanaged part, of one row."""
+    layout, desired, key = survey.layout, survey.desired, difference.key
+    if desired is None or not desired.owns(key):
+        yield Pending(layout, (layer,), difference, is_ours=False)
+        return
+    wanted = desired.rows.get(key)
+    memory, target = survey.memory.get(key), survey.target.get(key)
+    if wanted is None or difference.current is None or difference.desired is None:
+        if memory != target:
+            yield Pending(layout, (layer,), replace(difference, columns=()), is_ours=True)
+        return
+    kept = {
+        position
+        for position in difference.columns
+        if wanted[position] is KEEP or layout.names[position] in desired.keep_on_update
+    }
+    ours = tuple(
+        position
+        for position in difference.columns
+        if position not in kept
+        and (memory is None or target is None or memory[position] != target[position])
+    )
+    if ours:
+        yield Pending(layout, (layer,), replace(difference, columns=ours), is_ours=True)
+    if kept:
+        others = replace(difference, columns=tuple(sorted(kept)))
+        yield Pending(layout, (layer,), others, is_ours=False)
+
+
+def refusals(
+    module: ModulePlan,
+    edits: Iterable[Pending],
+    *,
+    discard: bool = False,
+    source: Source = FILES,
+) -> Iterator[Refusal]:
+    """Yield the refusals for the pending edits of a module.
+
+    Each lists the rows. Of those that are not ours: what publishes them, and what takes exactly
+    these back.
+    """
+    found = list(edits)
+    ours = [edit for edit in found if edit.is_ours]
+    others = [edit for edit in found if not edit.is_ours]
+    if ours and not discard:
+        message = f"{module.name}: {counted(len(ours), 'pending edit')}; {source.says} otherwise"
+        yield Refusal("pending_edit", message, DISCARD, (*_listed(ours),))
+    if others:
+        message = f"{module.name}: {counted(len(others), 'pending edit')} not {source.place}"
+        details = (
+            *_listed(others),
+            f"publish:    {_publishing(module, others)}",
+            *_taking_back(module, others),
+        )
+        yield Refusal("pending_unmanaged", message, None, details)
+
+
+def _listed(edits: Sequence[Pending]) -> Iterator[str]:
+    yield from (edit.text() for edit in edits[:MOST_LISTED])
+    if len(edits) > MOST_LISTED:
+        yield f"... and {counted(len(edits) - MOST_LISTED, 'more row')}"
+
+
+def _publishing(module: ModulePlan, edits: Iterable[Pending]) -> str:
+    layers = {layer for edit in edits for layer in edit.layers}
+    load = [f"{module.module.load};"] if Layer.RUNTIME in layers else []
+    return " ".join([*load, f"{module.module.save};"])
+
+
+def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
+    """Yield the statements after which MEMORY lacks these edits and nothing else changed."""
+    by_table: dict[str, list[Pending]] = {name: [] for name in module.surveys}
+    for edit in edits:
+        by_table[edit.layout.name].append(edit)
+    without = {name: _without(module.surveys[name], found) for name, found in by_table.items()}
+    if all(_is_disk(survey, without[name]) for name, survey in module.surveys.items()):
+        yield f"take back:  LOAD {module.name} FROM DISK;"
+        return
+    for name, survey in module.surveys.items():
+        for statement in transition(survey.layout, survey.memory, without[name]):
+            is_masked = statement.masked != statement.sql
+            secret = f"  -- with the secret in the place of {MASK}" if is_masked else ""
+            yield f"take back:  {for_clients(statement.masked)};{secret}"
+
+
+def _without(survey: TableSurvey, edits: Iterable[Pending]) -> Rows:
+    """Return MEMORY without these edits: the rows of the layer that lacks them.
+
+    A row that DISK has beside comes from there: it is the one that was configured.
+    """
+    layout = survey.layout
+    folded = fold_users(layout, survey.memory) if layout.table.role is Role.USERS else survey.memory
+    unsaved = {one.key for one in survey.unsaved}
+    disk = survey.disk or {}
+    changes: list[Difference] = []
+    for edit in edits:
+        before, columns = edit.difference.current, edit.difference.columns
+        if not columns:
+            before = disk.get(edit.key, before) if edit.key in unsaved else before
+            columns = tuple(range(len(layout.names)))
+        changes.append(Difference(edit.key, folded.get(edit.key), before, columns))
+    return staged(layout, survey.memory, folded, changes)
+
+
+def _is_disk(survey: TableSurvey, rows: Rows) -> bool:
+    """Return whether DISK holds these rows."""
+    if survey.disk is None:
+        return rows == survey.memory
+    return rows == survey.disk

@@ -1,0 +1,114 @@
+"""Read one layer of an instance for an export; `proxyctl.state.fold` decides what a row becomes."""
+
+from __future__ import annotations
+
+from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
+from proxyctl.errors import counted
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.facts import RuntimeFacts, read_facts
+from proxyctl.instance.read import TableReader, read_additions, read_layouts
+from proxyctl.plan.survey import Surroundings, survey_table
+from proxyctl.state.compare import fold_users
+from proxyctl.state.families import FAMILY_TABLES, Family, families_in, monitored, undrained
+from proxyctl.state.fold import (
+    Exported,
+    export_variables,
+    from_runtime,
+    passed_over,
+    sorted_rows,
+    warn_of_checksums,
+    with_secrets,
+)
+from proxyctl.state.row import Layer, Rows
+from proxyctl.state.sql import quoted_name
+
+
+def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
+    """Return everything that a layer holds, as configuration rows.
+
+    Warnings say which tables differ between the layers: an export is one layer, not all three.
+    """
+    layouts = read_layouts(client)
+    reader = TableReader(client)
+    facts = read_facts(client)
+    around = Surroundings(memory_families=families_placed(facts, reader, layouts))
+    exported = Exported(client.version, layouts, read_additions(client, layouts))
+    for name in TABLES:
+        if name in layouts:
+            _export_table(exported, reader, layouts[name], around, layer=layer, secrets=secrets)
+    exported.warnings += [
+        f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
+        for name in unknown_tables(client)
+    ]
+    return exported
+
+
+def _export_table(
+    exported: Exported,
+    reader: TableReader,
+    layout: Layout,
+    around: Surroundings,
+    *,
+    layer: Layer,
+    secrets: str,
+) -> None:
+    read = reader.layers_of(layout)
+    layers: dict[Layer, Rows] = {}
+
+    def remembered(which: Layer) -> Rows:
+        layers[which] = read(which)
+        return layers[which]
+
+    found = survey_table(layout, None, remembered, around)
+    memory = layers[Layer.MEMORY]
+    rows = layers[layer]
+    if layer is Layer.RUNTIME:
+        rows = undrained(layout, rows, memory, layers[Layer.DISK], around.memory_families)
+        rows = from_runtime(layout, rows, memory, around.memory_families)
+    elif "frontend" in layout.index:
+        rows = fold_users(layout, rows)
+    if layout.table.prefix is not None:
+        export_variables(exported, rows.values(), secrets)
+        warn_of_checksums(exported, layers.values())
+    elif rows:
+        exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
+        exported.leave_out(
+            layout.name, passed_over(layout, layer, layers[layer], memory), runs=False
+        )
+    if found.unpublished:
+        exported.warnings.append(
+            f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(found.unpublished), 'row')}"
+        )
+    if found.unsaved:
+        exported.warnings.append(
+            f"{layout.name}: MEMORY and DISK differ in {counted(len(found.unsaved), 'row')}"
+        )
+
+
+def unknown_tables(client: AdminClient) -> list[str]:
+    """Return the tables with rows and a twin at RUNTIME that the catalogue does not know."""
+    rows = client.query(
+        "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
+        " WHERE m.type='table' ORDER BY m.name",
+    )
+    known = {*(table.sql_name for table in TABLES.values()), *NOT_MANAGED}
+    names = [str(name) for (name,) in rows if name not in known]
+    return [name for name in names if client.query(f"SELECT 1 FROM {quoted_name(name)} LIMIT 1")]
+
+
+def families_placed(
+    facts: RuntimeFacts, reader: TableReader, layouts: dict[str, Layout]
+) -> tuple[Family, ...]:
+    """Return the families that the monitor places, as MEMORY configures them."""
+    if not facts.monitor_enabled:
+        return ()
+
+    def found(layer: Layer) -> list[Family]:
+        rows = {
+            name: reader.read(layouts[name], layer).values()
+            for name in FAMILY_TABLES
+            if name in layouts
+        }
+        return families_in(layouts, rows, rds_discovery=facts.rds_discovery)
+
+    return tuple(monitored(found(Layer.MEMORY), found(Layer.RUNTIME)))

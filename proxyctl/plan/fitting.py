@@ -1,0 +1,85 @@
+"""Desired rows in the columns that the instance really has, and what it cannot take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from proxyctl.catalog import Layout, Version
+from proxyctl.errors import Mistake
+from proxyctl.plan.survey import TableSurvey
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Where
+
+
+def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
+    """Return the desired table in the instance's layout.
+
+    A column that the files were compiled without is left as it is.
+    """
+    if table.layout.names == layout.names:
+        return table if table.layout is layout else replace(table, layout=layout)
+    positions = [table.layout.index.get(name) for name in layout.names]
+
+    def fitted(row: DesiredRow) -> DesiredRow:
+        return tuple(KEEP if position is None else row[position] for position in positions)
+
+    return replace(table, layout=layout, rows={k: fitted(row) for k, row in table.rows.items()})
+
+
+def misfits(
+    tables: Mapping[str, DesiredTable], layouts: Mapping[str, Layout], version: Version
+) -> Iterator[Mistake]:
+    """Yield what the files use and this instance does not have."""
+    for name, table in tables.items():
+        layout = layouts.get(name)
+        if layout is None:
+            yield mistake_at(_first(table), name, f"ProxySQL {version} has no table {name}")
+            continue
+        for column, where in table.used.items():
+            if column not in layout.index:
+                message = f"ProxySQL {version} has no such column"
+                yield mistake_at(where, f"{name}.{column}", message)
+
+
+def _first(table: DesiredTable) -> Where | None:
+    return next(iter(table.where.values()), None)
+
+
+def mistake_at(where: Where | None, key: str, message: str, hint: str | None = None) -> Mistake:
+    """Return a mistake at a place in the files, as far as it is known."""
+    if where is None:
+        return Mistake("files", 0, 0, key, message, hint)
+    return Mistake(where.path, where.line, where.column, key, message, hint)
+
+
+def mistakes_when_read(surveys: Mapping[str, TableSurvey], version: str) -> Iterator[Mistake]:
+    """Yield what is wrong with what is managed, given the tables that have been read.
+
+    `version`: that of ProxySQL.
+    """
+    for name in ("mysql_users", "pgsql_users"):
+        if name in surveys:
+            yield from _new_users_without_password(surveys[name])
+    for found in surveys.values():
+        if found.layout.table.prefix is None or found.desired is None:
+            continue
+        for change in found.changes[Layer.MEMORY]:
+            if change.current is None:
+                yield mistake_at(
+                    found.desired.where.get(change.key),
+                    str(change.key[0]),
+                    f"ProxySQL {version} has no such variable",
+                )
+
+
+def _new_users_without_password(found: TableSurvey) -> Iterator[Mistake]:
+    password = found.layout.index["password"]
+    for change in found.changes[Layer.MEMORY] if found.desired else ():
+        row = change.desired
+        if change.current is None and row is not None and row[password] is KEEP:
+            yield mistake_at(
+                found.desired.where.get(change.key) if found.desired else None,
+                "password",
+                f"user {change.key[0]!r} is new and has no password",
+                "add `password: {env: NAME}`; without it only existing users are left alone",
+            )

@@ -1,0 +1,155 @@
+"""Guards: changes after which proxyctl, an administrator or the monitor could not log in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+from proxyctl.plan.guards.danger import Danger
+from proxyctl.state.compare import Difference
+
+ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
+
+
+CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")
+
+
+_MONITOR_ACCOUNT = ("mysql-monitor_username", "mysql-monitor_password")
+
+
+_MONITOR_SWITCH = "mysql-monitor_enabled"
+
+
+_ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
+
+
+@dataclass(frozen=True)
+class Access:
+    """How we got in. `socket`: the path of a Unix socket, in place of host and port."""
+
+    user: str
+    password: str = field(repr=False)
+    host: str
+    port: int
+    socket: str | None = None
+
+
+def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
+    """Yield what would lock us out. `changes`: those of admin_variables at RUNTIME."""
+    before, after = _sides(changes)
+    for name, message in (
+        ("admin-admin_credentials", _login_gone),
+        ("admin-stats_credentials", _only_statistics),
+        ("admin-mysql_ifaces", _interface_gone),
+    ):
+        if name in after:
+            text = message(before.get(name, ""), after[name], access)
+            if text:
+                yield Danger(ADMIN_ACCESS, text)
+    if after.get("admin-read_only") == "true":
+        yield Danger(
+            ADMIN_ACCESS,
+            "admin-read_only: after its LOAD proxyctl could not SAVE, nor undo it; leave it out and"
+            " send PROXYSQL READONLY by hand",
+            is_certain=True,
+        )
+
+
+def _sides(changes: Iterable[Difference]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the variables that change at RUNTIME, as they are and as they would be."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for change in changes:
+        if change.current is not None and change.desired is not None:
+            name = str(change.key[0])
+            before[name], after[name] = str(change.current[1]), str(change.desired[1])
+    return before, after
+
+
+def logins(text: str) -> list[tuple[str, str]]:
+    """Return user and password of each login in a list of them."""
+    entries = (entry.partition(":") for entry in text.split(";") if entry)
+    return [(name, password) for name, _, password in entries]
+
+
+def _login_gone(before: str, after: str, access: Access) -> str | None:
+    found = logins(after)
+    if access.user not in dict(logins(before)) or (access.user, access.password) in found:
+        return None
+    if access.user in dict(found):
+        return (
+            f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
+            " the next command needs the new one"
+        )
+    return f"admin-admin_credentials: {access.user}, the login in use, would not be in it any more"
+
+
+def _only_statistics(before: str, after: str, access: Access) -> str | None:
+    if access.user in dict(logins(before)) or access.user not in dict(logins(after)):
+        return None
+    return f"admin-stats_credentials: {access.user}, the login in use, could only read statistics"
+
+
+def _interface_gone(before: str, after: str, access: Access) -> str | None:
+    """Return that the address in use goes. It may be none of them: an address of a proxy's."""
+    if not _is_listened_to(before, access) or _is_listened_to(after, access):
+        return None
+    place = access.socket or f"{access.host}:{access.port}"
+    return f"admin-mysql_ifaces: {place}, the address in use, would not be listened to any more"
+
+
+def _is_listened_to(interfaces: str, access: Access) -> bool:
+    for entry in interfaces.split(";"):
+        if access.socket is not None:
+            if entry == access.socket:
+                return True
+            continue
+        address, _, port = entry.rpartition(":")
+        if port == str(access.port) and _is_reached(address, access.host):
+            return True
+    return False
+
+
+def _is_reached(address: str, host: str) -> bool:
+    """Return whether a connection to `host` may end at `address`. A name may mean any of them."""
+    if address in _ANYWHERE:
+        return True
+    if host == "localhost":
+        host = "127.0.0.1"
+    try:
+        return ip_address(address.strip("[]")) == ip_address(host.strip("[]"))
+    except ValueError:
+        return not address.startswith("127.")
+
+
+def replaced_logins(
+    users: Collection[str], admins: Collection[str], *, before: Collection[str]
+) -> Iterator[Danger]:
+    """Yield the users whose name is a login of the admin interface, but for those of before.
+
+    `users` can log in and `admins` are the logins, once everything is applied; `before`: names
+    that are both at RUNTIME already.
+    """
+    for name in sorted({*users} & {*admins} - {*before}):
+        yield Danger(
+            ADMIN_ACCESS,
+            f"{name} would be a user and a login of the admin interface: ProxySQL keeps one of"
+            " them; choose another name for either",
+        )
+
+
+def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Danger]:
+    """Yield that the monitor's account is emptied while it is on.
+
+    `changes`: those of mysql_variables at RUNTIME. `is_on`: whether the monitor is on now.
+    """
+    before, after = _sides(changes)
+    if not (is_on or after.get(_MONITOR_SWITCH) == "true"):
+        return
+    for name in _MONITOR_ACCOUNT:
+        if before.get(name) and not after[name]:
+            yield Danger(
+                MONITOR_CREDENTIALS,
+                f"{name} would become empty: the monitor could check no server any more",
+            )

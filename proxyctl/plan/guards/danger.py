@@ -1,0 +1,45 @@
+"""A transition that a guard does not let happen unasked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from proxyctl.plan.plan import Refusal
+from proxyctl.state.row import GuardAction, GuardLimits
+
+FORCE = "--force"
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """A transition that a guard does not let happen unasked.
+
+    `guard` is its key in the section `guards`. `is_certain`: nothing allows it, since the apply
+    could not finish.
+    """
+
+    guard: str
+    message: str
+    is_certain: bool = False
+
+
+def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[Refusal]:
+    """Yield the dangers that stop an apply; all of them, so that one look shows the whole."""
+    for danger in dangers:
+        if danger.is_certain:
+            yield Refusal(danger.guard, danger.message)
+        elif limits.action(danger.guard) is GuardAction.REFUSE and not force:
+            yield Refusal(danger.guard, f"{danger.message} (guards.{danger.guard})", FORCE)
+
+
+def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[str]:
+    """Yield the dangers that do not stop an apply, since the files or the command line say so."""
+    for danger in dangers:
+        action = limits.action(danger.guard)
+        if danger.is_certain or action is GuardAction.OFF:
+            continue
+        if action is GuardAction.WARN:
+            yield f"{danger.message} (guards.{danger.guard}: warn)"
+        elif force:
+            yield f"{danger.message} ({FORCE})"

@@ -1,0 +1,112 @@
+"""Guards: too many rows of a table deleted at once, and tables that nothing is left of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proxyctl.catalog import Layout, Role
+from proxyctl.errors import counted
+from proxyctl.plan.diff import ADD, DELETE
+from proxyctl.plan.guards.danger import Danger
+from proxyctl.plan.plan import ModulePlan
+from proxyctl.plan.survey import TableSurvey
+from proxyctl.state.row import GuardLimits, Key, Rows
+
+MAX_DELETES, TABLE_EMPTIED = "max_deletes", "table_emptied"
+
+
+NEVER_EMPTIED = frozenset(
+    f"{protocol}_{table}"
+    for protocol in ("mysql", "pgsql")
+    for table in ("servers", "users", "query_rules")
+)
+
+
+def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Danger]:
+    """Yield the tables that lose too many rows, or all that are at work."""
+    for module in modules:
+        for survey in module.surveys.values():
+            if survey.layout.table.prefix:
+                continue
+            found = _emptied(module, survey) or _too_many(module, survey, limits)
+            if found is not None:
+                yield found
+
+
+def _emptied(module: ModulePlan, survey: TableSurvey) -> Danger | None:
+    table = survey.layout.name
+    if table not in NEVER_EMPTIED:
+        return None
+    if not survey.target and _gone(module, survey):
+        rows = counted(_present(survey), "row")
+        return Danger(TABLE_EMPTIED, f"{table}: nothing would be left; {rows} would be deleted")
+    if not module.at_runtime(table) or survey.layout.table.role is Role.SERVERS:
+        return None
+    # What RUNTIME holds is kept where it is not what MEMORY holds.
+    running = survey.memory if survey.runtime is None else survey.runtime
+    before = _at_work(survey.layout, running)
+    if before and not _at_work(survey.layout, survey.target):
+        return Danger(TABLE_EMPTIED, _nothing_at_work(survey.layout, before))
+    return None
+
+
+def _nothing_at_work(layout: Layout, before: int) -> str:
+    verb = "is" if before == 1 else "are"
+    if layout.table.role is Role.USERS:
+        return f"{layout.name}: nobody could log in any more ({counted(before, 'user')} can now)"
+    return f"{layout.name}: no rule would be active any more ({before} {verb} now)"
+
+
+def _at_work(layout: Layout, rows: Rows) -> int:
+    """Return how many rows are active; of users those that may log in."""
+    needed = [layout.index[n] for n in ("active", "frontend") if n in layout.index]
+    return sum(1 for row in rows.values() if all(row[position] == 1 for position in needed))
+
+
+def _too_many(module: ModulePlan, survey: TableSurvey, limits: GuardLimits) -> Danger | None:
+    gone, present = _gone(module, survey), _present(survey)
+    if gone * 100 > present * limits.max_deletes_percent and (
+        present > limits.max_deletes_above_rows
+    ):
+        limit = f"{limits.max_deletes_percent} percent"
+    elif gone > limits.max_deletes_rows:
+        limit = counted(limits.max_deletes_rows, "row")
+    else:
+        return None
+    return Danger(
+        MAX_DELETES,
+        f"{survey.layout.name}: {gone} of {present} rows would be deleted; the limit is {limit}",
+    )
+
+
+def _present(survey: TableSurvey) -> int:
+    return max(survey.memory_count, survey.runtime_count)
+
+
+def _gone(module: ModulePlan, survey: TableSurvey) -> int:
+    """Return how many rows would be lost: a server that moves and a row switched off are not."""
+    table, layout = survey.layout.name, survey.layout
+    changes = module.changes
+    if not any(change.shown.desired is None for change in changes):
+        return 0  # a first apply has many rows, and takes none away
+    changes = [one for one in changes if one.table == table]
+    place = survey.place or _itself
+    added = {_node(layout, change.key) for change in changes if change.action == ADD}
+    # A row that is switched off leaves RUNTIME, but nothing is lost.
+    wanted = survey.desired.rows if survey.desired else ()
+    still_there = {place(key) for keys in (wanted, survey.target) for key in keys}
+    gone = {
+        place(change.key)
+        for change in changes
+        if change.action == DELETE and _node(layout, change.key) not in added
+    }
+    return len(gone - still_there)
+
+
+def _itself(key: Key) -> Key:
+    return key
+
+
+def _node(layout: Layout, key: Key) -> Key:
+    """Return what stays the same when a server moves to another hostgroup; else the key."""
+    return key[1:] if layout.table.role is Role.SERVERS else key

@@ -1,0 +1,225 @@
+"""Guards: hostgroups that lose their last server while something needs them.
+
+Also users, rules and fast routing that turn from a hostgroup with servers to one without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.errors import counted
+from proxyctl.plan.guards.danger import Danger
+from proxyctl.state.compare import Difference
+from proxyctl.state.families import Family, ServerColumns
+from proxyctl.state.row import GuardAction, GuardLimits, Row, Rows
+
+LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
+
+
+EMPTY_HOSTGROUP = "empty_hostgroup"
+
+
+USERS = "mysql_users"
+
+
+_SEVERITY = {GuardAction.REFUSE: 0, GuardAction.WARN: 1, GuardAction.OFF: 2}
+
+
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What needs hostgroups once everything is applied.
+
+    Shape: `writers` are those of the monitored families; `destinations` the hostgroups that rules,
+    fast routing and users send traffic to, by table. `names` by number.
+    """
+
+    writers: frozenset[Value]
+    destinations: Mapping[str, frozenset[Value]]
+    names: Mapping[int, str]
+
+    def shown(self, hostgroup: Value) -> str:
+        """Return the number, and the name that the files give it."""
+        name = self.names.get(hostgroup) if isinstance(hostgroup, int) else None
+        return f"{hostgroup} ({name})" if name else str(hostgroup)
+
+    def of(self, hostgroup: Value) -> dict[str, str]:
+        """Return the guards that a hostgroup without servers concerns, and why."""
+        found: dict[str, str] = {}
+        if hostgroup in self.writers:
+            found[LAST_WRITER] = "a writer hostgroup"
+        if hostgroup in self.destinations.get(USERS, ()):
+            found[DEFAULT_HOSTGROUP] = "the default hostgroup of users"
+        if any(hostgroup in used for table, used in self.destinations.items() if table != USERS):
+            found[EMPTY_HOSTGROUP] = "used by rules"
+        return found
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The servers of RUNTIME, as they are and as the last LOAD leaves them.
+
+    `families`: those whose nodes the monitor places, now and afterwards.
+    """
+
+    layout: Layout
+    now: Rows
+    loaded: Rows
+    families: tuple[Family, ...] = ()
+
+    @property
+    def served_now(self) -> frozenset[Value]:
+        """The hostgroups with a server that gets queries."""
+        return self._served(self.now)
+
+    @property
+    def served_afterwards(self) -> frozenset[Value]:
+        """The hostgroups that keep such a server, or get a new one."""
+        columns = ServerColumns.of(self.layout)
+        return self._served(
+            {
+                key: row
+                for key, row in self.loaded.items()
+                if key not in self.now or _takes_queries(columns, self.now[key])
+            }
+        )
+
+    def _served(self, rows: Rows) -> frozenset[Value]:
+        """Return the hostgroups of these servers, and those that the monitor fills from them.
+
+        In a replication family it waits until a server says that it is the writer.
+        """
+        columns = ServerColumns.of(self.layout)
+        found = frozenset(r[columns.hostgroup] for r in rows.values() if _takes_queries(columns, r))
+        for family in self.families:
+            healthy = family.hostgroups - {family.offline}
+            if found & healthy:
+                waiting = {family.writer} if family.kind == "replication" else frozenset()
+                found |= healthy - waiting
+        return found
+
+
+def _takes_queries(columns: ServerColumns, row: Row) -> bool:
+    """Whether it is ONLINE; one of weight 0 is never chosen, one without connections gets none."""
+    is_online = str(row[columns.status]).upper() == "ONLINE"
+    return is_online and row[columns.weight] != 0 and row[columns.max_connections] != 0
+
+
+def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> Iterator[Danger]:
+    """Yield each needed hostgroup that has a server that is used now and would have none.
+
+    A hostgroup that several guards are about is said once, by the strictest of them, of those by
+    the first.
+    """
+    for hostgroup in sorted(servers.served_now - servers.served_afterwards, key=str):
+        guards = needs.of(hostgroup)
+        if not guards:
+            continue
+        guard = min(guards, key=lambda name: _SEVERITY[limits.action(name)])
+        message = (
+            f"hostgroup {needs.shown(hostgroup)} is {_listed([*guards.values()])}"
+            f" and would have {_nothing_left(servers, hostgroup)}"
+        )
+        family = _waiting_family(servers, hostgroup)
+        if family is not None:
+            message += (
+                f" until the monitor takes the new nodes out of {needs.shown(family.offline)};"
+                " add them in one apply and remove the old ones in the next"
+            )
+        yield Danger(guard, message)
+
+
+def _nothing_left(servers: Servers, hostgroup: Value) -> str:
+    """Return what a hostgroup is left with that serves nobody."""
+    columns = ServerColumns.of(servers.layout)
+    left = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
+    if any(str(row[columns.status]).upper() == "ONLINE" for row in left):
+        if any(_takes_queries(columns, row) for row in left):
+            return "only servers that are SHUNNED now"
+        return "only servers of weight 0 or max_connections 0"
+    return "no ONLINE server"
+
+
+def _waiting_family(servers: Servers, hostgroup: Value) -> Family | None:
+    """Return the family of a hostgroup where new nodes wait in its offline hostgroup."""
+    hostgroups = {key[0] for key in servers.loaded if key not in servers.now}
+    return next(
+        (
+            family
+            for family in servers.families
+            if hostgroup in family.hostgroups and family.offline in hostgroups
+        ),
+        None,
+    )
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+class _Wording(NamedTuple):
+    """How a row of a table is called, what it would do, and the columns that name it."""
+
+    guard: str
+    noun: str
+    would: str
+    named_by: tuple[str, ...]
+
+
+_WORDINGS = {
+    USERS: _Wording(DEFAULT_HOSTGROUP, "user", "would be the default hostgroup of", ("username",)),
+    "mysql_query_rules": _Wording(
+        EMPTY_HOSTGROUP, "rule", "would be the destination of", ("rule_id",)
+    ),
+    "mysql_query_rules_fast_routing": _Wording(
+        EMPTY_HOSTGROUP,
+        "row",
+        "would be the destination of fast routing in",
+        ("username", "schemaname"),
+    ),
+}
+
+
+def strays(
+    layout: Layout, changes: Iterable[Difference], servers: Servers, needs: Needs
+) -> Iterator[Danger]:
+    """Yield the hostgroups without a server that rows of this table turn to from one with servers.
+
+    `layout`: of a table of DESTINATIONS, `changes` are its own at RUNTIME. A row that is new is no
+    transition. What serves now and would not afterwards is said of the hostgroup.
+    """
+    wording, position = _WORDINGS[layout.name], layout.index[DESTINATIONS[layout.name]]
+    served_now = servers.served_now
+    served = served_now | servers.served_afterwards
+    stray: dict[Value, list[str]] = {}
+    for current, hostgroup in redirected(layout, changes):
+        if hostgroup not in served and current[position] in served_now:
+            name = "/".join(str(current[layout.index[column]]) for column in wording.named_by)
+            stray.setdefault(hostgroup, []).append(name)
+    for hostgroup, names in sorted(stray.items(), key=repr):
+        yield Danger(
+            wording.guard,
+            f"hostgroup {needs.shown(hostgroup)} {wording.would}"
+            f" {counted(len(names), wording.noun)} ({_some(names)})"
+            " and has no server that takes queries",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (" ..." if len(names) > _MOST_NAMES else "")
+
+
+def redirected(layout: Layout, changes: Iterable[Difference]) -> Iterator[tuple[Row, Value]]:
+    """Yield the rows at RUNTIME that get another destination, as they are, and that hostgroup."""
+    position = layout.index[DESTINATIONS[layout.name]]
+    for change in changes:
+        if change.current is not None and change.desired is not None:
+            hostgroup = change.desired[position]
+            if isinstance(hostgroup, int) and hostgroup != change.current[position]:
+                yield change.current, hostgroup

@@ -1,0 +1,391 @@
+"""Which tables and schemas change shard: queries on them go to other servers than now. Pure.
+
+proxyctl moves queries, not data, so the data has to be there before. What is asked is where writes
+on a name go: there its data is. A hostgroup with another number and the same servers is no move.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from proxyctl.catalog import Layout
+from proxyctl.plan.plan import Refusal, ShardMove
+from proxyctl.replay.shard_names import names_in
+from proxyctl.replay.sides import Sides
+from proxyctl.routing import Request, Route, Router, Source
+from proxyctl.routing.of_configuration import router_of
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.row import DesiredTable, Row
+
+RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
+
+
+ALLOW = "--allow-shard-moves"
+
+
+CODE = "shard_moves"
+
+
+JOINS = "joins"
+"""How a name comes into a section that places others already."""
+
+
+SERVERS = "servers"
+"""How a name moves that stays in its hostgroup, while the hostgroup gets another one's servers."""
+
+
+_ORIGIN = re.compile(r"sharding ([^:;]*)")
+"""What our comments begin with: `sharding NAME: tables`, `sharding NAME; comment`."""
+
+
+PROBES = ("INSERT INTO {} VALUES (1)", "UPDATE {} SET a=1 WHERE b=1", "DELETE FROM {} WHERE b=1")
+
+
+_PLAIN_NAME = re.compile(r"[0-9A-Za-z_$]+")
+
+
+class _Shard(NamedTuple):
+    """A name that a sharding section places, and for whom. `schemaname` None: any."""
+
+    sharding: str
+    by_schema: bool
+    name: str
+    username: str | None
+    schemaname: str | None
+
+
+def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[ShardMove]:
+    """Return every name whose queries go to other servers afterwards.
+
+    Shape: `desired` are the managed tables, with the places of their rows. Sorted by section, and
+    within one by the hostgroups; empty where nobody can have sent a query yet.
+    """
+    coming = _shards_of_files(desired)
+    leaving = [
+        shard
+        for shard in _shards_at_runtime(sides.before)
+        if shard.name not in coming.get((shard.sharding, shard.by_schema), {})
+    ]
+    shards = [shard for group in coming.values() for shard in group.values()] + leaving
+    if not shards:
+        return []
+    running: dict[str, set[str]] = {}
+    for shard in _shards_at_runtime(sides.before):
+        running.setdefault(shard.sharding, set()).add(shard.name)
+    judge = _Judge(sides)
+    gone = set(leaving)
+    found = [
+        move._replace(how=JOINS)
+        if move.how == "enters" and move.name not in running.get(move.sharding, {move.name})
+        else move
+        for shard in shards
+        for move in judge.moves(shard, is_leaving=shard in gone)
+    ]
+    return sorted(set(found), key=lambda m: (m.sharding, m.current, m.desired, _natural(m.name)))
+
+
+def refusals(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator[Refusal]:
+    """Yield why an apply would be refused: a reason for each pair of hostgroups of a section.
+
+    A name that joins is none: a new tenant has no data yet, and nobody may get used to allowing.
+    """
+    refused = (move for move in moves if move.how != JOINS)
+    yield from (Refusal(CODE, text, ALLOW) for text in move_texts(refused, names))
+
+
+def warnings(
+    moves: Iterable[ShardMove], names: Mapping[int, str], *, allowed: bool
+) -> Iterator[str]:
+    """Yield what is to be said of moves that do not stop an apply."""
+    return move_texts((move for move in moves if allowed or move.how == JOINS), names)
+
+
+MOST_TEXTS = 12
+"""Of one section; more are counted."""
+
+
+def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator[str]:
+    """Yield what moves where, a text for each section and pair of hostgroups."""
+    groups: dict[tuple[str, str], dict[tuple[int, int, str], list[str]]] = {}
+    for move in moves:
+        by_pair = groups.setdefault((move.sharding, move.kind), {})
+        by_pair.setdefault((move.current, move.desired, move.how), []).append(move.name)
+    for (sharding, kind), pairs in groups.items():
+        for number, ((current, desired, how), found) in enumerate(pairs.items()):
+            if number == MOST_TEXTS:
+                rest = sum(len(n) for n in [*pairs.values()][number:])
+                yield f"sharding {sharding}: {rest} more {kind}s change shard"
+                break
+            listed = _listed(list(dict.fromkeys(found)), kind)
+            yield f"sharding {sharding}: {listed} {_where(how, current, desired, names)} first"
+
+
+def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
+    """Return from where to where, up to the word `first`."""
+    if how == SERVERS:
+        return (
+            f"would stay in {_shown(desired, names)} and meet servers of another hostgroup there;"
+            " move the data"
+        )
+    verb = {
+        "moves": "would go from",
+        "enters": "would enter the sharding and go from",
+        JOINS: "would join the others and go from",
+        "leaves": "would leave the sharding and go from",
+    }[how]
+    then = "what has data there has to be moved" if how == JOINS else "move the data"
+    return f"{verb} {_shown(current, names)} to {_shown(desired, names)}; {then}"
+
+
+def _listed(names: list[str], kind: str) -> str:
+    if len(names) == 1:
+        return f"{kind} {names[0]}"
+    if len(names) <= 3:
+        return f"{kind}s {', '.join(names)}"
+    return f"{len(names)} {kind}s ({names[0]}, {names[1]} ... {names[-1]})"
+
+
+def _shown(hostgroup: int, names: Mapping[int, str]) -> str:
+    name = names.get(hostgroup)
+    return f"{hostgroup} ({name})" if name else str(hostgroup)
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Return a key by which t2 stands before t10."""
+    return tuple((int(d or 0), t) for d, t in re.findall(r"([0-9]*)([^0-9]*)", name))
+
+
+# Which names there are --------------------------------------------------------------------------
+_ByName = dict[tuple[str, bool], dict[str, _Shard]]
+
+
+def concerns_shards(
+    desired: Mapping[str, DesiredTable], rows: Iterable[tuple[Layout, Row]]
+) -> bool:
+    """Return whether the files have sharding, or one of these rows at RUNTIME comes from it."""
+    if any(_generated(desired, name) for name in (RULES, FAST_ROUTING)):
+        return True
+    return any(section_of(layout, row) is not None for layout, row in rows)
+
+
+def _generated(desired: Mapping[str, DesiredTable], table: str) -> bool:
+    found = desired.get(table)
+    return found is not None and any(one.startswith("sharding ") for one in found.origins)
+
+
+def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:
+    found: _ByName = {}
+    for name in (RULES, FAST_ROUTING):
+        table = desired.get(name)
+        if table is None:
+            continue
+        for key, row in table.rows.items():
+            where = table.where.get(key)
+            if where is None or not where.origin.startswith("sharding "):
+                continue
+            sharding = where.origin.removeprefix("sharding ")
+            for shard in _shards_of_row(table.layout, row, sharding):
+                found.setdefault((sharding, shard.by_schema), {})[shard.name] = shard
+    return found
+
+
+def _shards_at_runtime(before: Configuration) -> Iterator[_Shard]:
+    for name in (RULES, FAST_ROUTING):
+        held = before.tables.get(name)
+        if held is None:
+            continue
+        for row in held.rows.values():
+            sharding = section_of(held.layout, row)
+            if sharding is not None:
+                yield from _shards_of_row(held.layout, row, sharding)
+
+
+def section_of(layout: Layout, row: Row) -> str | None:
+    """Return the `sharding` section that a row comes from, as its comment says."""
+    if layout.name not in (RULES, FAST_ROUTING):
+        return None
+    comment = row[layout.index["comment"]]
+    found = _ORIGIN.match(comment) if isinstance(comment, str) else None
+    return found[1] if found else None
+
+
+def _shards_of_row(layout: Layout, row: Iterable[object], sharding: str) -> Iterator[_Shard]:
+    cells = dict(zip(layout.names, row, strict=True))
+    username = str(cells["username"]) if cells["username"] else None
+    if layout.name == FAST_ROUTING:
+        yield _Shard(sharding, True, str(cells["schemaname"]), username, None)
+        return
+    schemaname = str(cells["schemaname"]) if cells["schemaname"] else None
+    pattern = cells["match_digest"] or cells["match_pattern"]
+    for name in names_in(str(pattern)) or ():
+        yield _Shard(sharding, False, name, username, schemaname)
+
+
+# Where they go ----------------------------------------------------------------------------------
+@dataclass
+class _Judge:
+    """Tells where queries on a name go before and after, and whether that is a move."""
+
+    sides: Sides
+    routers: tuple[Router, Router] = field(init=False)
+
+    def __post_init__(self) -> None:
+        before, after = self.sides.before, self.sides.after
+        engine = "mysql-query_processor_regex"
+        first = router_of(before)
+        shared = first.patterns if before.variable(engine) == after.variable(engine) else None
+        self.routers = first, router_of(after, patterns=shared)
+        self._servers = _Servers(before), _Servers(after)
+        self._users = self._usernames()
+        self._named_schemas = frozenset(
+            rule.schemaname for router in self.routers for rule in router.rules if rule.schemaname
+        )
+        self._applying = [
+            frozenset(rule.rule_id for rule in router.rules if rule.apply)
+            for router in self.routers
+        ]
+        self._known: dict[tuple[int, str], tuple[Route, ...]] = {}
+        self._taking: dict[int, bool] = {}
+
+    def _usernames(self) -> list[str]:
+        """Return users who can log in now and afterwards; of those that are alike, one."""
+        before, after = self.routers
+        named = {rule.username for router in self.routers for rule in router.rules}
+        named |= {key[0] for router in self.routers for key, _ in router.fast_routing.items()}
+        alike: dict[object, str] = {}
+        for name in self._logins():
+            one, other = before.user(name), after.user(name)
+            if one is not None and other is not None:
+                alike.setdefault(name if name in named else (one, other), name)
+        return list(alike.values())
+
+    def _logins(self) -> list[str]:
+        held = self.sides.before.tables.get("mysql_users")
+        if held is None:
+            return []
+        return sorted({str(name) for name in held.column("username")})
+
+    def moves(self, shard: _Shard, *, is_leaving: bool) -> Iterator[ShardMove]:
+        """Yield where the name goes now and afterwards, for each user whose data moves."""
+        for username in self._users if shard.username is None else [shard.username]:
+            if self.routers[0].user(username) is None:
+                continue  # nobody could send a query
+            befores = self._routes(0, shard, username)
+            afters = self._routes(1, shard, username)
+            for before, after in zip(befores, afters, strict=True):
+                current, desired = before.destination_hostgroup, after.destination_hostgroup
+                if current is None or desired is None:
+                    continue
+                how = "leaves" if is_leaving else "moves"
+                if current == desired:
+                    if not self._takes_servers_of_others(current):
+                        continue
+                    how = SERVERS
+                elif not self._is_elsewhere(current, desired):
+                    continue
+                elif before.source is Source.DEFAULT_HOSTGROUP and not is_leaving:
+                    how = "enters"
+                kind = "schema" if shard.by_schema else "table"
+                yield ShardMove(shard.sharding, kind, shard.name, current, desired, how)
+                break
+
+    def _is_elsewhere(self, current: int, desired: int) -> bool:
+        """Return whether queries would meet a server that was not asked until now.
+
+        Nothing can be in a hostgroup without servers, and nothing is found in one either.
+        """
+        held, asked = self._servers[0].with_family(current), self._servers[1].of(desired)
+        return bool(held and asked and not asked <= held)
+
+    def _takes_servers_of_others(self, hostgroup: int) -> bool:
+        """Return whether a hostgroup gets servers that stood in another one until now.
+
+        A server that was nowhere may be a replacement with the same data; another shard's is not.
+        """
+        if hostgroup not in self._taking:
+            first, second = self._servers
+            new = second.of(hostgroup) - first.with_family(hostgroup)
+            self._taking[hostgroup] = bool(new & first.all() and first.of(hostgroup))
+        return self._taking[hostgroup]
+
+    def _routes(self, side: int, shard: _Shard, username: str) -> tuple[Route, ...]:
+        if not shard.by_schema:
+            name = shard.name if _PLAIN_NAME.fullmatch(shard.name) else f"`{shard.name}`"
+            return self._asked(side, username, shard.schemaname, name)
+        if shard.name in self._named_schemas:
+            return self._asked(side, username, shard.name, "x")
+        # Rules do not tell this schema from others: what they say is asked once, and fast routing,
+        # which may have a million rows, is looked up.
+        key = (side, username)
+        if key not in self._known:
+            self._known[key] = self._asked(side, username, "\0", "x")
+        return tuple(self._in_schema(side, username, shard.name, one) for one in self._known[key])
+
+    def _in_schema(self, side: int, username: str, schemaname: str, route: Route) -> Route:
+        router = self.routers[side]
+        has_applied = route.matched_rules and route.matched_rules[-1] in self._applying[side]
+        if router.last_rule_applies or has_applied:
+            return route
+        key = router.fast_routing.find(username, schemaname, route.flagIN)
+        if key is None:
+            return route
+        hostgroup = router.fast_routing[key]
+        return replace(route, destination_hostgroup=hostgroup, source=Source.FAST_ROUTING)
+
+    def _asked(
+        self, side: int, username: str, schemaname: str | None, name: str
+    ) -> tuple[Route, ...]:
+        """Return where writes go. A session begins at flagIN 0: rules lead on to the section's."""
+        router = self.routers[side]
+        return tuple(
+            router.evaluate(
+                Request(
+                    probe.format(name).encode("utf-8", "surrogateescape"),
+                    username=username,
+                    schemaname=schemaname,
+                )
+            )
+            for probe in PROBES
+        )
+
+
+class _Servers:
+    """The servers of each hostgroup, and of the family that it belongs to."""
+
+    def __init__(self, side: Configuration) -> None:
+        self._by_hostgroup: dict[int, set[tuple[str, int]]] = {}
+        held = side.tables.get("mysql_servers")
+        if held is not None:
+            index = held.layout.index
+            places = [index[name] for name in ("hostgroup_id", "hostname", "port", "status")]
+            for row in held.rows.values():
+                hostgroup, hostname, port, status = (row[place] for place in places)
+                if isinstance(hostgroup, int) and str(status).upper() != "OFFLINE_HARD":
+                    server = (str(hostname).lower(), int(str(port)))
+                    self._by_hostgroup.setdefault(hostgroup, set()).add(server)
+        self._family: dict[int, frozenset[int]] = {}
+        for name in FAMILY_TABLES:
+            found = side.tables.get(name)
+            if found is None:
+                continue
+            columns = [n for n, c in enumerate(found.layout.columns) if c.hostgroup]
+            for row in found.rows.values():
+                hostgroups = frozenset(cell for n in columns if isinstance(cell := row[n], int))
+                self._family.update(dict.fromkeys(hostgroups, hostgroups))
+
+    def all(self) -> set[tuple[str, int]]:
+        """Return the servers of all hostgroups."""
+        return set().union(*self._by_hostgroup.values())
+
+    def of(self, hostgroup: int) -> set[tuple[str, int]]:
+        """Return the servers of a hostgroup."""
+        return self._by_hostgroup.get(hostgroup, set())
+
+    def with_family(self, hostgroup: int) -> set[tuple[str, int]]:
+        """Return the servers of a hostgroup and of those that the monitor fills with the same."""
+        group = self._family.get(hostgroup, frozenset({hostgroup}))
+        return set().union(*map(self.of, group))

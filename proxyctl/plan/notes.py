@@ -1,0 +1,225 @@
+"""What a plan says beside its changes: what is left alone, what a LOAD does by the way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from proxyctl.catalog import Value
+from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.errors import counted
+from proxyctl.instance.checksums import MODULES
+from proxyctl.instance.members import Membership
+from proxyctl.plan.diff import ADD
+from proxyctl.plan.plan import ModulePlan, Plan
+from proxyctl.plan.survey import TableSurvey
+from proxyctl.state.families import Family, node_text
+from proxyctl.state.row import KEEP, Key, Layer
+from proxyctl.state.runtime import runtime_image
+
+_IN_LAYER = {
+    Layer.RUNTIME: "at RUNTIME",
+    Layer.MEMORY: "in MEMORY",
+    Layer.DISK: "on DISK",
+}
+
+
+def left_alone(found: TableSurvey) -> Iterator[str]:
+    """Yield what one table holds that the files do not ask for, and that stays."""
+    table = found.layout.name
+    scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
+    if scope and found.unowned:
+        yield f"{table}: {counted(found.unowned, 'row')} outside {scope.text}"
+    yield from taken_out(found)
+    for host, port in found.discovered:
+        yield f"{host}:{port} discovered by the monitor"
+    if found.draining:
+        yield f"{table}: {counted(found.draining, 'row')} OFFLINE_HARD, draining"
+
+
+def taken_out(found: TableSurvey) -> Iterator[str]:
+    """Yield the servers that an operator took out, where the files do not say otherwise."""
+    staying = {(key[1], key[2]) for key in found.target} if found.drained else set()
+    for node in sorted(found.drained & staying, key=node_text):
+        yield f"{node_text(node)} drained"
+    yield from _statuses(found)
+
+
+def _statuses(found: TableSurvey) -> Iterator[str]:
+    """Yield the servers with a status that is not ONLINE and that no file sets.
+
+    A SHUNNED of RUNTIME is ProxySQL's own unless MEMORY has it, too.
+    """
+    if not found.is_of_servers or found.desired is None:
+        return
+    status = found.layout.index["status"]
+    layers = {
+        Layer.RUNTIME: found.memory if found.runtime is None else found.runtime,
+        Layer.MEMORY: found.memory,
+        Layer.DISK: found.memory if found.disk is None else found.disk,
+    }
+    for key, wanted in found.desired.rows.items():
+        if wanted[status] is not KEEP or key[1:3] in found.drained:
+            continue
+        held = {
+            layer: str(rows[key][status]).upper() for layer, rows in layers.items() if key in rows
+        }
+        if held.get(Layer.MEMORY) != "SHUNNED" and held.get(Layer.RUNTIME, "").startswith("SHUN"):
+            del held[Layer.RUNTIME]
+        out = {layer: text for layer, text in held.items() if text != "ONLINE"}
+        if out:
+            kind = "pgsql " if found.layout.name == "pgsql_servers" else ""
+            name = f"{kind}{key[1]}:{key[2]} in hostgroup {key[0]}"
+            yield f"{name} {_status_text(out)}, set by an operator"
+
+
+def _status_text(out: Mapping[Layer, str]) -> str:
+    """Return `OFFLINE_SOFT`, with the layers where not all of them have it."""
+    texts = {
+        status: [_IN_LAYER[layer] for layer, text in out.items() if text == status]
+        for status in out.values()
+    }
+    return ", ".join(
+        status if len(where) == len(Layer) else f"{status} {' and '.join(where)}"
+        for status, where in texts.items()
+    )
+
+
+def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
+    """Return the new nodes that enter through another hostgroup than their own, and that hostgroup.
+
+    A node that joins a placed Galera family is loaded into its offline hostgroup first: as a writer
+    it would take writes beside the one that is there.
+    """
+    if "mysql_servers" not in module.surveys:
+        return {}
+    loaded = module.images[-1].get("mysql_servers", {}) if module.images else {}
+    added = {
+        change.key
+        for change in module.changes
+        if change.table == "mysql_servers" and change.action == ADD
+    }
+    return {
+        key: family.offline
+        for family in families
+        if family.is_galera and family.offline is not None
+        for key in added
+        if key[0] in family.hostgroups
+        and key not in loaded
+        and (family.offline, *key[1:]) in loaded
+    }
+
+
+def fought_over(families: Iterable[Family]) -> Iterator[str]:
+    """Yield the families whose nodes several monitors place."""
+    for family in families:
+        if family.also:
+            kinds = ", ".join((family.kind, *family.also))
+            hostgroups = ", ".join(map(str, sorted(family.hostgroups, key=str)))
+            yield (
+                f"hostgroups {hostgroups} belong to rows of several monitors ({kinds}), which move"
+                " each other's nodes"
+            )
+
+
+def left_by_dead_apply(
+    modules: Iterable[ModulePlan], leftovers: Mapping[str, bool]
+) -> Iterator[str]:
+    """Yield what an apply that died had staged, and what becomes of it.
+
+    `leftovers`: whether MEMORY of a module was what DISK held before.
+    """
+    for module in modules:
+        if leftovers.get(module.name):
+            yield (
+                f"{module.name}: an apply died while it wrote MEMORY; the next one begins with"
+                f" LOAD {module.name} FROM DISK, and the plan is made as if that was done"
+            )
+        elif module.name in leftovers:
+            yield (
+                f"{module.name}: an apply died while it wrote MEMORY, which had edits before that"
+                " DISK lacks: see what is pending"
+            )
+
+
+def leaving_servers(module: ModulePlan) -> frozenset[Key]:
+    """Return the servers that RUNTIME has and no more after the last LOAD of MYSQL SERVERS."""
+    survey = module.surveys["mysql_servers"]
+    image = module.images[-1]["mysql_servers"] if module.images else {}
+    loaded, runtime = runtime_image(survey.layout, image), survey.runtime or {}
+    return frozenset(key for key in runtime if key not in loaded)
+
+
+def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterator[str]:
+    """Yield how many connections in use are cut, by server. `used`: counted at the instance."""
+    for key, count in sorted(used.items(), key=repr):
+        if key in leaving:
+            connections = counted(count, "connection")
+            yield (
+                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be cut;"
+                f" drain it first: proxyctl nodes drain {key[1]}:{key[2]}"
+            )
+
+
+def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:
+    """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
+    found = module.surveys["mysql_servers"]
+    image = module.images[-1].get("mysql_servers", {}) if module.images else {}
+    writers = {family.writer for family in families if family.is_galera}
+    status = found.layout.index["status"]
+    for key, row in (found.runtime or {}).items():
+        loaded = image.get(key)
+        if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
+            continue
+        if key[0] in writers:
+            yield f"{row[1]}:{row[2]} becomes the writer in hostgroup {row[0]}: another one leaves"
+        else:
+            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
+
+
+def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:
+    """Yield the changed variables that work only after a restart."""
+    for module in modules:
+        if not module.name.endswith("VARIABLES"):
+            continue
+        for change in module.changes:
+            if change.key[0] in RESTART_TO_TAKE_EFFECT:
+                yield str(change.key[0])
+
+
+_ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
+"""Tables of which members take the active rows only, and what a row is."""
+
+
+def what_stays(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
+    """Yield what these plans change that the other members do not take over."""
+    changed = [module for module in modules if module.does_something]
+    staying = [module.name for module in changed if membership.name_of(module.name) is None]
+    if staying:
+        verb = "does" if len(staying) == 1 else "do"
+        yield f"{', '.join(staying)}: {verb} not travel to the other members; apply at each"
+    for module in changed:
+        own = {str(change.key[0]): None for change in module.changes if change.is_members_own}
+        if own:
+            yield f"{', '.join(own)}: each member has its own; apply at each"
+        for name, found in module.surveys.items():
+            rows = module.final.get(name, found.target)
+            active = found.layout.index.get("active")
+            if name not in _ACTIVE_ONLY or active is None or not module.images:
+                continue
+            count = sum(1 for row in rows.values() if row[active] == 0)
+            if count:
+                inactive = counted(count, f"inactive {_ACTIVE_ONLY[name]}")
+                yield (
+                    f"{module.name}: {inactive} {'stays' if count == 1 else 'stay'} here; the other"
+                    " members take the active ones, and drop their own inactive ones"
+                )
+
+
+def travelling(plans: Iterable[Plan]) -> set[str]:
+    """Return the admin modules that these plans load and that travel to other members."""
+    return {
+        module.name
+        for plan in plans
+        for module in plan.modules
+        if module.images and module.name in MODULES.values()
+    }

@@ -1,0 +1,304 @@
+"""The plan: what differs from the files, the steps that mend it, and what stands in the way.
+
+Pure. A plan is data: it is printed, saved as a receipt, compared by fingerprint, and carried out by
+`admin.apply`. It never executes anything and never asks an instance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
+from proxyctl.errors import RefusedError
+from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change, changes_of
+from proxyctl.plan.survey import TableSurvey
+from proxyctl.state.compare import Difference, value_of
+from proxyctl.state.families import Family
+from proxyctl.state.row import FILES, Layer, Rows, Source
+from proxyctl.state.sql import Statement, transition
+
+REGEX_ENGINE = "mysql-query_processor_regex"
+"""The variable that decides which engine compiles the patterns of rules, at their LOAD."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason not to apply.
+
+    `allow` is the option that lets it through; `details` are lines of their own: the rows in
+    question, and the statements that get on.
+    """
+
+    code: str
+    message: str
+    allow: str | None = None
+    details: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The reason, and the option that lets it through."""
+        return f"{self.message}   allow with {self.allow}" if self.allow else self.message
+
+
+class ShardMove(NamedTuple):
+    """A name of a `sharding` section whose queries would go to other servers than now.
+
+    Shape: `kind` is table or schema; `current` and `desired` are hostgroups. `how` is `moves`;
+    `enters` where no rule placed it until now, `joins` if its section places other names already,
+    `leaves` where the files have it no more; `servers` where its hostgroup, the same as before,
+    gets servers of another one.
+    """
+
+    sharding: str
+    kind: str
+    name: str
+    current: int
+    desired: int
+    how: str
+
+
+@dataclass(frozen=True)
+class ModulePlan:
+    """One admin module: its changes, and whether it is LOADed and SAVEd.
+
+    Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
+    in the union step, and for ADMIN VARIABLES where a checksum comes back on). `monitored`: the
+    families whose nodes the first LOAD takes where RUNTIME has them right before; those of others
+    are loaded as in `images`, such as for a drain, which moves them. `final` is what MEMORY holds
+    before the SAVE. `surveys` has every table of the module that was read. Rows that are the
+    survey's `memory` object need no statement.
+    """
+
+    module: AdminModule
+    surveys: dict[str, TableSurvey]
+    changes: list[Change]
+    load: bool
+    save: bool
+    images: list[dict[str, Rows]] = field(default_factory=list)
+    monitored: tuple[Family, ...] = ()
+    final: dict[str, Rows] = field(default_factory=dict)
+
+    @property
+    def loads(self) -> int:
+        """How many LOADs an apply sends."""
+        return len(self.images)
+
+    @property
+    def name(self) -> str:
+        """The admin module's name, such as MYSQL SERVERS."""
+        return self.module.name
+
+    @property
+    def stages(self) -> bool:
+        """Whether MEMORY is written."""
+        return any(survey.target is not survey.memory for survey in self.surveys.values())
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether MEMORY is what DISK holds, in all tables."""
+        return not any(survey.unsaved for survey in self.surveys.values())
+
+    @property
+    def does_something(self) -> bool:
+        """Whether an apply has any step for this module."""
+        return self.stages or self.load or self.save
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether its tables agree with the files in all three layers."""
+        return not (self.changes or self.does_something)
+
+    @property
+    def changes_regex_engine(self) -> bool:
+        """Whether rules have to be loaded again, to be compiled by another engine."""
+        changes = self.at_runtime("mysql_variables")
+        return any(change.key == (REGEX_ENGINE,) for change in changes)
+
+    def at_runtime(self, table: str) -> list[Difference]:
+        """Return what changes of a table at RUNTIME."""
+        survey = self.surveys.get(table)
+        return survey.changes.get(Layer.RUNTIME, []) if survey else []
+
+    def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
+        """Return how many rows are added, changed and deleted in a layer, by action."""
+        found: Counter[str] = Counter()
+        for (_, action, layers), count in self.tallies.items():
+            if layer in layers:
+                found[action] += count
+        return found
+
+    @cached_property
+    def tallies(self) -> Counter[tuple[str, str, tuple[Layer, ...]]]:
+        """How many changes there are, by table, action and layers. Counted once: they are many."""
+        return Counter((change.table, change.action, change.layers) for change in self.changes)
+
+    def staging(self) -> Iterator[Statement]:
+        """Yield the statements that turn MEMORY into the first image (or the final rows)."""
+        return self.transition({n: s.memory for n, s in self.surveys.items()}, self.first)
+
+    @property
+    def first(self) -> dict[str, Rows]:
+        """What MEMORY holds after staging: the first image, or the final rows without a LOAD."""
+        return self.images[0] if self.images else self.final
+
+    def transition(
+        self, before: Mapping[str, Rows], after: Mapping[str, Rows]
+    ) -> Iterator[Statement]:
+        """Yield the statements that turn one set of MEMORY rows of this module into another."""
+        for name, rows in after.items():
+            if rows is not before[name]:
+                yield from transition(self.surveys[name].layout, before[name], rows)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that one apply would do to one instance."""
+
+    name: str
+    address: str
+    version: str
+    modules: list[ModulePlan] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    left_alone: list[str] = field(default_factory=list)
+    taken_out: list[str] = field(default_factory=list)
+    """Of what is left alone, the servers that an operator took out of service."""
+    warnings: list[str] = field(default_factory=list)
+    restart_required: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    """The members of the ProxySQL Cluster that the instance lists."""
+    saves: bool = True
+    """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
+    families: tuple[Family, ...] = ()
+    """The families that the monitor will place once everything is loaded."""
+    families_before: tuple[Family, ...] = ()
+    """The families of the MEMORY rows before, which the monitor places now."""
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    shard_moves: list[ShardMove] = field(default_factory=list)
+    """The tables and schemas that change shard, allowed or not."""
+    source: Source = FILES
+    """Where the desired rows come from."""
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether all three layers agree with the files."""
+        return all(module.is_in_sync for module in self.modules)
+
+    def counts(self, layer: Layer = Layer.RUNTIME) -> dict[str, int]:
+        """Return how many rows are added, changed and deleted in a layer."""
+        found: Counter[str] = Counter()
+        for module in self.modules:
+            found += module.counts(layer)
+        return {action: found[action] for action in (ADD, CHANGE, DELETE)}
+
+    @property
+    def secrets(self) -> list[Value]:
+        """The secrets that would be written, in the order of the changes."""
+        return [
+            value_of(change.shown.desired, change.layout.index[field.column])
+            for module in self.modules
+            for change in module.changes
+            for field in change.fields
+            if field.is_secret and change.shown.desired is not None
+        ]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the plan would do: address, changes, steps, refusals.
+
+        What is left alone does not enter: connections that drain meanwhile change no step.
+
+        Secrets enter it only as changed or unchanged: a hash over them could be guessed from the
+        rest of the plan, which is printed.
+        """
+        return _hash([self.address, self.version, list(self._content())])
+
+    @cached_property
+    def likeness(self) -> str:
+        """A hash that plans of two instances share when they would be printed alike, too.
+
+        Secrets enter it as in the fingerprint.
+        """
+        said = [
+            *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
+            [module.loads for module in self.modules],
+            self.members,
+        ]
+        names = sorted(self.hostgroup_names.items())
+        return _hash([self.version, self.saves, names, said, list(self._content())])
+
+    def _content(self) -> Iterator[object]:
+        for module in self.modules:
+            yield [module.name, module.load, module.save, len(module.images)]
+            yield from map(_change_content, module.changes)
+        yield [[one.code, one.message, *one.details] for one in self.refusals]
+        if self.shard_moves:
+            yield ["shard_moves", *map(list, self.shard_moves)]
+
+
+def _hash(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, default=str, ensure_ascii=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _change_content(change: Change) -> list[object]:
+    gone = change.row if change.action == DELETE else None
+    further = [[[*one.layers], _field_content(one)] for one in change.further]
+    content = [change.table, [*change.key], change.action, [*change.layers]]
+    return [*content, _field_content(change), gone, *further]
+
+
+def _field_content(change: Change) -> list[object]:
+    return [
+        [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
+        for f in change.fields
+    ]
+
+
+def plan_module(
+    module: AdminModule, surveys: dict[str, TableSurvey], *, reload: bool = False
+) -> ModulePlan:
+    """Return the plan of one admin module from the surveys of its tables.
+
+    `reload`: LOAD although nothing differs at RUNTIME (rules after a change of the regex engine).
+    """
+    changes = [
+        change
+        for name in sorted(surveys)
+        if surveys[name].desired is not None
+        for change in changes_of(surveys[name])
+    ]
+    return ModulePlan(
+        module=module,
+        surveys=surveys,
+        changes=changes,
+        load=reload or any(s.changes.get(Layer.RUNTIME) for s in surveys.values()),
+        save=any(s.changes.get(Layer.DISK) for s in surveys.values()),
+    )
+
+
+def raise_refusals(plan: Plan) -> None:
+    """Raise every reason not to apply as one error.
+
+    Raises: RefusedError.
+    """
+    if plan.refusals:
+        raise RefusedError(
+            f"{plan.name}: not applied",
+            reasons=[
+                line
+                for refusal in plan.refusals
+                for line in (refusal.text, *(f"  {detail}" for detail in refusal.details))
+            ],
+        )
+
+
+def ordered(modules: Iterable[str]) -> list[AdminModule]:
+    """Return the admin modules with these names, in the order in which they are loaded."""
+    wanted = set(modules)
+    return [module for name, module in ADMIN_MODULES.items() if name in wanted]

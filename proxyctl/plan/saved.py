@@ -1,0 +1,141 @@
+"""A saved plan: a receipt of what was reviewed, not a script.
+
+`apply PLANFILE` computes the plan again from the same files and the same instance, and refuses when
+the fingerprint differs. No statement is read from the file and no secret stands in it; that a
+secret is still the one of the plan is told by a salted hash that is slow on purpose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxyctl import __version__
+from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.plan.plan import Plan
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class SavedPlan:
+    """What an apply needs from the file."""
+
+    address: str
+    fingerprint: str
+    seal: str
+    paths: tuple[str, ...]
+    variables: tuple[str, ...]
+    options: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> SavedPlan:
+        """Read a saved plan.
+
+        Raises: ProxyctlError when the file is no saved plan, or of a newer format.
+        """
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ProxyctlError(f"{path}: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:
+            raise ProxyctlError(f"{path}: not a saved plan (no JSON)", hint=_HINT) from error
+        if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":
+            raise ProxyctlError(f"{path}: not a saved plan", hint=_HINT)
+        if document.get("format") != FORMAT:
+            raise ProxyctlError(
+                f"{path}: a saved plan of format {document.get('format')!r}; this proxyctl"
+                f" {__version__} reads format {FORMAT}",
+                hint="make the plan again with this version",
+            )
+        texts = [document.get(name) for name in ("address", "fingerprint", "seal")]
+        lists = [document.get(name) for name in ("paths", "variables", "options")]
+        is_sound = all(isinstance(text, str) for text in texts) and all(
+            isinstance(items, list) and all(isinstance(item, str) for item in items)
+            for items in lists
+        )
+        if not is_sound:
+            raise ProxyctlError(f"{path}: the saved plan is damaged", hint=_HINT)
+        address, fingerprint, seal = map(str, texts)
+        return cls(address, fingerprint, seal, *(tuple(map(str, items or ())) for items in lists))
+
+    def is_of(self, plan: Plan) -> bool:
+        """Return whether the plan does the same as the saved one, with the same secrets."""
+        if plan.fingerprint != self.fingerprint:
+            return False
+        salt, _, _ = self.seal.partition(":")
+        return hmac.compare_digest(self.seal, _seal(plan, salt))
+
+    def check_address(self, address: str) -> None:
+        """Refuse an instance other than the one the plan was made for."""
+        if address != self.address:
+            raise RefusedError(
+                f"the plan was made for {self.address}, not for {address}",
+                hint="make a plan for this instance",
+            )
+
+
+def _seal(plan: Plan, salt: str) -> str:
+    """Return `salt:hash` of the secrets that the plan would write; empty without any."""
+    secrets = plan.secrets
+    if not secrets:
+        return ""
+    text = json.dumps(secrets).encode()
+    found = hashlib.scrypt(text, salt=salt.encode(), n=2**14, r=8, p=1, dklen=32)
+    return f"{salt}:{found.hex()}"
+
+
+_BEGINS = b'{\n  "kind": "proxyctl plan"'
+
+
+_HINT = "make one with: proxyctl plan --out FILE; files with a configuration are named with -f"
+
+
+def check_target(path: Path) -> None:
+    """Refuse to replace a file that is no saved plan, such as the configuration itself.
+
+    Raises: RefusedError.
+    """
+    try:
+        if not path.is_file():
+            return
+        with path.open("rb") as found:
+            begins = found.read(len(_BEGINS))
+    except OSError:
+        return  # Whoever writes it says what is wrong.
+    if begins not in (_BEGINS, b""):
+        raise RefusedError(
+            f"{path}: the file is there, and is no saved plan", hint="choose another name for it"
+        )
+
+
+def save(
+    plan: Plan,
+    shown: Mapping[str, object],
+    *,
+    paths: Sequence[str],
+    variables: Sequence[str],
+    options: Sequence[str],
+) -> str:
+    """Return the text of the file. `shown`: the plan as JSON has it, for people.
+
+    `variables`: names only, since values may be secrets.
+    """
+    document = {
+        "kind": "proxyctl plan",
+        "format": FORMAT,
+        "proxyctl": __version__,
+        "address": plan.address,
+        "fingerprint": plan.fingerprint,
+        "seal": _seal(plan, os.urandom(16).hex()),
+        "paths": list(paths),
+        "variables": list(variables),
+        "options": list(options),
+        "plan": shown,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"

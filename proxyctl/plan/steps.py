@@ -1,0 +1,131 @@
+"""What every LOAD of an apply takes from MEMORY, and what MEMORY holds before the SAVE. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from proxyctl.catalog import Value
+from proxyctl.catalog.variable_effects import freed_by_next_load
+from proxyctl.plan.plan import ModulePlan
+from proxyctl.plan.survey import Surroundings, TableSurvey
+from proxyctl.state.compare import value_of
+from proxyctl.state.families import Family, by_hostgroup, place_of
+from proxyctl.state.placement import placed_rows, with_successors
+from proxyctl.state.row import Key, Rows
+
+
+def with_images(
+    modules: Iterable[ModulePlan], surroundings: Surroundings, used_hostgroups: frozenset[Value]
+) -> list[ModulePlan]:
+    """Return the modules with what each loads, and with what MEMORY holds before its SAVE.
+
+    MYSQL SERVERS loads placed rows. If servers leave a hostgroup that traffic still uses while
+    rules or users change in the same apply, a first LOAD holds old and new rows: a query routed
+    into an emptied hostgroup would wait the whole connect timeout.
+    """
+    plans = list(modules)
+    reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
+
+    def completed(plan: ModulePlan) -> ModulePlan:
+        target = {name: survey.target for name, survey in plan.surveys.items()}
+        final = _with_restart_only(plan) if plan.save else target
+        if not plan.load:
+            return replace(plan, final=final)
+        if plan.name == "MYSQL SERVERS":
+            images = _server_images(plan, target, surroundings, used_hostgroups, reroutes)
+            return replace(plan, final=final, images=images, monitored=surroundings.families)
+        if plan.name == "ADMIN VARIABLES":
+            survey = plan.surveys["admin_variables"]
+            loads = in_loads(survey.runtime or {}, survey.target)
+            return replace(plan, final=final, images=[{"admin_variables": one} for one in loads])
+        return replace(plan, final=final, images=[target])
+
+    return [completed(plan) for plan in plans]
+
+
+def _server_images(
+    plan: ModulePlan,
+    target: dict[str, Rows],
+    surroundings: Surroundings,
+    used_hostgroups: frozenset[Value],
+    reroutes: bool,
+) -> list[dict[str, Rows]]:
+    survey = plan.surveys["mysql_servers"]
+    layout, runtime = survey.layout, survey.runtime or {}
+    placed = placed_rows(
+        layout, survey.target, runtime, surroundings.families, drained=survey.drained
+    )
+    loaded = with_successors(layout, placed, runtime, surroundings.families)
+    image = {**target, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
+    hostgroup = layout.index["hostgroup_id"]
+    leaving = {
+        key: row
+        for key, row in runtime.items()
+        if key not in placed and row[hostgroup] in used_hostgroups
+    }
+    if not (reroutes and leaving):
+        return [image]
+    both = placed_again(survey, {**leaving, **placed}, runtime, surroundings.families)
+    return [{**image, "mysql_servers": both}, image]
+
+
+def placed_again(
+    survey: TableSurvey,
+    image: Rows,
+    runtime: Rows,
+    families: Collection[Family],
+) -> Rows:
+    """Return the servers of an image with the nodes of families where RUNTIME has them by now.
+
+    The monitor goes on while an apply does: a LOAD of where they stood when the plan was made would
+    give the writes back to a node that has failed since. `image` itself, where nothing moved.
+    """
+    in_family, place = by_hostgroup(families), place_of(families)
+    mine = {key: row for key, row in survey.target.items() if key[0] in in_family}
+    staying = {place(key) for key in mine}
+
+    def is_kept(key: Key) -> bool:
+        """Whether it is of no family, or of a node that leaves its own with another LOAD."""
+        family = in_family.get(key[0])
+        return family is None or not (family.discovers or place(key) in staying)
+
+    others = {key: row for key, row in image.items() if is_kept(key)}
+    layout = survey.layout
+    placed = placed_rows(layout, {**others, **mine}, runtime, families, drained=survey.drained)
+    loaded = with_successors(layout, placed, runtime, families)
+    return image if loaded == image else loaded
+
+
+def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
+    """Return what MEMORY holds before a SAVE: the file's threads and interfaces, else DISK's.
+
+    A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
+    """
+    final = {name: survey.target for name, survey in plan.surveys.items()}
+    for name, survey in plan.surveys.items():
+        if not survey.disk_restart_only:
+            continue
+        rows = {**survey.target, **survey.disk_restart_only}
+        for key, wanted in survey.desired.rows.items() if survey.desired else ():
+            if key in survey.disk_restart_only:
+                rows[key] = (key[0], value_of(wanted, 1))
+        if rows != survey.memory:
+            final[name] = rows
+    return final
+
+
+def in_loads(runtime: Rows, wanted: Rows) -> list[Rows]:
+    """Return what MEMORY of admin variables has to hold, a LOAD at a time, to become `wanted`.
+
+    A checksum that comes back on frees its difference count only for the next LOAD.
+    """
+    late = freed_by_next_load(_texts(runtime), _texts(wanted))
+    if not late:
+        return [wanted]
+    first = {key: (key[0], "0") if key[0] in late else row for key, row in wanted.items()}
+    return [first, wanted]
+
+
+def _texts(rows: Rows) -> dict[str, str]:
+    return {str(name): str(text) for name, text in rows.values()}

@@ -1,0 +1,375 @@
+"""The charts of a report on digests, as SVG for its page: no script, and colours by class only.
+
+Colours are the classes `c0` to `c6` on what is drawn, which the page's style sheet knows; every
+hostgroup has its own in all charts, and those that are not among the first share the last.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+from proxyctl.digests.report import Interval, Part, Report, ReportDigest, first_parts
+from proxyctl.digests.units import time_text
+from proxyctl.errors import ProxyctlError
+from proxyctl.formats.digest_report_svg import classes_of, short, svg_of
+from proxyctl.render.digest_report import moment, part_text, percent
+
+COLOURS = 7
+
+
+_TILES = 40
+
+
+_BARS = 7
+
+
+_LABEL = 18
+
+
+_TICKS = 9
+
+
+_ROOM = 1.2
+"""By how much the scale of the scatter goes beyond its outermost labels."""
+
+
+_RESET = ("reset", "statistics reset in this interval")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart. Shape: `legend` has pairs of a class of a colour and what it stands for."""
+
+    title: str
+    about: str
+    svg: str
+    legend: tuple[tuple[str, str], ...] = ()
+    is_wide: bool = True
+
+
+def charts(report: Report) -> list[Chart]:
+    """Return the charts of a report. Raises: ProxyctlError when the library is not installed."""
+    if not report.time:
+        return []
+    pygal = need_library()
+    palette = _Palette(report.hostgroups)
+    made = []
+    if report.intervals:
+        made.append(_load(pygal, report.intervals, palette))
+        made.append(_rate(pygal, report.intervals))
+    made.append(_treemap(pygal, report, palette))
+    made.extend(
+        _bars(pygal, report, parts, title)
+        for title, parts in (
+            ("By hostgroup", report.hostgroups),
+            ("By schema", report.schemas),
+            ("By user", report.users),
+        )
+    )
+    made.append(_scatter(pygal, report.digests, palette))
+    return made
+
+
+def need_library() -> Any:  # noqa: ANN401
+    """Return pygal, which has no types. Raises: ProxyctlError when it is not installed."""
+    try:
+        library = importlib.import_module("pygal")
+    except ImportError as error:
+        raise ProxyctlError(
+            "digest report draws with the library pygal, which is not installed",
+            hint="pip install 'proxyctl-proxysql[report]', or pip install pygal",
+        ) from error
+    # It leaves an import hook of an old kind behind, for maps, at which later imports stumble.
+    sys.meta_path[:] = [hook for hook in sys.meta_path if type(hook).__module__ != "pygal"]
+    return library
+
+
+class _Palette:
+    def __init__(self, hostgroups: Sequence[Part]) -> None:
+        self._names = [part.name for part in hostgroups]
+        self._is_full = len(self._names) > COLOURS
+
+    def number(self, hostgroup: int) -> int:
+        place = self._names.index(str(hostgroup))
+        return min(place, COLOURS - 1)
+
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        kept = COLOURS - 1 if self._is_full else COLOURS
+        shown = [(f"c{n}", hostgroup_text(name)) for n, name in enumerate(self._names[:kept])]
+        if self._is_full:
+            shown.append((f"c{COLOURS - 1}", "other hostgroups"))
+        return tuple(shown)
+
+
+def hostgroup_text(name: str) -> str:
+    """Return a hostgroup by its number; ProxySQL has -1 for what it answered itself."""
+    return "no hostgroup (query cache)" if name == "-1" else f"hostgroup {name}"
+
+
+def _load(pygal: Any, intervals: Sequence[Interval], palette: _Palette) -> Chart:  # noqa: ANN401
+    """Return areas on top of each other. The sum of all is drawn first, the others before it."""
+    levels = [[0.0] * len(intervals) for _ in range(COLOURS)]
+    for number, interval in enumerate(intervals):
+        for hostgroup, time in interval.by_hostgroup.items():
+            level = time / 1e6 / (interval.end - interval.start)
+            levels[palette.number(hostgroup)][number] += level
+    chart = _over_time(pygal, intervals, fill=True)
+    used = [number for number in range(COLOURS) if any(levels[number])]
+    for place in reversed(range(len(used))):
+        sums = [sum(levels[n][i] for n in used[: place + 1]) for i in range(len(intervals))]
+        chart.add("", _steps(intervals, sums), show_dots=False)
+    classes = [f"area c{number}" for number in reversed(used)]
+    legend = palette.legend()
+    tops = [sum(level[i] for level in levels) for i in range(len(intervals))]
+    if _mark_resets(chart, intervals, max(tops)):
+        classes.append("reset")
+        legend = (*legend, _RESET)
+    return Chart(
+        "Load over time",
+        "Queries running at once: seconds of query time in a second.",
+        svg_of(chart, "Load over time, by hostgroup", classes),
+        legend,
+    )
+
+
+def _rate(pygal: Any, intervals: Sequence[Interval]) -> Chart:  # noqa: ANN401
+    rates = [interval.calls / (interval.end - interval.start) for interval in intervals]
+    chart = _over_time(pygal, intervals, fill=True)
+    chart.add("", _steps(intervals, rates), show_dots=False)
+    classes = ["area plain"]
+    legend: tuple[tuple[str, str], ...] = ()
+    if _mark_resets(chart, intervals, max(rates)):
+        classes.append("reset")
+        legend = (_RESET,)
+    svg = svg_of(chart, "Queries a second over time", classes)
+    return Chart("Queries a second", "", svg, legend)
+
+
+def _over_time(pygal: Any, intervals: Sequence[Interval], **options: object) -> Any:  # noqa: ANN401
+    start, end = intervals[0].start, intervals[-1].end
+    pattern = "%H:%M:%S" if end - start < 600 else "%H:%M" if end - start < 86400 else "%m-%d %H:%M"
+    labels = [{"value": tick, "label": _clock(tick, pattern)} for tick in _ticks(start, end)]
+    chart = pygal.XY(
+        **_common(1160, 240), xrange=(start, end), include_x_axis=True, max_scale=6, **options
+    )
+    chart.x_labels = labels
+    chart.x_value_formatter = moment
+    chart.value_formatter = lambda value: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    return chart
+
+
+_STEPS = (1, 2, 5, 10, 15, 30, *(60 * n for n in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720)))
+
+
+def _ticks(start: int, end: int) -> range:
+    """Return round moments; fewer than `_TICKS` of them, but for the longest times."""
+    day = 86400
+    days = day * (1 + (end - start) // (day * _TICKS))
+    step = next((step for step in _STEPS if (end - start) / step < _TICKS), days)
+    return range(-(-start // step) * step, end + 1, step)
+
+
+def _clock(seconds: float, pattern: str) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime(pattern)
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:.0f}"
+
+
+def _steps(intervals: Sequence[Interval], levels: Sequence[float]) -> list[tuple[float, float]]:
+    return [
+        point
+        for interval, level in zip(intervals, levels, strict=True)
+        for point in ((interval.start, level), (interval.end, level))
+    ]
+
+
+def _mark_resets(chart: Any, intervals: Sequence[Interval], top: float) -> bool:  # noqa: ANN401
+    """Draw a mark in the middle of each interval with a reset. Return whether there are any."""
+    marks = [
+        {"value": ((i.start + i.end) / 2, top), "label": "reset or restarted in this interval"}
+        for i in intervals
+        if i.is_reset
+    ]
+    if marks:
+        chart.add("", marks, stroke=False, fill=False, show_dots=True, dots_size=5)
+    return bool(marks)
+
+
+def _treemap(pygal: Any, report: Report, palette: _Palette) -> Chart:  # noqa: ANN401
+    chart = pygal.Treemap(**_common(1160, 380))
+    chart.value_formatter = lambda value: f"{percent(value, report.time)}, {time_text(value)}"
+    tiles: list[dict[str, object]] = []
+    for digest in report.digests[:_TILES]:
+        if digest.time:
+            colour = palette.number(digest.hostgroups[0])
+            tiles.append(_tile(digest.time, short(digest.text, 200), f"c{colour}"))
+    rest = report.time - sum(digest.time for digest in report.digests[:_TILES])
+    if rest > 0:
+        others = f"{report.count - min(_TILES, len(report.digests)):,} other digests"
+        tiles.append(_tile(rest, others, "rest"))
+    chart.add("", tiles)
+    legend = (*palette.legend(), ("rest", "other digests")) if rest > 0 else palette.legend()
+    return Chart(
+        "Query time by digest",
+        "The area is the share of the query time, the colour the hostgroup with most of it.",
+        svg_of(chart, "Share of the query time by digest", label=_label_tiles),
+        legend,
+    )
+
+
+def _tile(time: int, label: str, colour: str) -> dict[str, object]:
+    return {"value": time, "label": label, "node": {"class": f"tile {colour}"}}
+
+
+def _bars(pygal: Any, report: Report, parts: Sequence[Part], title: str) -> Chart:  # noqa: ANN401
+    shown = first_parts(parts, _BARS)[::-1]
+    most = max(part.time for part in shown)
+    chart = pygal.HorizontalBar(
+        **_common(400, 40 + 26 * len(shown)),
+        print_values=True,
+        print_values_position="top",
+        range=(0, most * 1.3),
+        show_x_labels=False,
+        # Makes room for the labels: as large as the page's style sheet writes them.
+        style=pygal.style.Style(label_font_size=12),
+        margin_left=16,
+        spacing=4,
+    )
+    chart.x_labels = [_clipped(part_text(part)) for part in shown]
+    chart.value_formatter = lambda value: percent(value, report.time)
+    is_hostgroup = parts is report.hostgroups
+    palette = _Palette(report.hostgroups)
+    bars = []
+    for part in shown:
+        known = is_hostgroup and part in parts
+        colour = "rest" if is_hostgroup else "plain"
+        if known:
+            colour = f"c{palette.number(int(part.name))}"
+        label = f"{part_text(part)}: {part.calls:,} queries, {time_text(part.time)}"
+        bars.append({"value": part.time, "label": label, "node": {"class": f"bar {colour}"}})
+    chart.add("", bars)
+    return Chart(
+        title, "", svg_of(chart, f"Share of the query time {title.lower()}"), is_wide=False
+    )
+
+
+def _clipped(name: str) -> str:
+    return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
+
+
+def _scatter(pygal: Any, digests: Sequence[ReportDigest], palette: _Palette) -> Chart:  # noqa: ANN401
+    calls = _decades([digest.calls for digest in digests])
+    averages = _decades([digest.average for digest in digests])
+    chart = pygal.XY(
+        **_common(1160, 420),
+        stroke=False,
+        logarithmic=True,
+        xrange=(calls[0] / _ROOM, calls[-1] * _ROOM),
+        range=(averages[0] / _ROOM, averages[-1] * _ROOM),
+        x_title="calls",
+        y_title="average time",
+        show_x_guides=True,
+        margin_right=40,
+        truncate_label=-1,
+    )
+    chart.x_labels = [{"value": value, "label": f"{value:,}"} for value in calls]
+    chart.y_labels = [{"value": value, "label": _decade_text(value)} for value in averages]
+    chart.x_value_formatter = lambda value: f"{value:,.0f} calls"
+    chart.value_formatter = time_text
+    total = max(digest.time for digest in digests) or 1
+    groups: list[list[dict[str, object]]] = [[] for _ in range(COLOURS)]
+    for digest in digests:
+        groups[palette.number(digest.hostgroups[0])].append(
+            {
+                "value": (digest.calls, max(1, digest.average)),
+                "label": short(digest.text, 120),
+                "node": {"r": f"{3 + 15 * math.sqrt(digest.time / total):.1f}"},
+            }
+        )
+    used = [number for number in range(COLOURS) if groups[number]]
+    for number in used:
+        chart.add("", groups[number])
+    return Chart(
+        "Average against calls",
+        "A circle is a listed digest, its area the query time. At the top: slow;"
+        " on the right: many.",
+        svg_of(chart, "Average time against calls", [f"dots c{number}" for number in used]),
+        palette.legend(),
+    )
+
+
+def _decades(values: Sequence[float]) -> list[int]:
+    """Return the powers of ten from below the smallest value to above the biggest."""
+    low = math.floor(math.log10(max(1, min(values))))
+    high = math.ceil(math.log10(max(1, *values)))
+    return [10**power for power in range(low, max(high, low + 1) + 1)]
+
+
+def _decade_text(microseconds: int) -> str:
+    for unit, size in (("s", 10**6), ("ms", 10**3)):
+        if microseconds >= size:
+            return f"{microseconds // size:,} {unit}"
+    return f"{microseconds} us"
+
+
+def _common(width: int, height: int) -> dict[str, object]:
+    return {
+        "width": width,
+        "height": height,
+        "css": (),
+        "js": (),
+        "show_legend": False,
+        "margin": 8,
+        "no_data_text": "",
+    }
+
+
+def _label_tiles(root: Xml.Element) -> None:
+    """Write on every tile what it stands for, as far as there is room; cut the margin off."""
+    plot = next(e for e in root.iter("g") if "plot" in classes_of(e))
+    left, top, right, bottom = math.inf, math.inf, 0.0, 0.0
+    for group in list(plot.iter("g")):
+        for rect in _tiles(group):
+            x, y, width, height = (
+                float(rect.attrib[name]) for name in ("x", "y", "width", "height")
+            )
+            left, top = min(left, x), min(top, y)
+            right, bottom = max(right, x + width), max(bottom, y + height)
+            _label_tile(group, rect, width, height)
+    plot.attrib.pop("transform", None)
+    root.set("viewBox", f"{left:.1f} {top:.1f} {right - left:.1f} {bottom - top:.1f}")
+
+
+def _label_tile(group: Xml.Element, rect: Xml.Element, width: float, height: float) -> None:
+    """Write lines as long as there is room for all of their letters; about as wide as they are."""
+    if width < 44 or height < 18:
+        return
+    label, _, value = group.findtext("title", "").rpartition("\n")
+    share = value.partition(",")[0]
+    box = Xml.SubElement(group, "svg")
+    box.attrib = {name: rect.attrib[name] for name in ("x", "y", "width", "height")}
+    lines = [*_wrapped(label, int((width - 10) / 6.4), int((height - 20) / 14)), share]
+    for number, line in enumerate(lines):
+        text = Xml.SubElement(box, "text", {"x": "5", "y": str(15 + 14 * number)})
+        text.text = line
+        if number == len(lines) - 1:
+            text.set("class", "value")
+
+
+def _tiles(group: Xml.Element) -> Iterator[Xml.Element]:
+    return (child for child in group if child.tag == "rect" and "tile" in classes_of(child))
+
+
+def _wrapped(text: str, width: int, height: int) -> list[str]:
+    if width < 8 or height < 1:
+        return []
+    return textwrap.wrap(text, width, max_lines=height, placeholder="…")

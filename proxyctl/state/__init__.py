@@ -1,0 +1,1 @@
+"""What rows mean: values, passwords, families of servers, comparison, RUNTIME, SQL. Pure."""

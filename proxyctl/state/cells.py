@@ -1,0 +1,89 @@
+"""What ProxySQL makes of one cell: the value that it works with, whatever text stands there. Pure.
+
+Tables take more than ProxySQL understands: text where a number belongs, words that it does not
+know. Two cells are the same configuration when it reads the same in both.
+Source: ProxySQL 2.7.1, run with each kind of value; lib/Query_Processor.cpp for negative numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from proxyctl.catalog import MAX_INT, Column, Role, Table, Value
+from proxyctl.catalog.variable_rules import atoi
+
+MAX_LATENCY_MS = 2**32 // 1000
+"""Largest max_latency_ms: ProxySQL holds it in microseconds, in 32 bits."""
+
+
+MODIFIERS = ("CASELESS", "GLOBAL")
+"""The words of re_modifiers that ProxySQL knows."""
+
+
+_LARGEST = 2**64 - 1
+
+
+_PASTED = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgroups"})
+"""Tables whose cells ProxySQL pastes into SQL as they are: it reads no number there."""
+
+
+def as_read(table: Table, column: Column, value: Value) -> Value:
+    """Return what ProxySQL works with where the cell holds `value`."""
+    if not column.is_listed:
+        return value
+    if column.is_numeric and table.name not in _PASTED:
+        return _as_number(table, column, value)
+    if value is None and table.role is Role.USERS and column.name == "default_schema":
+        return ""  # as RUNTIME has it, and as a peer of a cluster writes it to MEMORY
+    if table.role is Role.RULES:
+        if column.name == "digest":
+            return normal_digest(value)
+        if column.name == "re_modifiers":
+            return normal_modifiers(value)
+    return value
+
+
+def _as_number(table: Table, column: Column, value: Value) -> Value:
+    read = number(value)
+    if read is None:
+        return None
+    if read < 0 and not column.notnull and table.role is Role.RULES:
+        # RUNTIME shows -1 as NULL and other negative numbers as they are; all mean "not set".
+        return None
+    if column.name == "max_connections" and table.role is Role.USERS:
+        return max(read, 0)
+    if column.name == "max_latency_ms":
+        return read * 1000 % 2**32 // 1000
+    return read
+
+
+def number(value: Value) -> int | None:
+    """Return the 32-bit number that ProxySQL reads, as C's atoi does: 'abc' is 0, 1.5 is 1."""
+    if value is None:
+        return None
+    if type(value) is int and 0 <= value <= MAX_INT:
+        return value
+    return atoi(str(value))
+
+
+def normal_digest(value: object) -> str | None:
+    """Return how RUNTIME prints a digest, or None where ProxySQL drops the criterion.
+
+    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number mean
+    that it could not be read.
+    """
+    found = re.match(r"\s*([+-]?)(0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*)", str(value or ""))
+    if found is None:
+        return None
+    digits = found[2].lower()
+    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
+    read = min(int(digits, base), _LARGEST)
+    if found[1] == "-" and read != _LARGEST:
+        read = -read % (_LARGEST + 1)
+    return None if read in (0, _LARGEST) else f"0x{read:016X}"
+
+
+def normal_modifiers(value: object) -> str:
+    """Return how RUNTIME prints re_modifiers: the words it recognised, in its own order."""
+    words = [word.upper() for word in str(value).split(",")] if value is not None else []
+    return ",".join(name for name in MODIFIERS if any(word.startswith(name) for word in words))

@@ -1,0 +1,182 @@
+"""When two values, and two sets of rows, are the same. Pure: rows in, differences out.
+
+Values are compared by what they mean to ProxySQL (a JSON column by its content, a password by
+verification, a variable by its kind), never by rewriting either side first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.catalog.variable_rules import canonical
+from proxyctl.catalog.variable_rules import same as same_texts
+from proxyctl.state.cells import as_read, number
+from proxyctl.state.passwords import same_password
+from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One row in which a layer differs from what it should hold.
+
+    Shape: `current` None means that the row is missing in the layer, `desired` None that it should
+    not be there. `columns` are the positions that differ, for a row present on both sides.
+    """
+
+    key: Key
+    current: Row | None
+    desired: DesiredRow | None
+    columns: tuple[int, ...] = ()
+
+
+def differences(
+    layout: Layout,
+    current: Rows,
+    desired: Iterable[tuple[Key, DesiredRow]],
+    *,
+    ignored: frozenset[str] = frozenset(),
+) -> Iterator[Difference]:
+    """Yield the desired rows that `current` lacks or holds otherwise; deletions are not found."""
+    skip = frozenset(layout.index[name] for name in ignored if name in layout.index)
+    for key, row in desired:
+        found = current.get(key)
+        if found is None:
+            yield Difference(key, None, row)
+        elif found is not row and found != row:
+            columns = differing(layout, found, row)
+            if skip:
+                columns = tuple(position for position in columns if position not in skip)
+            if columns:
+                yield Difference(key, found, row, columns)
+
+
+def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, ...]:
+    """Return the positions in which the rows mean different things. KEEP agrees with anything."""
+    if layout.table.prefix is not None:
+        return () if same_variable(str(current[0]), current[1], desired[1]) else (1,)
+    return tuple(
+        position
+        for position, (have, want) in enumerate(zip(current, desired, strict=True))
+        if have != want and want is not KEEP and not same_cell(layout, position, have, want)
+    )
+
+
+def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
+    """Return whether two values of a column of this table mean the same to ProxySQL."""
+    column = layout.columns[position]
+    if column.secret and column.is_listed and isinstance(one, str) and isinstance(other, str):
+        return same_password(layout.name, one, other)
+    return same(column, as_read(layout.table, column, one), as_read(layout.table, column, other))
+
+
+def same(column: Column, one: Value, other: Value) -> bool:
+    """Return whether two values of a column that is no password mean the same to ProxySQL."""
+    if one == other and type(one) is type(other):
+        return True
+    if one is None or other is None:
+        return False
+    if column.is_numeric and column.is_listed:
+        return number(one) == number(other)
+    if not isinstance(one, str) or not isinstance(other, str):
+        return str(one) == str(other)
+    if column.kind is Kind.JSON:
+        return _same_json(one, other)
+    if column.check and column.check.startswith(("UPPER(", "LOWER(")):
+        return one.upper() == other.upper()
+    return False
+
+
+def _same_json(one: str, other: str) -> bool:
+    try:
+        return bool(_parsed_json(one) == _parsed_json(other))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parsed_json(text: str) -> object:
+    """Return JSON in a form that tells 1, 1.0 and true apart.
+
+    So does ProxySQL: for a weight, a flag or an id it takes 1 and nothing else, and an integer
+    beyond 64 bits is none to it.
+
+    Raises: ValueError for what is no JSON, such as NaN.
+    Source: ProxySQL 2.7.1, what it logs when servers_defaults or flagOUTs are loaded.
+    """
+    return json.loads(
+        text,
+        parse_int=lambda digits: ("integer", digits),
+        parse_float=lambda digits: ("number", float(digits)),
+        parse_constant=_no_json,
+    )
+
+
+def _no_json(constant: str) -> object:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def same_variable(name: str, one: Value, other: object) -> bool:
+    """Return whether a layer that holds the text `one` holds what `other` asks for."""
+    return other is KEEP or same_texts(name, _variable_text(one), _variable_text(other))
+
+
+def canonical_variable(name: str, value: object) -> str:
+    """Return the text that RUNTIME shows for a variable, as far as its own text decides that.
+
+    NULL and `(null)` are ''. Names of character sets and collations come in small letters: RUNTIME
+    shows them as they were written, and their case means nothing.
+    """
+    return canonical(name, _variable_text(value))
+
+
+def _variable_text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def fold_users(layout: Layout, rows: Rows) -> Rows:
+    """Return user rows with the two halves of a user joined where they agree elsewhere.
+
+    RUNTIME always holds halves, MEMORY after SAVE ... TO MEMORY as well: (u, backend 1, frontend 0)
+    and (u, backend 0, frontend 1) mean what the one row (u, 1, 1) means. Shape: keyed by
+    (username, backend); a joined user stands under (username, 1).
+    """
+    backend, frontend = layout.index["backend"], layout.index["frontend"]
+    folded: Rows = {}
+    for key, row in rows.items():
+        if row[backend] == 1 and row[frontend] == 0:
+            half = rows.get((key[0], 0))
+            joined = _joined(layout, row, half) if half is not None else None
+            folded[key] = row if joined is None else joined
+        elif row[backend] == 0 and row[frontend] == 1:
+            other = rows.get((key[0], 1))
+            if other is None or other[frontend] != 0 or _joined(layout, other, row) is None:
+                folded[key] = row
+        else:
+            folded[key] = row
+    return folded
+
+
+def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None:
+    frontend = layout.index["frontend"]
+    backend = layout.index["backend"]
+    first, last = min(frontend, backend), max(frontend, backend)
+    if (
+        backend_half[:first] == frontend_half[:first]
+        and backend_half[last + 1 :] == frontend_half[last + 1 :]
+        and last == first + 1
+    ):
+        return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
+    for position, (one, other) in enumerate(zip(backend_half, frontend_half, strict=True)):
+        if position in (frontend, backend) or one == other:
+            continue
+        if not same_cell(layout, position, one, other):
+            return None
+    return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
+
+
+def value_of(row: DesiredRow, position: int) -> Value:
+    """Return a desired value as a plain one. A column that differs is never KEEP."""
+    value = row[position]
+    return None if value is KEEP else value

@@ -1,0 +1,78 @@
+"""One whole configuration at rest: what files ask for, or what an instance holds in one layer.
+
+Routing, lint and replay ask it, and need not know where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import Layout, Value, Version
+from proxyctl.catalog.variable_rules import canonical
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.state.row import Key, Row, Rows, Secret, Where
+
+
+@dataclass(frozen=True)
+class Held:
+    """A table as a configuration holds it. Shape: `rows` as MEMORY or RUNTIME has them, by key.
+
+    `is_whole` False: the files own a part of it, and what else stands in it is not known.
+    """
+
+    layout: Layout
+    rows: Rows
+    is_whole: bool = True
+
+    def column(self, name: str) -> list[Value]:
+        """Return one column, in the order of the rows."""
+        position = self.layout.index[name]
+        return [row[position] for row in self.rows.values()]
+
+
+def _nowhere(table: str, key: Key, column: str | None) -> Where | None:  # noqa: ARG001
+    return None
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Tables, variables, and names to show.
+
+    Shape: `tables` by catalogue name, without those of variables; `variables` are those that are
+    set, in ProxySQL's canonical text. `hostgroup_names` by number. `place` tells where a row (or
+    one column of it) stands in the files, None for what is in no file.
+    """
+
+    version: Version
+    tables: Mapping[str, Held]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    place: Callable[[str, Key, str | None], Where | None] = _nowhere
+
+    def variable(self, name: str) -> str | None:
+        """Return what is in force: the value that is set, else this version's default."""
+        if name in self.variables:
+            return self.variables[name]
+        known = VARIABLES.get(name)
+        return known.default_in(self.version) if known else None
+
+    def all_variables(self) -> dict[str, str]:
+        """Return every variable with what is in force."""
+        found = ((name, self.variable(name)) for name in {*VARIABLES, *self.variables})
+        return {name: value for name, value in found if value is not None}
+
+    def rows(self, table: str) -> Iterable[Row]:
+        """Return the rows of a table; none if it is not there."""
+        held = self.tables.get(table)
+        return held.rows.values() if held else ()
+
+
+def variables_of(rows: Iterable[Row]) -> dict[str, str]:
+    """Return rows of global_variables as canonical texts, by name. A Secret stays one."""
+    return {str(name): _canonical(str(name), value) for name, value in rows}
+
+
+def _canonical(name: str, value: Value) -> str:
+    text = canonical(name, "" if value is None else str(value))
+    return Secret(text) if isinstance(value, Secret) else text

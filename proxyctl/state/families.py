@@ -1,0 +1,273 @@
+"""Monitored hostgroup families: the hostgroups among which ProxySQL's monitor moves nodes.
+
+One active row of mysql_galera_hostgroups, mysql_group_replication_hostgroups,
+mysql_replication_hostgroups or mysql_aws_aurora_hostgroups makes a family, as long as
+`mysql-monitor_enabled` is on at RUNTIME. Inside a family the hostgroup and the status of a node at
+RUNTIME are the monitor's business: a plan compares membership and attributes, and a LOAD of MYSQL
+SERVERS keeps the placement. Pure.
+Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from proxyctl.catalog import Layout, Role, Value
+from proxyctl.state.cells import number
+from proxyctl.state.row import DesiredRow, Key, Row, Rows
+
+Node = tuple[Value, Value]
+"""hostname and port."""
+
+
+def node_text(node: Node) -> str:
+    """Return `db1:3306`; the path alone for a Unix socket."""
+    host, port = node
+    return f"{host}:{port}" if port else str(host)
+
+
+FAMILY_TABLES = (
+    "mysql_galera_hostgroups",
+    "mysql_group_replication_hostgroups",
+    "mysql_aws_aurora_hostgroups",
+    "mysql_replication_hostgroups",
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """One monitored family.
+
+    `discovers` tells whether the monitor adds nodes that nobody configured; `also` are the kinds of
+    other rows that claim hostgroups of it. The last three are those columns of its row; they do not
+    tell one family from another.
+    """
+
+    kind: str
+    writer: Value
+    hostgroups: frozenset[Value]
+    offline: Value = None
+    backup: Value = None
+    discovers: bool = False
+    also: tuple[str, ...] = ()
+    reader: Value = field(default=None, compare=False)
+    max_writers: int = field(default=1, compare=False)
+    writer_is_also_reader: int = field(default=0, compare=False)
+
+    @property
+    def is_galera(self) -> bool:
+        """Whether the Galera monitor places the nodes."""
+        return self.kind == "galera"
+
+
+def families_in(
+    layouts: Mapping[str, Layout], tables: Mapping[str, Iterable[Row]], *, rds_discovery: bool
+) -> list[Family]:
+    """Return the families that the rows of these tables define.
+
+    Rows of different tables may name one hostgroup, since ProxySQL checks each table alone. Two
+    monitors place its nodes then, and such rows make one family.
+    """
+    found: list[Family] = []
+    for name in FAMILY_TABLES:
+        layout = layouts.get(name)
+        if layout is None:
+            continue
+        index = layout.index
+        kind = name.removeprefix("mysql_").removesuffix("_hostgroups").removeprefix("aws_")
+        for row in tables.get(name, ()):
+            if "active" in index and row[index["active"]] != 1:
+                continue
+            found.append(
+                Family(
+                    kind=kind,
+                    writer=row[index["writer_hostgroup"]],
+                    hostgroups=frozenset(
+                        row[index[column.name]] for column in layout.columns if column.hostgroup
+                    ),
+                    offline=row[index["offline_hostgroup"]]
+                    if "offline_hostgroup" in index
+                    else None,
+                    backup=row[index["backup_writer_hostgroup"]]
+                    if "backup_writer_hostgroup" in index
+                    else None,
+                    discovers=kind in ("group_replication", "aurora")
+                    or (kind == "replication" and rds_discovery),
+                    reader=row[index["reader_hostgroup"]],
+                    max_writers=_number(row, index.get("max_writers"), 1),
+                    writer_is_also_reader=_number(row, index.get("writer_is_also_reader"), 0),
+                )
+            )
+    return _without_overlap(found)
+
+
+def _number(row: Row, position: int | None, default: int) -> int:
+    return default if position is None else number(row[position]) or 0
+
+
+def _without_overlap(families: Iterable[Family]) -> list[Family]:
+    """Join the families that share a hostgroup. The first of them names what they become."""
+    result: list[Family] = []
+    for family in families:
+        joined = family
+        for other in [known for known in result if known.hostgroups & family.hostgroups]:
+            result.remove(other)
+            joined = replace(
+                other,
+                hostgroups=other.hostgroups | joined.hostgroups,
+                discovers=other.discovers or joined.discovers,
+                also=(*other.also, joined.kind, *joined.also),
+            )
+        result.append(joined)
+    return result
+
+
+def monitored(desired: Iterable[Family], runtime: Iterable[Family]) -> list[Family]:
+    """Return the desired families whose nodes the monitor places now: same kind, same writer."""
+    running = {(family.kind, family.writer) for family in runtime}
+    return [family for family in desired if (family.kind, family.writer) in running]
+
+
+@dataclass(frozen=True)
+class ServerColumns:
+    """Where the columns that matter here stand in a mysql_servers row."""
+
+    hostgroup: int
+    hostname: int
+    port: int
+    status: int
+    weight: int
+    max_connections: int
+
+    @classmethod
+    def of(cls, layout: Layout) -> ServerColumns:
+        """Return the positions for this layout of mysql_servers (or pgsql_servers)."""
+        names = ("hostgroup_id", "hostname", "port", "status", "weight", "max_connections")
+        return cls(*(layout.index[name] for name in names))
+
+    def node(self, row: DesiredRow) -> Node:
+        """Return the node a row is about."""
+        return (row[self.hostname], row[self.port])  # type: ignore[return-value]
+
+    def election(self, row: Row) -> tuple[Value, ...]:
+        """Return what the Galera monitor chooses writers by; the highest wins."""
+        return (row[self.weight], row[self.hostname], row[self.port])
+
+
+def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
+    """Return a function from a server's key to what stays the same when the monitor moves it.
+
+    That is family and node inside a family, where one node may have several rows, and the key
+    itself elsewhere.
+    """
+    in_family = by_hostgroup(families)
+
+    def place(key: Key) -> Key:
+        family = in_family.get(key[0])
+        return key if family is None else (family.kind, family.writer, *key[1:])
+
+    return place
+
+
+def by_hostgroup(families: Iterable[Family]) -> dict[Value, Family]:
+    """Return the family of each hostgroup that belongs to one."""
+    return {hostgroup: family for family in families for hostgroup in family.hostgroups}
+
+
+def main_hostgroup(family: Family, configured: Iterable[object]) -> Value:
+    """Return the hostgroup whose row counts where the node stands in one that no file names."""
+    found = cast("Iterable[int]", configured)
+    return min(found, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
+
+
+def drain_columns(columns: ServerColumns, row: Row) -> frozenset[int]:
+    """Return the columns by which a row lets no new connection to its server; none where it does.
+
+    A node of a Galera family is drained by its limit, and weighs nothing lest the monitor make it
+    the writer. Any other server is drained by its status, which the Galera monitor would undo.
+    """
+    found: set[int] = set()
+    if str(row[columns.status]).upper() == "OFFLINE_SOFT":
+        found.add(columns.status)
+    if is_drained_by_limit(columns, row):
+        found |= {columns.weight, columns.max_connections}
+    return frozenset(found)
+
+
+def is_drained_by_limit(columns: ServerColumns, row: DesiredRow) -> bool:
+    """Return whether a row lets no new connection to its server as a node of Galera is drained."""
+    return row[columns.weight] == 0 and row[columns.max_connections] == 0
+
+
+def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:
+    """Return the drained nodes: RUNTIME alone shows them so, on all their rows."""
+    columns = ServerColumns.of(layout)
+
+    def nodes(rows: Rows, *, open_only: bool) -> set[Node]:
+        return {
+            columns.node(row)
+            for row in rows.values()
+            if str(row[columns.status]).upper() != "OFFLINE_HARD"
+            and not (open_only and drain_columns(columns, row))
+        }
+
+    shown = nodes(runtime, open_only=False) - nodes(runtime, open_only=True)
+    if not shown:
+        return frozenset()
+    return frozenset(shown & nodes(memory, open_only=True) & nodes(disk, open_only=True))
+
+
+def undrained(
+    layout: Layout, runtime: Rows, memory: Rows, disk: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return RUNTIME as it would be without its drained nodes, with MEMORY's help.
+
+    A drain is no configuration: what is exported or restored of RUNTIME must not make it one.
+    """
+    if layout.table.role is not Role.SERVERS:
+        return runtime
+    drained = drained_nodes(layout, runtime, memory, disk)
+    if not drained:
+        return runtime
+    columns, in_family = ServerColumns.of(layout), by_hostgroup(families)
+    # The monitor may have placed a node where no row of MEMORY has it.
+    in_same_family = {
+        (in_family[row[columns.hostgroup]], columns.node(row)): row
+        for row in memory.values()
+        if row[columns.hostgroup] in in_family
+    }
+    result = dict(runtime)
+    for key, row in runtime.items():
+        node = columns.node(row)
+        known = memory.get(key)
+        if known is None and row[columns.hostgroup] in in_family:
+            known = in_same_family.get((in_family[row[columns.hostgroup]], node))
+        if node in drained and known is not None:
+            held = drain_columns(columns, row)
+            result[key] = tuple(
+                known[position] if position in held else cell for position, cell in enumerate(row)
+            )
+    return result
+
+
+def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None) -> Row:
+    """Return a row of RUNTIME with the status that it is configured with.
+
+    A SHUNNED server is one that is unwell just now, unless `memory`, its row there, says so too.
+    """
+    if not str(row[columns.status]).upper().startswith("SHUNNED"):
+        return row
+    status = memory[columns.status] if memory else None
+    return with_cells(
+        row, {columns.status: status if str(status).upper() == "SHUNNED" else "ONLINE"}
+    )
+
+
+def with_cells(row: Row, changes: Mapping[int, Value]) -> Row:
+    """Return the row with other values at these positions."""
+    cells = list(row)
+    for position, value in changes.items():
+        cells[position] = value
+    return tuple(cells)

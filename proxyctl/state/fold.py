@@ -1,0 +1,297 @@
+"""A layer of an instance as configuration rows: what `export` writes. Pure.
+
+RUNTIME is not configuration: users stand in halves, inactive rows are missing, the monitor has
+moved nodes, texts are normalised. Where a MEMORY row explains what RUNTIME shows, or why RUNTIME
+does not show it, that row is exported; what RUNTIME holds otherwise is exported as RUNTIME has it.
+So with three equal layers the export of any of them plans to nothing, and otherwise exactly the
+layers that differ show. Rows that our files cannot say are named in `left_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Value, Version
+from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
+from proxyctl.catalog.variable_rules import is_out_of_reach
+from proxyctl.catalog.variables import (
+    READ_ONLY,
+    RESTART_ONLY,
+    VARIABLES,
+    is_secret_variable,
+)
+from proxyctl.state.compare import canonical_variable, differing, fold_users
+from proxyctl.state.families import Family, ServerColumns, without_shunning
+from proxyctl.state.passwords import hashed_password
+from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret, sorted_keys
+from proxyctl.state.runtime import as_configured, ignored_rows, runtime_image
+from proxyctl.state.sql import is_secret
+
+AnyRow = TypeVar("AnyRow", Row, DesiredRow)
+
+
+_ADDRESSES = frozenset({"mysql-interfaces", "admin-mysql_ifaces", "pgsql-interfaces"})
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Why a row is no row of our files.
+
+    `runs`: ProxySQL works with the row all the same.
+    """
+
+    reason: str
+    runs: bool
+
+
+@dataclass
+class Exported:
+    """What one export writes.
+
+    Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` that
+    differ from the defaults; `commented` are variables to be written as comments, with a reason.
+    `left_out`: rows of `tables`, by table and key, that our files do not say. `refused`: variables
+    that they do not say, with the reason. `places`: where a row (by table and key) or a variable
+    (by "variables" and name) stands in the file that was imported. `additions`: what the instance
+    has beyond its version.
+    """
+
+    version: Version
+    layouts: dict[str, Layout] = field(default_factory=dict)
+    additions: Additions = NO_ADDITIONS
+    tables: dict[str, list[DesiredRow]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    commented: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    left_out: dict[str, dict[Key, LeftOut]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    places: dict[tuple[str, Key], str] = field(default_factory=dict)
+
+    def leave_out(self, table: str, rows: Mapping[Key, str], *, runs: bool) -> None:
+        """Note rows that our files do not say, with the reasons. Changes: self."""
+        found = self.left_out.setdefault(table, {})
+        for key, reason in rows.items():
+            found.setdefault(key, LeftOut(reason, runs))
+
+
+def from_runtime(
+    layout: Layout, runtime: Rows, memory: Rows, families: Iterable[Family] = ()
+) -> Rows:
+    """Return RUNTIME rows folded back into configuration, with MEMORY's help."""
+    is_users = "frontend" in layout.index
+    rows = fold_users(layout, runtime) if is_users else runtime
+    known = fold_users(layout, memory) if is_users else memory
+    if layout.name in ("mysql_servers", "pgsql_servers"):
+        return _servers(layout, rows, known, list(families))
+    image = runtime_image(layout, dict(known))
+    result: Rows = {}
+    for key, row in rows.items():
+        explained = key in image and not differing(layout, row, image[key])
+        result[key] = known[key] if explained else as_configured(layout, row)
+    # Switched off, or passed over by the LOAD: nothing at RUNTIME could tell of them.
+    unseen = {key: row for key, row in known.items() if key not in result and key not in image}
+    return result | _without_clashes(layout, unseen, result)
+
+
+def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[Key, str]:
+    """Return the rows of a layer that ProxySQL does not work with, and why not.
+
+    At RUNTIME these are the MEMORY rows that it does not show; one that it still shows from an
+    earlier LOAD is at work.
+    """
+    if layer is not Layer.RUNTIME:
+        return ignored_rows(layout, rows)
+    known = fold_users(layout, memory) if "frontend" in layout.index else memory
+    live = fold_users(layout, rows) if "frontend" in layout.index else rows
+    return {key: text for key, text in ignored_rows(layout, known).items() if key not in live}
+
+
+def _without_clashes(layout: Layout, unseen: Rows, live: Rows) -> Rows:
+    """Return the unseen rows without those that cannot stand beside the live ones.
+
+    Half of a user may be active at RUNTIME while MEMORY has the whole user, inactive.
+    """
+    if not (unseen and layout.table.unique):
+        return unseen
+    held = {value for row in live.values() for value in _unique_values(layout, row)}
+    return {key: row for key, row in unseen.items() if held.isdisjoint(_unique_values(layout, row))}
+
+
+def _unique_values(layout: Layout, row: Row) -> list[tuple[object, ...]]:
+    """Return what no other row of the table may have as well, besides its key."""
+    return [
+        (unique, *(row[layout.index[name]] for name in unique)) for unique in layout.table.unique
+    ]
+
+
+def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]) -> Rows:
+    columns = ServerColumns.of(layout)
+    result: Rows = {}
+    family_of = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    standing: dict[tuple[int, Value, Value], Row] = {}
+    for key, row in runtime.items():
+        if str(row[columns.status]).upper() == "OFFLINE_HARD":
+            continue
+        family = family_of.get(row[columns.hostgroup])
+        if family is None:
+            result[key] = without_shunning(columns, row, memory.get(key))
+        else:
+            standing.setdefault((id(family), *columns.node(row)), row)
+    explained = set()
+    for key, row in memory.items():
+        family = family_of.get(row[columns.hostgroup])
+        place = (id(family), *columns.node(row))
+        if family is not None and place in standing:
+            explained.add(place)
+            placed = runtime.get(key, standing[place])
+            cells = list(placed)
+            cells[columns.hostgroup] = row[columns.hostgroup]
+            cells[columns.status] = row[columns.status]
+            if placed[columns.max_connections] == 0:
+                cells[columns.max_connections] = row[columns.max_connections]
+            result[key] = tuple(cells)
+    for place, row in standing.items():
+        if place not in explained:
+            result[layout.key_of(row)] = without_shunning(columns, row)
+    switched_off = {
+        key: row
+        for key, row in memory.items()
+        if key not in result and str(row[columns.status]).upper() == "OFFLINE_HARD"
+    }
+    return result | switched_off
+
+
+def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:
+    """Return the rows by key: numbers before text, so that a file reads and diffs well."""
+    return [rows[key] for key in sorted_keys(rows)]
+
+
+def with_secrets(
+    exported: Exported, layout: Layout, rows: Iterable[DesiredRow], secrets: str
+) -> list[DesiredRow]:
+    """Return rows with their secrets as `hash` or `clear` asks; those without any unchanged.
+
+    Clear text becomes a native hash for MySQL, and is left out for PostgreSQL: whether ProxySQL can
+    log in at a backend with a hash depends on how the backend stores it, which nobody knows here.
+    A secret elsewhere, such as a second password in the attributes of a user, is left out as well.
+    Changes: exported.warnings.
+    """
+    if secrets != "hash" or not _may_hold_secrets(layout):
+        return list(rows)
+    return [_with_hashes(exported, layout, row) for row in rows]
+
+
+def _with_hashes(exported: Exported, layout: Layout, row: DesiredRow) -> DesiredRow:
+    """Return the row with a hash in the place of its password. Changes: exported.warnings."""
+    cells = list(row)
+    for position, cell in enumerate(row):
+        if not isinstance(cell, str) or not is_secret(layout, position, cast("Row", row)):
+            continue
+        name = layout.columns[position].name
+        hashed = hashed_password(layout.name, cell) if name == "password" else None
+        cells[position] = KEEP if hashed is None else hashed
+        if hashed is None:
+            why = (
+                "it is clear text, and has no hash that is safe to use instead; write"
+                " `password: {env: NAME}`"
+                if name == "password"
+                else "there is a password in it; --secrets clear writes it"
+            )
+            exported.warnings.append(f"{layout.name} {row[0]}: {name} is left out: {why}")
+    return tuple(cells)
+
+
+def without_secrets(layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
+    """Return the rows without what is secret, or would be if it were not empty."""
+    if not _may_hold_secrets(layout):
+        return rows
+    secret = {n for n, column in enumerate(layout.columns) if column.secret}
+    return [
+        tuple(
+            KEEP if n in secret or is_secret(layout, n, cast("Row", row)) else cell
+            for n, cell in enumerate(row)
+        )
+        for row in rows
+    ]
+
+
+def _may_hold_secrets(layout: Layout) -> bool:
+    """Return whether `is_secret` may hold of a row that came by no reference."""
+    return layout.table.role is Role.USERS or any(column.secret for column in layout.columns)
+
+
+def without_references(
+    exported: Exported, layout: Layout, rows: Iterable[DesiredRow]
+) -> list[DesiredRow]:
+    """Return rows of files without what came by a reference, but for keys and passwords.
+
+    Changes: exported.warnings.
+    """
+    result: list[DesiredRow] = []
+    for row in rows:
+        cells = list(row)
+        for position, (column, cell) in enumerate(zip(layout.columns, row, strict=True)):
+            if isinstance(cell, Secret) and position not in layout.key_index and not column.secret:
+                cells[position] = KEEP
+                exported.warnings.append(
+                    f"{layout.name}: {column.name} is left out of a row: it came by a reference;"
+                    " --secrets clear writes it"
+                )
+        result.append(tuple(cells))
+    return result
+
+
+def export_variables(
+    exported: Exported,
+    rows: Iterable[Sequence[object]],
+    secrets: str,
+    *,
+    keeps_defaults: bool = False,
+) -> None:
+    """Sort variables into those to write and those to mention as comments.
+
+    `keeps_defaults`: also write what equals the default (the files said so).
+    """
+    for name_cell, value_cell in sorted(rows, key=lambda row: str(row[0])):
+        name, value = str(name_cell), canonical_variable(str(name_cell), value_cell)
+        known = VARIABLES.get(name)
+        default = known.default_in(exported.version) if known else None
+        if name in READ_ONLY or value_cell == "(null)":
+            continue
+        if is_out_of_reach(name, value, exported.version):
+            continue
+        if name in RESTART_ONLY | _ADDRESSES and not keeps_defaults:
+            exported.commented[name] = value
+        elif (
+            not keeps_defaults
+            and default is not None
+            and value == canonical_variable(name, default)
+        ):
+            continue
+        elif (is_secret_variable(name) or isinstance(value_cell, Secret)) and secrets != "clear":
+            exported.commented[name] = f"{{env: {environment_name(name)}}}"
+        else:
+            exported.variables[name] = value
+
+
+def warn_of_checksums(exported: Exported, layers: Iterable[Rows]) -> None:
+    """Say which difference counts a plan of the file sets to 0, since their checksum is off.
+
+    MEMORY and DISK may hold a count that never comes to RUNTIME. Changes: exported.warnings.
+    """
+    counts = frozenset(DIFFS_BY_CHECKSUM.values())
+    held = list(layers)
+    for name, decision in decided(exported.variables).items():
+        texts = {str(rows[(name,)][1]) for rows in held if (name,) in rows}
+        if name in counts and texts - {decision.text}:
+            exported.warnings.append(
+                f"{name}: {decision.text} at RUNTIME, since {decision.source} is off; a plan of"
+                " this file writes that to MEMORY and DISK"
+            )
+
+
+def environment_name(variable: str) -> str:
+    """Return the environment variable that an export proposes for a secret variable."""
+    return variable.upper().replace("-", "_")

@@ -1,0 +1,178 @@
+"""Which rows a LOAD of MYSQL SERVERS takes, so that the monitor's placement stays as it is.
+
+Publishing the configured rows would make every node of a Galera family a writer at once, empty its
+reader hostgroup and cut its connections until the monitor's next check. Pure.
+Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.state.families import (
+    Family,
+    Node,
+    ServerColumns,
+    drain_columns,
+    main_hostgroup,
+    with_cells,
+    without_shunning,
+)
+from proxyctl.state.row import Row, Rows
+
+
+def placed_rows(
+    layout: Layout,
+    configured: Rows,
+    runtime: Rows,
+    families: Iterable[Family],
+    *,
+    drained: Collection[Node] = (),
+) -> Rows:
+    """Return the MEMORY rows whose LOAD leaves every node of a family where it stands.
+
+    Shape: rows outside families as configured; nodes of a family with the hostgroups they have at
+    RUNTIME and the configured attributes; a new node of a placed Galera family enters through the
+    offline hostgroup; discovered nodes stay, and `drained` ones stay drained. Rows of `runtime`
+    that are OFFLINE_HARD, with the last connections of a server that left, count as absent.
+    """
+    columns = ServerColumns.of(layout)
+    result: Rows = dict(configured)
+    for key, row in runtime.items():
+        if key in result and columns.node(row) in drained:
+            held = drain_columns(columns, row)
+            result[key] = with_cells(result[key], {position: row[position] for position in held})
+    for family in families:
+        known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
+        mine = [row for row in known if not _is_off(columns, row)]
+        standing: dict[Node, list[Row]] = {}
+        for row in runtime.values():
+            if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):
+                standing.setdefault(columns.node(row), []).append(row)
+        nodes = {columns.node(row) for row in known}
+        for row in mine:
+            _place_configured(layout, family, row, mine, standing, result, drained)
+        if family.discovers:
+            for node, rows in standing.items():
+                if node not in nodes:
+                    loaded = (without_shunning(columns, row) for row in rows)
+                    result.update((layout.key_of(row), row) for row in loaded)
+    return result
+
+
+def with_successors(
+    layout: Layout, placed: Rows, runtime: Rows, families: Iterable[Family]
+) -> Rows:
+    """Return the placed rows with a new writer for every one of a Galera family that leaves.
+
+    Left alone, the writer hostgroup would have no ONLINE node until the monitor's next check, and
+    then the reader hostgroup none. The node it will choose takes the place of the one that leaves.
+    """
+    result = dict(placed)
+    for family in families:
+        if family.is_galera:
+            _succeed(layout, family, runtime, result)
+    return result
+
+
+def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> None:
+    """Let heirs take the places of writers that leave the family. Changes: result."""
+    columns = ServerColumns.of(layout)
+
+    def nodes_of(rows: Rows) -> dict[Node, dict[Value, Row]]:
+        found: dict[Node, dict[Value, Row]] = {}
+        for row in rows.values():
+            if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):
+                found.setdefault(columns.node(row), {})[row[columns.hostgroup]] = row
+        return found
+
+    def is_writer(rows: dict[Value, Row]) -> bool:
+        return family.writer in rows and rows[family.writer][columns.status] == "ONLINE"
+
+    before, staying = nodes_of(runtime), nodes_of(result)
+    leaving = [rows for node, rows in before.items() if node not in staying and is_writer(rows)]
+    heirs = [rows for rows in staying.values() if _may_write(columns, family, rows)]
+    heirs.sort(key=lambda rows: columns.election(rows[family.writer]), reverse=True)
+    for old, heir in zip(leaving, heirs, strict=False):
+        row = heir[family.writer]
+        result[layout.key_of(row)] = with_cells(row, {columns.status: "ONLINE"})
+        for hostgroup in heir.keys() - old.keys():
+            if sum(key[0] == hostgroup for key in result) > 1:
+                del result[layout.key_of(heir[hostgroup])]
+
+
+def _may_write(columns: ServerColumns, family: Family, rows: Mapping[Value, Row]) -> bool:
+    """Whether a node waits to be a writer: SHUNNED there, serving elsewhere and not drained."""
+    row = rows.get(family.writer)
+    if row is None or row[columns.status] != "SHUNNED" or row[columns.max_connections] == 0:
+        return False
+    return any(
+        other[columns.status] == "ONLINE"
+        for hostgroup, other in rows.items()
+        if hostgroup != family.offline
+    )
+
+
+def _place_configured(
+    layout: Layout,
+    family: Family,
+    row: Row,
+    mine: list[Row],
+    standing: dict[Node, list[Row]],
+    result: Rows,
+    drained: Collection[Node],
+) -> None:
+    columns = ServerColumns.of(layout)
+    node = columns.node(row)
+    rows = standing.get(node)
+    own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
+    staying = [row for other in mine for row in standing.get(columns.node(other), ())]
+    main = own[main_hostgroup(family, own)]
+    if rows is None:
+        if family.is_galera and standing and family.offline is not None:
+            result.pop(layout.key_of(row), None)
+            source = own.get(family.offline, main)
+            entering = with_cells(
+                source, {columns.hostgroup: family.offline, columns.status: "ONLINE"}
+            )
+            result[layout.key_of(entering)] = entering
+        return
+    result.pop(layout.key_of(row), None)
+    for current in rows:
+        source = own.get(current[columns.hostgroup], main)
+        changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
+        if family.is_galera:
+            changes[columns.status] = _galera_status(columns, family, current, staying)
+        if node in drained:
+            changes |= {position: current[position] for position in drain_columns(columns, current)}
+        placed = with_cells(source, changes)
+        result[layout.key_of(placed)] = placed
+
+
+def _galera_status(
+    columns: ServerColumns, family: Family, row: Row, staying: Iterable[Row]
+) -> Value:
+    """Return the status to load; `staying` has the RUNTIME rows of all nodes that stay.
+
+    SHUNNED is loaded as such only where the monitor mends it.
+
+    That is while the node serves elsewhere, and where it waits to be writer beside another one:
+    between two checks it may stand nowhere else, and ONLINE it would be a second writer. Any other
+    loaded SHUNNED would stay for ever.
+    """
+    status = str(row[columns.status]).upper()
+    if status != "SHUNNED":
+        return status
+
+    online = [other for other in staying if str(other[columns.status]).upper() == "ONLINE"]
+    serves = any(columns.node(other) == columns.node(row) for other in online)
+    waits = row[columns.hostgroup] == family.writer and any(
+        other[columns.hostgroup] == family.writer for other in online
+    )
+    return "SHUNNED" if serves or waits else "ONLINE"
+
+
+def _is_off(columns: ServerColumns, row: Row) -> bool:
+    """Whether RUNTIME does not get the row: it is in MEMORY only."""
+    return str(row[columns.status]).upper() == "OFFLINE_HARD"

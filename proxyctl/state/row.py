@@ -1,0 +1,225 @@
+"""Rows and layers: what the files ask for, and what an instance holds.
+
+Both sides meet in the shapes of this file. Nothing here reads a file or talks to a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from proxyctl.catalog import Layout, Value, Version
+
+Row = tuple[Value, ...]
+"""One row in the column order of its layout."""
+
+
+class Secret(str):
+    """A text that came by a reference to the environment or a file: it is nowhere shown.
+
+    Only the type tells it apart; it is compared, hashed and sent as the text it is.
+    """
+
+    __slots__ = ()
+
+
+def with_secrets(row: Row, positions: Collection[int]) -> Row:
+    """Return the row with its texts at these positions as secrets."""
+    if not positions:
+        return row
+    return tuple(
+        Secret(cell) if n in positions and isinstance(cell, str) else cell
+        for n, cell in enumerate(row)
+    )
+
+
+Key = tuple[Value, ...]
+"""The primary key of a row, in the order of the table's key columns."""
+
+
+Rows = dict[Key, Row]
+"""The rows of one table in one layer, unique by key, sorted only where something is shown."""
+
+
+class Layer(StrEnum):
+    """Where ProxySQL holds a configuration table."""
+
+    MEMORY = "memory"
+    RUNTIME = "runtime"
+    DISK = "disk"
+
+
+class _Keep(Enum):
+    """The type of KEEP; an enum, so that type checkers can tell it from a value."""
+
+    KEEP = "keep"
+
+    def __repr__(self) -> str:
+        return "KEEP"
+
+
+KEEP: Final = _Keep.KEEP
+"""In a desired row: the files do not say, so whatever the instance holds is right."""
+
+
+DesiredRow = tuple[Value | _Keep, ...]
+
+
+class Where(NamedTuple):
+    """The place in the files that a row comes from.
+
+    `origin` names the section that generated the row ("sharding sbtest", "pxc_clusters main"), or
+    is empty for a row written out as such. Units: line and column count from 1; line 0 means
+    that the file has no lines for people.
+    """
+
+    path: str
+    line: int
+    column: int
+    origin: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+
+
+class Span(NamedTuple):
+    """Numbers from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+
+class Glob(NamedTuple):
+    """Texts that fit a pattern with `*`, `?` and `[...]`, as `fnmatch` reads it."""
+
+    pattern: str
+
+
+Term = Value | Span | Glob
+"""What a scope allows for one key column; a value allows only itself."""
+
+
+def _allows(term: Term, value: Value) -> bool:
+    match term:
+        case Span(low, high):
+            return isinstance(value, int) and low <= value <= high
+        case Glob(pattern):
+            return isinstance(value, str) and fnmatchcase(value, pattern)
+        case _:
+            return value == term
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The part of a table that the files own (`manage:`).
+
+    `owns` answers for a primary key; `text` is the scope as the file has it (`rule_id 10-5999`).
+    `terms` says the same as data, for SQL: any of a column's terms, and all of the columns.
+    """
+
+    owns: Callable[[Key], bool]
+    text: str
+    terms: Mapping[str, Sequence[Term]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, key: Sequence[str], terms: Mapping[str, Sequence[Term]], text: str) -> Scope:
+        """Return the scope that these terms make of a table with the key columns `key`."""
+        columns = [(key.index(name), found) for name, found in terms.items()]
+
+        def owns(given: Key) -> bool:
+            return all(
+                any(_allows(term, given[index]) for term in found) for index, found in columns
+            )
+
+        return cls(owns, text, terms)
+
+
+@dataclass(frozen=True)
+class DesiredTable:
+    """One managed table.
+
+    Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
+    names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
+    sets to the first place that does. `scope` None means that the whole table is ours.
+    `origins`: the special sections that generate rows of it, as `Where.origin` names them.
+    """
+
+    layout: Layout
+    rows: Mapping[Key, DesiredRow]
+    where: Mapping[Key, Where] = field(default_factory=dict)
+    used: Mapping[str, Where] = field(default_factory=dict)
+    keep_on_update: frozenset[str] = frozenset()
+    scope: Scope | None = None
+    origins: frozenset[str] = frozenset()
+
+    def owns(self, key: Key) -> bool:
+        """Return whether a row with this key is ours: in the files, or to be deleted."""
+        return key in self.rows or self.scope is None or self.scope.owns(key)
+
+
+class GuardAction(StrEnum):
+    """What becomes of a plan that a guard is about."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class GuardLimits:
+    """The `guards` section. Shape: `actions` by guard; one that is not there refuses."""
+
+    max_deletes_percent: int = 30
+    max_deletes_above_rows: int = 10
+    max_deletes_rows: int = 1000
+    actions: Mapping[str, GuardAction] = field(default_factory=dict)
+
+    def action(self, guard: str) -> GuardAction:
+        """Return what a guard does."""
+        return self.actions.get(guard, GuardAction.REFUSE)
+
+
+class Source(NamedTuple):
+    """How people are told of what is desired, and of what is not in it."""
+
+    says: str
+    place: str
+    lacks: str
+    of_row: str
+
+
+FILES = Source("the files say", "in the files", "in no file", "in the file")
+
+
+SNAPSHOT = Source("the snapshot says", "in the snapshot", "not in the snapshot", "in the snapshot")
+
+
+@dataclass(frozen=True)
+class Desired:
+    """Everything that the files, or a snapshot, say about one instance.
+
+    Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
+    """
+
+    tables: Mapping[str, DesiredTable]
+    version: Version
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    guards: GuardLimits = GuardLimits()
+    warnings: tuple[str, ...] = ()
+    source: Source = FILES
+
+
+def sorted_keys(keys: Iterable[Key]) -> list[Key]:
+    """Return keys in order; numbers stand before text where a column holds both."""
+    found = list(keys)
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=_sortable)
+
+
+def _sortable(key: Key) -> tuple[tuple[int, float, str], ...]:
+    return tuple((1, 0.0, cell) if isinstance(cell, str) else (0, cell or 0, "") for cell in key)

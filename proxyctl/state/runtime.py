@@ -1,0 +1,328 @@
+"""What RUNTIME shows after a LOAD of given MEMORY rows.
+
+RUNTIME is not a copy: rows are dropped, split and normalised without a word. Comparing RUNTIME with
+this image, and not with the rows, is what keeps a plan quiet when nothing is wrong.
+Source: ProxySQL 2.7.1, read from its source and checked on a running server; monitored hostgroup
+families are not handled here but in `families`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog.variable_effects import (
+    DIFFS_BY_CHECKSUM,
+    is_ignored,
+    pasted,
+    taken_along,
+)
+from proxyctl.state.cells import normal_digest, normal_modifiers, number
+from proxyctl.state.compare import canonical_variable, fold_users
+from proxyctl.state.row import KEEP, DesiredRow, Key, Secret
+
+MAX_CLIENT_ADDR = 45
+"""INET6_ADDRSTRLEN - 1: ProxySQL skips a rule whose client_addr is longer."""
+
+
+UNSET_NUMBER = -1
+"""How ProxySQL holds NULL in a number of a rule; other negative numbers stay as they are."""
+
+
+_UNCHANGED = frozenset(
+    {
+        "mysql_query_rules_fast_routing",
+        "pgsql_query_rules_fast_routing",
+        "mysql_servers_ssl_params",
+        "mysql_hostgroup_attributes",
+        "pgsql_hostgroup_attributes",
+        "mysql_firewall_whitelist_users",
+        "mysql_firewall_whitelist_rules",
+        "mysql_firewall_whitelist_sqli_fingerprints",
+        "pgsql_firewall_whitelist_users",
+        "pgsql_firewall_whitelist_rules",
+        "pgsql_firewall_whitelist_sqli_fingerprints",
+        "proxysql_servers",
+    }
+)
+
+
+PASTED = {
+    "scheduler": ('"', ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")),
+    "restapi_routes": ("'", ("method", "uri", "script", "comment")),
+}
+"""Columns that ProxySQL pastes between quotes, unescaped, into the SQL of the runtime table."""
+
+
+def is_copied(layout: Layout) -> bool:
+    """Return whether RUNTIME shows exactly the MEMORY rows of this table."""
+    return layout.name in _UNCHANGED
+
+
+def runtime_image(
+    layout: Layout, rows: dict[Key, DesiredRow] | dict[Key, tuple[Value, ...]]
+) -> dict[Key, DesiredRow]:
+    """Return what RUNTIME holds after these rows were loaded. KEEP stays KEEP.
+
+    Shape: keyed like `rows`; users are folded (one row for both halves).
+    """
+    if is_copied(layout):
+        return dict(rows)
+    return dict(_image(layout, dict(rows)))
+
+
+def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    name, role = layout.name, layout.table.role
+    if layout.table.prefix is not None:
+        yield from still_secret(_variables(rows), rows)
+    elif role is Role.SERVERS:
+        yield from _servers(layout, rows)
+    elif role is Role.USERS:
+        yield from _users(layout, rows)
+    elif role is Role.RULES:
+        yield from _rules(layout, rows)
+    elif name == "scheduler":
+        read = {key: _schedule(layout, row) for key, row in rows.items()}
+        yield from still_secret(_pasted(layout, read), rows)
+    elif name in PASTED:
+        yield from still_secret(_pasted(layout, rows), rows)
+    else:
+        yield from _hostgroups(layout, rows)
+
+
+def still_secret(
+    image: Iterable[tuple[Key, DesiredRow]], rows: Mapping[Key, DesiredRow]
+) -> Iterator[tuple[Key, DesiredRow]]:
+    """Yield the rows of the image; what is secret in `rows` is so in them, whatever became of it.
+
+    Shape: `rows` has every key of the image.
+    """
+    for key, row in image:
+        cells = (
+            Secret(new) if isinstance(old, Secret) and isinstance(new, str) else new
+            for old, new in zip(rows[key], row, strict=True)
+        )
+        yield key, tuple(cells)
+
+
+def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    """Yield what RUNTIME shows of variables, where the rows decide it.
+
+    They do not where ProxySQL leaves a text in MEMORY and RUNTIME as it was, or shows no row.
+    A character set that does not fit its collation is not settled here: which of them wins depends
+    on what RUNTIME held before. Shape: the rows are in the order of MEMORY, which counts.
+    """
+    shown: dict[str, str] = {}
+    for name, value in ((str(name), value) for name, value in rows.values()):
+        visible = pasted(name, "" if value is None else str(value))
+        if visible is not None and not is_ignored(name, visible):
+            shown[name] = canonical_variable(name, visible)
+            shown.update(taken_along(name, shown[name], shown))
+    for checksum, diffs in DIFFS_BY_CHECKSUM.items():
+        # Also where the count stands behind its checksum: it is refused then.
+        if shown.get(checksum) == "false":
+            shown[diffs] = "0"
+    yield from (((name,), (name, shown[name])) for (name,) in rows if name in shown)
+
+
+def _servers(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    status = layout.index["status"]
+    for key, row in rows.items():
+        value = row[status]
+        if value is KEEP:
+            yield key, row
+            continue
+        upper = str(value).upper()
+        if upper != "OFFLINE_HARD":
+            yield key, (*row[:status], upper, *row[status + 1 :])
+
+
+def _users(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    index = layout.index
+    active, hostgroup = index["active"], index["default_hostgroup"]
+    blank = [index[name] for name in ("password", "default_schema") if name in index]
+    live: dict[Key, DesiredRow] = {}
+    for key, row in rows.items():
+        if row[active] != 1 or _negative(row[hostgroup]):
+            continue
+        if row[index["backend"]] == 0 and row[index["frontend"]] == 0:
+            continue
+        if any(row[position] is None for position in blank):
+            cells = list(row)
+            for position in blank:
+                cells[position] = "" if cells[position] is None else cells[position]
+            row = tuple(cells)
+        live[key] = row
+    yield from fold_users(layout, live).items()  # type: ignore[arg-type]
+
+
+def _negative(value: object) -> bool:
+    read = None if value is KEEP else number(value)  # type: ignore[arg-type]
+    return read is not None and read < 0
+
+
+def _rules(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    index = layout.index
+    active, address, digest = index["active"], index["client_addr"], index["digest"]
+    modifiers = index["re_modifiers"]
+    numbers = [
+        position
+        for position, column in enumerate(layout.columns)
+        if column.is_numeric and not column.notnull and column.is_listed
+    ]
+    for key, row in rows.items():
+        if row[active] != 1 or not valid_client_addr(row[address]):
+            continue
+        changes: dict[int, Value] = {}
+        if row[digest] is not None:
+            changes[digest] = normal_digest(row[digest])
+        if row[modifiers] != "CASELESS":
+            changes[modifiers] = normal_modifiers(row[modifiers])
+        for position in numbers:
+            if row[position] == UNSET_NUMBER:
+                changes[position] = None
+        if changes:
+            cells = list(row)
+            for position, value in changes.items():
+                cells[position] = value
+            row = tuple(cells)
+        yield key, row
+
+
+def valid_client_addr(value: object) -> bool:
+    """Return whether ProxySQL keeps a rule with this client_addr."""
+    return client_addr_problem(value) is None
+
+
+def client_addr_problem(value: object) -> str | None:
+    """Return why ProxySQL skips a rule with this client_addr; None if it does not."""
+    if not isinstance(value, str):
+        return None
+    if "%" in value[:-1]:
+        return "ProxySQL skips a rule whose % is not the last character"
+    if len(value.encode("utf-8", "surrogateescape")) > MAX_CLIENT_ADDR:
+        return f"ProxySQL skips a rule whose address is longer than {MAX_CLIENT_ADDR} bytes"
+    return None
+
+
+def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
+    """Arguments end at the first NULL."""
+    positions = [layout.index[f"arg{number}"] for number in range(1, 6)]
+    ends = next((n for n, position in enumerate(positions) if row[position] is None), 5)
+    cells = list(row)
+    for position in positions[ends:]:
+        cells[position] = None
+    return tuple(cells)
+
+
+def _pasted(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    """Two quotes are shown as one; a row with a lone quote is at work, but never shown."""
+    quote, names = PASTED[layout.name]
+    positions = [layout.index[name] for name in names]
+    for key, row in rows.items():
+        if columns_with_lone_quote(layout, row):
+            continue
+        cells = list(row)
+        for position in positions:
+            cell = cells[position]
+            if isinstance(cell, str):
+                cells[position] = cell.replace(quote * 2, quote)
+        yield key, tuple(cells)
+
+
+def as_configured(layout: Layout, row: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the MEMORY row of a row that a runtime table shows: a quote there was a pair."""
+    if layout.name not in PASTED:
+        return row
+    quote, names = PASTED[layout.name]
+    positions = {layout.index[name] for name in names}
+    return tuple(
+        cell.replace(quote, quote * 2) if position in positions and isinstance(cell, str) else cell
+        for position, cell in enumerate(row)
+    )
+
+
+def columns_with_lone_quote(layout: Layout, row: Sequence[object]) -> list[str]:
+    """Return the columns for which ProxySQL never shows the row in its runtime table.
+
+    A quote is lone if it is left when pairs of it are taken out.
+    """
+    if layout.name not in PASTED:
+        return []
+    quote, names = PASTED[layout.name]
+    cells = ((name, row[layout.index[name]]) for name in names)
+    return [
+        n for n, cell in cells if isinstance(cell, str) and quote in cell.replace(quote * 2, "")
+    ]
+
+
+def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
+    """Yield the rows of a family table without those that ProxySQL ignores at LOAD."""
+    taken = clashing_writers(layout, rows.values())
+    writer = layout.index["writer_hostgroup"]
+    yield from ((key, row) for key, row in rows.items() if row[writer] not in taken)
+
+
+def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Key, str]:
+    """Return the rows that a LOAD passes over, or that RUNTIME never shows, each with the reason.
+
+    Rows that are switched off are not among them: that is what their row says.
+    """
+    name, index = layout.name, layout.index
+    if is_copied(layout) or layout.table.prefix is not None:
+        return {}
+    if name in PASTED:
+        quotes = ((key, columns_with_lone_quote(layout, row)) for key, row in rows.items())
+        return {key: _hidden(found[0]) for key, found in quotes if found}
+    if "writer_hostgroup" in index:
+        writer, taken = index["writer_hostgroup"], clashing_writers(layout, rows.values())
+        return {key: _clash(row[writer]) for key, row in rows.items() if row[writer] in taken}
+    if layout.table.role is Role.USERS:
+        reason = _why_no_user
+    elif layout.table.role is Role.RULES:
+        reason = _why_no_rule
+    else:
+        return {}
+    active = index["active"]
+    reasons = ((key, reason(index, row)) for key, row in rows.items() if row[active] == 1)
+    return {key: text for key, text in reasons if text is not None}
+
+
+def _hidden(column: str) -> str:
+    return (
+        "no LOAD of it can be verified: ProxySQL never shows it in its runtime table, for the lone"
+        f" quote in {column}"
+    )
+
+
+def _clash(hostgroup: Value) -> str:
+    return (
+        f"ProxySQL ignores a row whose writer hostgroup, here {hostgroup}, has another role in any"
+        " row of the table"
+    )
+
+
+def _why_no_user(index: Mapping[str, int], row: Sequence[Value]) -> str | None:
+    if _negative(row[index["default_hostgroup"]]):
+        return "ProxySQL drops a user with a negative default_hostgroup"
+    if row[index["backend"]] == 0 and row[index["frontend"]] == 0:
+        return "ProxySQL drops a user with frontend 0 and backend 0"
+    return None
+
+
+def _why_no_rule(index: Mapping[str, int], row: Sequence[Value]) -> str | None:
+    return client_addr_problem(row[index["client_addr"]])
+
+
+def clashing_writers(layout: Layout, rows: Iterable[Sequence[object]]) -> set[object]:
+    """Return the hostgroups that have another role than writer in any row of a family table.
+
+    A row whose writer hostgroup is one of them is ignored at LOAD, whichever comes first: of (1,2)
+    and (2,1) nothing is left. Other clashes are not looked for.
+    """
+    roles = [
+        position
+        for position, column in enumerate(layout.columns)
+        if column.hostgroup and column.name != "writer_hostgroup"
+    ]
+    return {row[position] for row in rows for position in roles}

@@ -1,0 +1,365 @@
+"""The only place where SQL is made: literals, and the statements for one table.
+
+ProxySQL's admin interface is SQLite behind the MySQL protocol: a quote is doubled, a backslash is
+an ordinary character, and only the first statement of a text runs. Names come from the catalogue or
+from the instance's own schema; values only through `literal`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import NoneType
+from typing import cast
+
+from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog.variables import is_secret_variable
+from proxyctl.state.row import Key, Layer, Row, Secret
+from proxyctl.text import CONTROL
+
+MAX_STATEMENT = 1_000_000
+"""Longest statement in characters. Above 16 MB ProxySQL's answer is out of step; 1 MB is plenty."""
+
+
+BATCH_ROWS = 1000
+"""Rows whose literals are made together."""
+
+
+MASK = "***"
+
+
+NUL = "a NUL character cannot be stored in ProxySQL"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement and, beside it, the text that may be shown: secrets are masked by field.
+
+    `mask` makes that text when somebody wants to see it; most statements are never shown.
+    """
+
+    sql: str
+    mask: Callable[[], str]
+
+    @property
+    def masked(self) -> str:
+        """The statement as it may be shown."""
+        return self.mask()
+
+    @classmethod
+    def plain(cls, sql: str) -> Statement:
+        """Return a statement that holds no secret."""
+        return cls(sql, lambda: sql)
+
+
+def literal(value: Value) -> str:
+    """Return `value` as an SQLite literal.
+
+    Raises: ValueError for text with a NUL character, which ends a statement for SQLite.
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError(NUL)
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+_NOT_FOR_CLIENTS = re.compile(rf"[{CONTROL}]+|\\+(?=')")
+"""Control characters, which a terminal must not see; and backslashes before a quote, which the
+`mysql` client takes for the end of a literal that goes on, while ProxySQL does not."""
+
+
+def for_clients(statement: str) -> str:
+    """Return a statement on one line, as it may be shown, and sent by the `mysql` client.
+
+    What that client or a terminal takes otherwise stands in literals only, and becomes `char()`.
+    """
+
+    def spelled(found: re.Match[str]) -> str:
+        return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"
+
+    return _NOT_FOR_CLIENTS.sub(spelled, statement)
+
+
+def table_name(layout: Layout, layer: Layer) -> str:
+    """Return how the table is called in that layer."""
+    name = layout.table.sql_name
+    match layer:
+        case Layer.MEMORY:
+            return f"main.{name}"
+        case Layer.RUNTIME:
+            return f"main.runtime_{name}"
+        case Layer.DISK:
+            return f"disk.{name}"
+
+
+_ATTRIBUTES, _SECOND_PASSWORD = "attributes", "additional_password"
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+_KEYWORDS = frozenset(
+    """
+    add all alter and as autoincrement between case cast check collate commit constraint create
+    current_date current_time current_timestamp default deferrable delete distinct drop else
+    escape except exists foreign from group having in index insert intersect into is isnull join
+    limit not nothing notnull null on or order primary raise references returning select set table
+    then to transaction union unique update using values when where with
+    """.split()  # noqa: SIM905 - a line a word would say no more
+)
+"""Words that are no names without quotes. Source: its keywords, each tried on SQLite 3.40.
+
+No column of today is one of them; those of a ProxySQL to come are not known.
+"""
+
+
+def quoted_name(name: str) -> str:
+    """Return a column name as SQLite reads it, quoted where it has to be."""
+    if _PLAIN_NAME.match(name) and name.lower() not in _KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _shown(layout: Layout, position: int, row: Row) -> str:
+    return literal(MASK) if is_secret(layout, position, row) else literal(row[position])
+
+
+def is_secret(layout: Layout, position: int, row: Row) -> bool:
+    """Return whether the field must never be shown. For variables it depends on the name.
+
+    What came by a reference is a secret in every column but those of the key: they name the row.
+    So are the attributes of a user with a second password in them, as ProxySQL 3.0 takes it.
+    """
+    if isinstance(row[position], Secret) and position not in layout.key_index:
+        return True
+    if layout.table.prefix:
+        return position == 1 and row[1] is not None and is_secret_variable(str(row[0]))
+    if layout.table.role is Role.USERS and layout.columns[position].name == _ATTRIBUTES:
+        return _holds_second_password(str(row[position]))
+    return layout.columns[position].secret and row[position] not in (None, "")
+
+
+def _holds_second_password(attributes: str) -> bool:
+    """Return whether the key is in the text, as it is or with escapes of JSON in it."""
+    if _SECOND_PASSWORD in attributes:
+        return True
+    try:
+        return "\\" in attributes and _SECOND_PASSWORD in json.dumps(json.loads(attributes))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _condition(layout: Layout, key: Key) -> str:
+    parts = (
+        f"{quoted_name(name)}={literal(value)}"
+        for name, value in zip(layout.table.key, key, strict=True)
+    )
+    return " AND ".join(parts)
+
+
+def _chunks(parts: Iterable[str], limit: int) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield runs of parts that stay below `limit` characters, and where each begins and ends."""
+    run: list[str] = []
+    length = start = end = 0
+    for part in parts:
+        if run and length + len(part) > limit:
+            yield start, end, run
+            run, length, start = [], 0, end
+        run.append(part)
+        length += len(part) + 1
+        end += 1
+    if run:
+        yield start, end, run
+
+
+def inserts(layout: Layout, rows: Iterable[Row]) -> Iterator[Statement]:
+    """Yield multi-row INSERTs. Plain INSERT: a REPLACE would delete other rows without a word."""
+    given = list(rows)
+    names = ", ".join(map(quoted_name, layout.names))
+    head = f"INSERT INTO {layout.table.sql_name} ({names}) VALUES "
+
+    def masked(start: int, end: int) -> Callable[[], str]:
+        def text() -> str:
+            return head + ",".join(_shown_row(layout, row) for row in given[start:end])
+
+        return text
+
+    for start, end, run in _chunks(_row_literals(given), MAX_STATEMENT):
+        yield Statement(head + ",".join(run), masked(start, end))
+
+
+def _row_literals(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield each row as a parenthesis of literals.
+
+    They are made column by column: rows are many, and the cells of a column mostly of one kind.
+    """
+    for start in range(0, len(rows), BATCH_ROWS):
+        columns = zip(*rows[start : start + BATCH_ROWS], strict=True)
+        for cells in zip(*map(_literals, columns), strict=True):
+            yield "(" + ",".join(cells) + ")"
+
+
+def _literals(cells: tuple[Value, ...]) -> Sequence[str]:
+    """Return what `literal` returns for each of them. Raises like it."""
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        # A NUL cannot stand in a literal, so it may stand between them.
+        text = "\0".join(cast("tuple[str, ...]", cells))
+        if text.count("\0") >= len(cells):
+            raise ValueError(NUL)
+        return ("'" + text.replace("'", "''").replace("\0", "'\0'") + "'").split("\0")
+    if kinds == {int}:
+        return list(map(repr, cells))
+    if kinds == {NoneType}:
+        return ["NULL"] * len(cells)
+    return list(map(literal, cells))
+
+
+def _shown_row(layout: Layout, row: Row) -> str:
+    return "(" + ",".join(_shown(layout, position, row) for position in range(len(row))) + ")"
+
+
+def deletes(layout: Layout, keys: Iterable[Key]) -> Iterator[Statement]:
+    """Yield DELETEs of the rows with these keys, many a statement."""
+    for condition in _in_chunks(layout, keys):
+        yield Statement.plain(f"DELETE FROM {layout.table.sql_name} WHERE {condition}")
+
+
+def _in_chunks(layout: Layout, keys: Iterable[Key]) -> Iterator[str]:
+    """Yield conditions that hold for rows with these keys, each short enough for a statement."""
+    columns = ", ".join(map(quoted_name, layout.table.key))
+    if len(layout.table.key) == 1:
+        head = f"{columns} IN ("
+        parts = (literal(key[0]) for key in keys)
+    else:
+        head = f"({columns}) IN (VALUES "
+        parts = ("(" + ",".join(map(literal, key)) + ")" for key in keys)
+    for _, _, run in _chunks(parts, MAX_STATEMENT):
+        yield head + ",".join(run) + ")"
+
+
+def updates(
+    layout: Layout, keys: Iterable[Key], before: Mapping[Key, Row], after: Mapping[Key, Row]
+) -> Iterator[Statement]:
+    """Yield UPDATEs of the columns in which the rows differ; one for all rows that change alike."""
+    alike: dict[object, tuple[tuple[int, ...], list[Key]]] = {}
+    for key in keys:
+        cells = enumerate(zip(before[key], after[key], strict=True))
+        changed = tuple([position for position, (old, new) in cells if old != new])
+        row = after[key]
+        # A secret is shown otherwise than the same text elsewhere.
+        new = tuple([(row[position], is_secret(layout, position, row)) for position in changed])
+        alike.setdefault((changed, new), (changed, []))[1].append(key)
+    for changed, members in alike.values():
+        yield from _update(layout, members, changed, after[members[0]])
+
+
+def _update(
+    layout: Layout, keys: Sequence[Key], changed: Sequence[int], row: Row
+) -> Iterator[Statement]:
+    """Yield the UPDATEs that give these columns of these rows the cells of `row`."""
+
+    def text(value: Callable[[int], str], condition: str) -> str:
+        sets = (f"{quoted_name(layout.names[position])}={value(position)}" for position in changed)
+        return f"UPDATE {layout.table.sql_name} SET {', '.join(sets)} WHERE {condition}"
+
+    def plain(position: int) -> str:
+        return literal(row[position])
+
+    def masked(position: int) -> str:
+        return _shown(layout, position, row)
+
+    is_one = len(keys) == 1
+    for condition in [_condition(layout, keys[0])] if is_one else _in_chunks(layout, keys):
+        yield Statement(text(plain, condition), partial(text, masked, condition))
+
+
+def select_json(tables: Sequence[tuple[Layout, Layer]], *, chunk: int) -> str:
+    """Return one SELECT that reads tables as JSON arrays of rows, at most `chunk` rows an array.
+
+    JSON made inside SQLite reads five times faster than rows, which ProxySQL sends field by field.
+    Grouping by rowid costs no sort, and keeps every field far below the size of a packet. A
+    statement that names RUNTIME tables makes ProxySQL fill each of them first, and some fill their
+    neighbours too: named together they are filled once, and show one moment.
+
+    Shape of the answer: (number of the table, JSON text, how many rows it holds), and at the very
+    end one row (NULL, NULL, how many rows the tables have). ProxySQL answers OK with part of the
+    rows, or none, when a SELECT fails while it runs, as at a BLOB, which JSON cannot hold: without
+    that end nothing may be believed.
+    """
+    sources = [f"{table_name(layout, layer)}{_where(layout)}" for layout, layer in tables]
+    parts = [
+        f"SELECT {number}, json_group_array(json_array({_columns(layout)})), count(*)"
+        f" FROM {source} GROUP BY rowid/{chunk}"
+        for number, ((layout, _), source) in enumerate(zip(tables, sources, strict=True))
+    ]
+    counts = "+".join(f"(SELECT count(*) FROM {source})" for source in sources)
+    return " UNION ALL ".join([*parts, f"SELECT NULL, NULL, {counts}"])
+
+
+def _columns(layout: Layout) -> str:
+    return ",".join(map(quoted_name, layout.names))
+
+
+def _where(layout: Layout) -> str:
+    prefix = layout.table.prefix
+    if prefix is None:
+        return ""
+    return f" WHERE substr(variable_name,1,{len(prefix)})={literal(prefix)}"
+
+
+def mask_literals(sql: str) -> str:
+    """Return the statement with every text literal masked, also one that was cut before its end."""
+    return re.sub(r"'(?:[^']|'')*(?:'|\Z)", literal(MASK), sql)
+
+
+def transition(
+    layout: Layout, before: dict[Key, Row], after: dict[Key, Row]
+) -> Iterator[Statement]:
+    """Yield the fewest plain statements that turn one set of rows into the other.
+
+    Deletes come first, so that an UPDATE or INSERT never meets a row that is about to leave. An
+    update that would meet a row of the same UNIQUE value on the way is made as delete and insert.
+    """
+    gone = [key for key in before if key not in after]
+    changed = [key for key, row in after.items() if key in before and before[key] != row]
+    new: list[Row] = [row for key, row in after.items() if key not in before]
+    clashing = _clashing(layout, changed, before, after)
+    if clashing:
+        gone += clashing
+        new += [after[key] for key in clashing]
+        moved = set(clashing)
+        changed = [key for key in changed if key not in moved]
+    yield from deletes(layout, gone)
+    yield from updates(layout, changed, before, after)
+    yield from inserts(layout, new)
+
+
+def _clashing(
+    layout: Layout, changed: list[Key], before: dict[Key, Row], after: dict[Key, Row]
+) -> list[Key]:
+    """Return the changed rows that take a UNIQUE value which another row has before the updates.
+
+    Each UNIQUE constraint for itself: a hostgroup may well be the writer of one row and the reader
+    of another. NULL is never equal to NULL there.
+    """
+    found: dict[Key, None] = {}
+    for unique in layout.table.unique:
+        positions = [layout.index[name] for name in unique]
+
+        def value(row: Row, positions: list[int] = positions) -> tuple[Value, ...]:
+            return tuple([row[position] for position in positions])
+
+        taken = {key: value(after[key]) for key in changed}
+        moved = [key for key in changed if taken[key] != value(before[key])]
+        if moved:
+            held = {value(row) for key, row in before.items() if key in after}
+            clashing = (key for key in moved if None not in taken[key] and taken[key] in held)
+            found |= dict.fromkeys(clashing)
+    return list(found)

@@ -1,0 +1,1 @@
+"""Reads the statistics of an instance."""
