@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ConfigError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import TableReader, read_additions, read_layouts
+from proxyctl.instance.read import read_additions, read_layouts, read_rows
 from proxyctl.plan import fitting
 from proxyctl.plan.guards import shard_moves
 from proxyctl.plan.plan import ShardMove
@@ -37,11 +37,10 @@ def routing_change(client: AdminClient, files: ParsedFiles) -> RoutingChange:
     if mistakes:
         raise ConfigError(mistakes)
     fitted = {name: fitting.fit(t, layouts[name]) for name, t in desired.tables.items()}
-    reader = TableReader(client)
     sides = sides_of(
         layouts,
         fitted,
-        lambda layout: reader.read(layout, Layer.RUNTIME),
+        lambda layout: read_rows(client, layout, Layer.RUNTIME),
         version=client.version,
         hostgroup_names=desired.hostgroup_names,
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from proxyctl.apply.execute import ApplyOptions, apply_plan
 from proxyctl.apply.result import ApplyResult
-from proxyctl.catalog import AdminModule
+from proxyctl.catalog import ADMIN_MODULES, AdminModule
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import (
     ApplyError,
@@ -21,11 +21,12 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_a_later_second, wait_for_members
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.lock import Lock
-from proxyctl.instance.read import TableReader
-from proxyctl.plan.make import PlanOptions, plan_files
-from proxyctl.plan.plan import Plan, ordered, raise_refusals
+from proxyctl.plan.current import Current
+from proxyctl.plan.files import plan_files_under_lock
+from proxyctl.plan.make import PlanOptions
+from proxyctl.plan.plan import Plan, raise_refusals
 from proxyctl.snapshots.snapshot import APPLY, header_of
-from proxyctl.snapshots.taking import TablesRead
+from proxyctl.snapshots.taking import keep
 from proxyctl.state.sql import Statement
 
 PEER_TIMEOUT_S = 30.0
@@ -52,8 +53,11 @@ class ApplyRequest:
     peer_timeout_s: float = PEER_TIMEOUT_S
 
 
-Planner = Callable[[AdminClient, PlanOptions, TableReader | None], Plan]
-"""Makes a plan of an instance, reading it with the reader or one of its own."""
+Planner = Callable[[AdminClient, PlanOptions, Mapping[str, bool]], tuple[Plan, Current]]
+"""Makes a plan of an instance and returns what it was made from, too.
+
+The modules are those that an apply staged whose lock was taken over.
+"""
 
 
 def apply_files(
@@ -61,8 +65,10 @@ def apply_files(
 ) -> tuple[Plan, ApplyResult | None]:
     """Apply what the files say. Returns and raises like `apply_planned`; also ConfigError."""
 
-    def planner(at: AdminClient, options: PlanOptions, reader: TableReader | None) -> Plan:
-        return plan_files(at, files, options, reader=reader)
+    def planner(
+        at: AdminClient, options: PlanOptions, taken_over: Mapping[str, bool]
+    ) -> tuple[Plan, Current]:
+        return plan_files_under_lock(at, files, options, taken_over)
 
     return apply_planned(client, planner, request)
 
@@ -76,13 +82,10 @@ def apply_planned(
     when nothing was loaded; ApplyError when layers may have changed.
     """
     lock = Lock(client, request.purpose)
-    tables = TablesRead()
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         _put_memory_back(client, lock, request.progress)
-        reader = TableReader(client, tee=tables.add)
-        options = replace(request.options, leftovers=lock.leftovers)
-        found = _planned(client, planner, options, reader)
+        found, current = _planned(client, planner, request.options, lock.leftovers)
         if not request.is_approved(found):
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
@@ -94,8 +97,8 @@ def apply_planned(
         if found.is_in_sync:
             lock.finished({module.name for module in found.modules})
             return found, None
-        kept = tables.keep(header_of(found, request.purpose, request.sources))
-        how = ApplyOptions(options.saves, request.progress, _pause(client, found, request))
+        kept = keep(header_of(found, request.purpose, request.sources), current.tables)
+        how = ApplyOptions(request.options.saves, request.progress, _pause(client, found, request))
         result = apply_plan(client, found, lock, how)
         with applied(result):
             result.snapshot = str(kept)
@@ -123,9 +126,10 @@ def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]
 
     Only where both were the same before; elsewhere somebody's edits are among what it left.
     """
-    for module in ordered(name for name, was in lock.leftovers.items() if was):
-        say(f"{module.name}: an apply died while it wrote MEMORY, which comes from DISK again")
-        client.execute(Statement.plain(f"LOAD {module.name} FROM DISK"))
+    for name in ADMIN_MODULES:
+        if lock.leftovers.get(name):
+            say(f"{name}: an apply died while it wrote MEMORY, which comes from DISK again")
+            client.execute(Statement.plain(f"LOAD {name} FROM DISK"))
 
 
 @contextmanager
@@ -145,10 +149,10 @@ def applied(result: ApplyResult | None) -> Iterator[None]:
 
 
 def _planned(
-    client: AdminClient, planner: Planner, options: PlanOptions, reader: TableReader
-) -> Plan:
+    client: AdminClient, planner: Planner, options: PlanOptions, taken_over: Mapping[str, bool]
+) -> tuple[Plan, Current]:
     try:
-        return planner(client, options, reader)
+        return planner(client, options, taken_over)
     except ConnectionLostError as error:
         raise ConnectionLostError(
             error.message, then=[*error.then, "nothing was changed"], hint=error.hint

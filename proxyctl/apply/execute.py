@@ -21,7 +21,6 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.plan import ModulePlan, Plan, raise_refusals
-from proxyctl.plan.secrets import hide_old_secrets
 from proxyctl.state.row import Layer, Rows
 
 
@@ -54,10 +53,6 @@ class _Run:
     def __init__(self, client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> None:
         self.options = options
         self.new = f"as {plan.source.place}"
-        for module in plan.modules:
-            if module.does_something:
-                for survey in module.surveys.values():
-                    hide_old_secrets(survey)
         self.steps = Steps(client, plan, lock, options.progress, options.before_load)
 
     def go(self) -> ApplyResult:
@@ -123,7 +118,7 @@ class _Run:
         self.steps.results[module.name].runtime = self.new
         if module.name.endswith("VARIABLES"):
             # A LOAD rewrites MEMORY: refused and restart-only values are put back.
-            for name in module.surveys:
+            for name in module.diffs:
                 self.steps.memory[module.name][name] = self.steps.read(module, name, Layer.MEMORY)
 
     def _finish_memory(self) -> None:

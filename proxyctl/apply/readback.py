@@ -14,8 +14,8 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import Known, TableLayers, TableReader, parse_rows, rows_text
-from proxyctl.plan.survey import NOT_PUBLISHED, counts
+from proxyctl.instance.read import ask, parse_rows, rows_text
+from proxyctl.plan.diff import NOT_PUBLISHED, counts
 from proxyctl.state.compare import Difference, differences, fold_users
 from proxyctl.state.families import Family
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, sorted_keys
@@ -39,29 +39,38 @@ def in_key_order(rows: Rows) -> Rows:
     return {key: rows[key] for key in sorted_keys(rows)}
 
 
+@dataclass(frozen=True)
+class _Known:
+    """Rows, and the text that ProxySQL gives of them; None where that is not known."""
+
+    text: bytes | None
+    rows: Rows
+
+
 class ReadBack:
     """Reads back what one apply writes, over its connection."""
 
     def __init__(self, client: AdminClient) -> None:
         self._client = client
-        self._layers: dict[str, TableLayers] = {}
-        self._expected: dict[str, Known] = {}
+        self._expected: dict[str, _Known] = {}
+        self._parsed: dict[str, _Known] = {}
+        """What was parsed last of each table: MEMORY and DISK may list rows in an order of their
+        own, and then still have one text."""
 
     def read(self, layout: Layout, layer: Layer) -> Rows:
         """Return the rows of a table, whatever they are."""
-        return self._layers_of(layout)(layer)
+        return self._rows(layout, layer, None)
 
-    def expect(self, layout: Layout, rows: Rows, ordered: Rows) -> Known:
+    def expect(self, layout: Layout, rows: Rows, ordered: Rows) -> None:
         """Make the text that is expected of a layer with these rows; `ordered` has them by key."""
-        made = self._expected[layout.name] = Known(rows_text(ordered.values()), rows)
-        return made
+        self._expected[layout.name] = _Known(rows_text(ordered.values()), rows)
 
     def stored(self, layout: Layout, layer: Layer, wanted: Rows) -> None:
         """Read MEMORY or DISK back.
 
         Raises: ReadBackError unless it holds exactly the rows that are wanted.
         """
-        found = self._layers_of(layout)(layer, self._known(layout, wanted))
+        found = self._rows(layout, layer, self._known(layout, wanted))
         _demand(stored_shortfalls(layout, found, wanted), layer)
 
     def runtime(
@@ -71,7 +80,7 @@ class ReadBack:
 
         Raises: ReadBackError unless it holds what a LOAD makes of these rows.
         """
-        answer = TableReader(self._client).ask([(layout, Layer.RUNTIME) for layout in layouts])
+        answer = ask(self._client, [(layout, Layer.RUNTIME) for layout in layouts])
         expected = [self._runtime_text(layout, loaded[layout.name]) for layout in layouts]
         parsed: dict[str, Rows] = {}
         for layout, found, text in zip(layouts, answer(), expected, strict=True):
@@ -81,16 +90,21 @@ class ReadBack:
                 _demand(shortfalls, Layer.RUNTIME)
         return parsed
 
-    def _layers_of(self, layout: Layout) -> TableLayers:
-        if layout.name not in self._layers:
-            self._layers[layout.name] = TableReader(self._client).layers_of(layout)
-        return self._layers[layout.name]
+    def _rows(self, layout: Layout, layer: Layer, expected: _Known | None) -> Rows:
+        chunks = ask(self._client, [(layout, layer)])()[0]
+        text = b",".join(chunks)
+        for known in (expected, self._parsed.get(layout.name)):
+            if known is not None and text == known.text:
+                return known.rows
+        rows = parse_rows(layout, chunks)
+        self._parsed[layout.name] = _Known(text, rows)
+        return rows
 
-    def _known(self, layout: Layout, rows: Rows) -> Known:
+    def _known(self, layout: Layout, rows: Rows) -> _Known:
         known = self._expected.get(layout.name)
         if known is None or known.rows is not rows:
-            known = self.expect(layout, rows, in_key_order(rows))
-        return known
+            self.expect(layout, rows, in_key_order(rows))
+        return self._expected[layout.name]
 
     def _runtime_text(self, layout: Layout, loaded: Rows) -> bytes | None:
         if is_copied(layout):

@@ -109,7 +109,7 @@ class PuttingBack:
     def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         """Turn MEMORY into these rows, whatever it holds now."""
         self.steps.memory[module.name] = {
-            name: self.steps.read(module, name, Layer.MEMORY) for name in module.surveys
+            name: self.steps.read(module, name, Layer.MEMORY) for name in module.diffs
         }
         self.steps.write(module, wanted)
 
@@ -167,21 +167,19 @@ class PuttingBack:
         """
         self.steps.before_load(module.module)
         image: dict[str, Rows] = {}
-        for name, survey in module.surveys.items():
-            rows = survey.memory
-            if survey.unpublished and survey.runtime is not None:
-                rows = survey.runtime
-            if survey.layout.table.role is Role.SERVERS and rows is survey.runtime:
+        for name, diff in module.diffs.items():
+            rows = diff.runtime if diff.unpublished else diff.memory
+            if diff.layout.table.role is Role.SERVERS and rows is diff.runtime:
                 # Loaded SHUNNED, a server that is unwell now would stay so.
-                columns = ServerColumns.of(survey.layout)
+                columns = ServerColumns.of(diff.layout)
                 rows = {
-                    key: without_shunning(columns, row, survey.memory.get(key))
+                    key: without_shunning(columns, row, diff.memory.get(key))
                     for key, row in rows.items()
                 }
             if name == "mysql_servers":
                 now = self.steps.read(module, name, Layer.RUNTIME)
                 families = self.steps.plan.families_before
-                rows = placed_rows(survey.layout, rows, now, families, drained=survey.drained)
+                rows = placed_rows(diff.layout, rows, now, families, drained=diff.drained)
             image[name] = rows
         if "admin_variables" not in image:
             yield image
@@ -236,8 +234,8 @@ def _disk_before(module: ModulePlan) -> dict[str, Rows]:
     Restart-only variables differ there from MEMORY, whose rows a LOAD has put back.
     """
     return {
-        name: {**survey.memory, **survey.disk_restart_only} if survey.disk is None else survey.disk
-        for name, survey in module.surveys.items()
+        name: diff.disk if diff.unsaved else {**diff.memory, **diff.restart_only}
+        for name, diff in module.diffs.items()
     }
 
 

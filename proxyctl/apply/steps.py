@@ -11,10 +11,10 @@ from proxyctl.catalog import AdminModule
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import RESTARTED, Lock, Reconnect
-from proxyctl.instance.read import TableReader
+from proxyctl.instance.read import read_rows
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.plan.steps import placed_again
-from proxyctl.plan.survey import TableSurvey
 from proxyctl.state.families import Family
 from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import Statement
@@ -78,7 +78,7 @@ class Steps:
                 self.lock.renew(at_once=True)
             self.result.statements += 1
         for name in changed:
-            self.read_back.stored(module.surveys[name].layout, Layer.MEMORY, wanted[name])
+            self.read_back.stored(module.diffs[name].layout, Layer.MEMORY, wanted[name])
         self.memory[module.name] = {**before, **wanted}
 
     def _statements(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> Iterator[Statement]:
@@ -90,26 +90,26 @@ class Steps:
         for name, rows in wanted.items():
             ordered = in_key_order(rows)
             yield from module.transition(before, {name: ordered})
-            self.read_back.expect(module.surveys[name].layout, rows, ordered)
+            self.read_back.expect(module.diffs[name].layout, rows, ordered)
 
     def read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
         """Return the rows of a table, whatever they are."""
-        return self.read_back.read(module.surveys[table].layout, layer)
+        return self.read_back.read(module.diffs[table].layout, layer)
 
     def verify_runtime(
         self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
     ) -> None:
         """Read RUNTIME of a module back after a LOAD of these rows. Raises: ReadBackError."""
-        layouts = [survey.layout for survey in module.surveys.values()]
-        loaded = {name: image.get(name, found.memory) for name, found in module.surveys.items()}
+        layouts = [diff.layout for diff in module.diffs.values()]
+        loaded = {name: image.get(name, found.memory) for name, found in module.diffs.items()}
         parsed = self.read_back.runtime(layouts, loaded, families)
         if "mysql_servers" in parsed:
-            servers = module.surveys["mysql_servers"]
+            servers = module.diffs["mysql_servers"]
             self._look_again(servers, parsed["mysql_servers"], loaded["mysql_servers"])
 
-    def _look_again(self, survey: TableSurvey, runtime: Rows, loaded: Rows) -> None:
+    def _look_again(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
         """Report servers that RUNTIME shows SHUNNED although ONLINE was loaded, if it lasts."""
-        status = survey.layout.index["status"]
+        status = diff.layout.index["status"]
 
         def shunned(rows: Rows) -> set[str]:
             return {
@@ -122,7 +122,7 @@ class Steps:
         if not shunned(runtime):
             return
         time.sleep(SETTLE_S)
-        again = TableReader(self.client).read(survey.layout, Layer.RUNTIME)
+        again = read_rows(self.client, diff.layout, Layer.RUNTIME)
         self.result.notes += [
             f"{place} is SHUNNED at RUNTIME although it was loaded ONLINE"
             for place in sorted(shunned(again))
@@ -130,8 +130,8 @@ class Steps:
 
     def verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         """Read DISK of a module back after its SAVE. Raises: ReadBackError."""
-        for name, survey in module.surveys.items():
-            self.read_back.stored(survey.layout, Layer.DISK, wanted[name])
+        for name, diff in module.diffs.items():
+            self.read_back.stored(diff.layout, Layer.DISK, wanted[name])
 
     def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
         """LOAD a module whose rows stand in MEMORY, nodes that have moved since as they are now.
@@ -141,9 +141,9 @@ class Steps:
         self.before_load(module.module)
         families = self._placed_by_now(module)
         if families:
-            survey, loaded = module.surveys["mysql_servers"], image["mysql_servers"]
+            diff, loaded = module.diffs["mysql_servers"], image["mysql_servers"]
             runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
-            placed = placed_again(survey, loaded, runtime, families)
+            placed = placed_again(diff, loaded, runtime, families)
             if placed is not loaded:
                 self.say(f"{module.name}: write MEMORY again, since nodes have moved")
                 image = {**image, "mysql_servers": placed}
@@ -157,7 +157,7 @@ class Steps:
 
         Those of the files are its business once they are at RUNTIME, which the first LOAD does.
         """
-        if module.name in self._loaded and "mysql_servers" in module.surveys:
+        if module.name in self._loaded and "mysql_servers" in module.diffs:
             return self.plan.families
         return module.monitored
 
@@ -187,4 +187,4 @@ class Steps:
 
 def memory_before(module: ModulePlan) -> dict[str, Rows]:
     """Return what MEMORY held when the plan was made."""
-    return {name: survey.memory for name, survey in module.surveys.items()}
+    return {name: diff.memory for name, diff in module.diffs.items()}

@@ -153,7 +153,7 @@ def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Report]:
     """Return the plan of an instance, and what becomes of the digests that it has seen."""
     from proxyctl.cli.progress import progress
     from proxyctl.fleet.outcome import Fleet, Planned
-    from proxyctl.plan.make import plan_with_sides
+    from proxyctl.plan.files import plan_with_sides
     from proxyctl.replay.report import replay
     from proxyctl.stats.digests import read_digests
 

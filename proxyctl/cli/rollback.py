@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +21,7 @@ from proxyctl.errors import ExitCode
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
-    from proxyctl.instance.read import TableReader
+    from proxyctl.plan.current import Current
     from proxyctl.plan.make import PlanOptions
     from proxyctl.plan.plan import Plan
 
@@ -75,16 +76,23 @@ def rollback(
         check_fit(client, back_to)
         say(f"back to {back_to.name}, {taken_when(back_to.header)}")
 
-        def planner(at: AdminClient, options: PlanOptions, reader: TableReader | None) -> Plan:
-            return rollback_plan(at, back_to, options, reader=reader)
+        def planner(
+            at: AdminClient, options: PlanOptions, taken_over: Mapping[str, bool]
+        ) -> tuple[Plan, Current]:
+            return rollback_plan(at, back_to, options, taken_over)
 
         if dry_run:
-            write(_plan_output(planner(client, options, None), is_text=is_text))
+            write(_plan_output(rollback_plan(client, back_to, options)[0], is_text=is_text))
             return ExitCode.DONE
         tell = write if is_text else write_beside
         request = ApplyRequest(
             options,
-            approval(auto_approve, lambda: planner(client, options, None), tell, "rollback"),
+            approval(
+                auto_approve,
+                lambda: rollback_plan(client, back_to, options)[0],
+                tell,
+                "rollback",
+            ),
             lock_timeout_s=lock_timeout,
             before=show if is_text and auto_approve else lambda _plan: None,
             progress=say,

@@ -16,8 +16,8 @@ from proxyctl.instance.backend import Account, Said, ask_nodes
 from proxyctl.instance.checksums import Checksum, PeerChecksum
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import read_own_checksums, read_peer_checksums, read_peers
-from proxyctl.instance.read import TableReader, query_whole, read_layouts
-from proxyctl.plan.survey import Surroundings, TableSurvey, survey_table
+from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
+from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in
 from proxyctl.state.row import Layer
 from proxyctl.stats.digest_size import read_digest_size
@@ -102,7 +102,7 @@ class Facts:
 
     Shape: `variables` are those of RUNTIME, `families` those whose nodes the monitor places now.
     `pgsql` has nothing before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1.
-    `surveys`: each table in its three layers, by catalogue name. `answers`: what the servers that
+    `diffs`: each table in its three layers, by catalogue name. `answers`: what the servers that
     were asked say; `versions` of servers, from the answers or else from pooled connections.
     `own`: this instance's checksums by name; `peers`: the members of its cluster, itself included.
     Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
@@ -122,7 +122,7 @@ class Facts:
     rules: tuple[Rule, ...]
     users_with_tls: tuple[str, ...]
     monitor_logs: tuple[MonitorLog, ...]
-    surveys: Mapping[str, TableSurvey]
+    diffs: Mapping[str, TableDiff]
     answers: Mapping[Node, Said]
     versions: Mapping[Node, str]
     peers: tuple[Node, ...]
@@ -161,12 +161,13 @@ def read_facts(
     digests, for which queries wait. Raises: InstanceError.
     """
     variables = _variables(client)
-    layouts, reader = read_layouts(client), TableReader(client)
-    families = _families(reader, layouts, variables)
-    # First of all what is at RUNTIME: the reader refuses numbers that would end ProxySQL.
+    layouts = read_layouts(client)
+    # First of all what is at RUNTIME: numbers that would end ProxySQL are refused before.
+    tables = read_tables(client, layouts.values())
+    families = _families(tables, layouts, variables)
     surroundings = Surroundings(memory_families=families)
-    surveys = {
-        name: survey_table(layout, None, reader.layers_of(layout), surroundings)
+    diffs = {
+        name: diff_table(layout, None, tables[name].rows, surroundings)
         for name, layout in layouts.items()
     }
     mysql = _protocol(client, "mysql")
@@ -193,7 +194,7 @@ def read_facts(
         rules=_rules(client),
         users_with_tls=_users_with_tls(client),
         monitor_logs=_monitor_logs(client),
-        surveys=surveys,
+        diffs=diffs,
         answers=answers,
         versions=dict(sorted(versions.items(), key=str)),
         peers=peers,
@@ -210,15 +211,13 @@ def _variables(client: AdminClient) -> dict[str, str]:
 
 
 def _families(
-    reader: TableReader, layouts: Mapping[str, Layout], variables: Mapping[str, str]
+    tables: Mapping[str, TableRows], layouts: Mapping[str, Layout], variables: Mapping[str, str]
 ) -> tuple[Family, ...]:
     """Return the families whose nodes the monitor places now."""
     if variables.get("mysql-monitor_enabled") != "true":
         return ()
     rows = {
-        name: reader.read(layouts[name], Layer.RUNTIME).values()
-        for name in FAMILY_TABLES
-        if name in layouts
+        name: tables[name].rows[Layer.RUNTIME].values() for name in FAMILY_TABLES if name in tables
     }
     discovery = variables.get("mysql-monitor_aws_rds_topology_discovery_interval", "0")
     return tuple(families_in(layouts, rows, rds_discovery=discovery != "0"))

@@ -84,8 +84,8 @@ def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
 
 
 def _restapi_saves_scheduler(facts: Facts) -> Iterator[Finding]:
-    survey = facts.surveys.get("restapi_routes")
-    if survey is not None and survey.memory:
+    diff = facts.diffs.get("restapi_routes")
+    if diff is not None and diff.memory:
         yield Finding(
             "restapi-saves-scheduler",
             "restapi_routes",

@@ -14,11 +14,11 @@ from proxyctl.state.row import Key
 def find(facts: Facts) -> Iterator[Finding]:
     """Yield the admin modules whose layers differ, and the variables that wait for a restart."""
     for module in ADMIN_MODULES.values():
-        surveys = {t.name: facts.surveys[t.name] for t in module.tables if t.name in facts.surveys}
-        unloaded = {name: _keys(found.unpublished) for name, found in surveys.items()}
+        diffs = {t.name: facts.diffs[t.name] for t in module.tables if t.name in facts.diffs}
+        unloaded = {name: _keys(found.unpublished) for name, found in diffs.items()}
         unsaved = {
             name: [key for key in _keys(found.unsaved) if key not in unloaded[name]]
-            for name, found in surveys.items()
+            for name, found in diffs.items()
         }
         if any(unloaded.values()):
             yield Finding(
@@ -48,8 +48,8 @@ def _publish(module: str) -> str:
 
 
 def _restart_pending(facts: Facts) -> Iterator[Finding]:
-    for survey in facts.surveys.values():
-        for key, row in survey.disk_restart_only.items():
+    for diff in facts.diffs.values():
+        for key, row in diff.restart_only.items():
             name, on_disk = str(key[0]), str(row[1])
             running = facts.variables.get(name)
             # An empty text on DISK stands for the default, which is what runs.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from proxyctl.fleet.outcome import Fleet, Planned
-from proxyctl.plan.diff import Change
+from proxyctl.plan.change import Change
 from proxyctl.plan.guards.members import STALE_MEMBER
 from proxyctl.plan.plan import Plan
 from proxyctl.state.row import DesiredRow, Key, Layer
@@ -92,8 +92,8 @@ def _first_of(members: Sequence[Planned]) -> Planned:
     """
 
     def merit(one: Planned) -> tuple[bool, bool]:
-        surveys = (survey for module in one.plan.modules for survey in module.surveys.values())
-        return any(survey.drained for survey in surveys), not one.is_behind
+        diffs = (diff for module in one.plan.modules for diff in module.diffs.values())
+        return any(diff.drained for diff in diffs), not one.is_behind
 
     return max(members, key=merit)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from proxyctl.fleet.cluster import is_behind
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.fleet.targets import Target, at_all
-from proxyctl.plan.make import PlanOptions, plan_files
+from proxyctl.plan.files import plan_files
+from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan
 
 

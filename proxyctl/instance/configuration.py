@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import TableReader, read_layouts
+from proxyctl.instance.read import read_layouts, read_rows
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Layer
 
@@ -19,13 +19,12 @@ def read_configuration(
     does not have are left out. Raises: InstanceError.
     """
     layouts = read_layouts(client)
-    reader = TableReader(client)
     held: dict[str, Held] = {}
     variables: dict[str, str] = {}
     for name in layouts if tables is None else tables:
         if name not in layouts:
             continue
-        rows = reader.read(layouts[name], layer)
+        rows = read_rows(client, layouts[name], layer)
         if layouts[name].table.prefix is not None:
             variables |= variables_of(rows.values())
         else:

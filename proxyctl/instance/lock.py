@@ -361,7 +361,7 @@ def _number(text: str) -> int:
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else 0
 
 
-def read_leftovers(client: AdminClient) -> Mapping[str, bool]:
+def read_staged(client: AdminClient) -> Mapping[str, bool]:
     """Return the admin modules that an apply of ours had begun to write when it died."""
     holder = read_holder(client)
     return holder.modules if holder and holder.is_dead() else {}

@@ -6,8 +6,7 @@ Rows come as the JSON text that ProxySQL makes of them; a layer whose text is kn
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TypeVar
@@ -79,149 +78,114 @@ def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Vers
 
 
 @dataclass(frozen=True)
-class Known:
-    """Rows, and the text that ProxySQL gives of them: a layer with this text needs no parsing.
+class TableRows:
+    """One table as it was read.
 
-    `text` None: it is not known.
+    Shape: `rows` and `texts` by layer; `texts` are JSON arrays of rows without their brackets, as
+    ProxySQL gave them. Layers with the same text share one set of rows.
     """
 
-    text: bytes | None
-    rows: Rows
+    layout: Layout
+    rows: Mapping[Layer, Rows]
+    texts: Mapping[Layer, list[bytes]]
 
-
-class TableLayers:
-    """Reads one table, layer by layer. Layers with the same text share one set of rows."""
-
-    def __init__(self, reader: TableReader, layout: Layout) -> None:
-        self._reader = reader
-        self._layout = layout
-        self._first: Known | None = None
-
-    def __call__(self, layer: Layer, expected: Known | None = None) -> Rows:
-        """Return the rows of a layer; those `expected` if it has their text."""
-        chunks = self._reader.chunks(self._layout, layer)
-        text = b",".join(chunks)
-        for known in (expected, self._first):
-            if known is not None and text == known.text:
-                return known.rows
-        rows = parse_rows(self._layout, chunks)
-        if self._first is None:
-            self._first = Known(text, rows)
-        return rows
+    @classmethod
+    def parsed(cls, layout: Layout, answers: Mapping[Layer, list[bytes]]) -> TableRows:
+        """Return the table that these texts hold."""
+        rows: dict[Layer, Rows] = {}
+        texts: dict[Layer, list[bytes]] = {}
+        for layer, text in answers.items():
+            same = next((known for known in texts if texts[known] == text), None)
+            rows[layer] = parse_rows(layout, text) if same is None else rows[same]
+            texts[layer] = text if same is None else texts[same]
+        return cls(layout, rows, texts)
 
 
 Request = tuple[Layout, Layer]
 
 
-class TableReader:
-    """Reads tables of one instance. Two layers with the same text share one set of rows.
+class Reading:
+    """Tables on their way from an instance, with all their layers: a statement an admin module.
 
-    `tee` receives every table as read, for the snapshot: (table, layer, JSON text of the rows).
+    While ProxySQL works on a statement, the answer to the one before is parsed: making RUNTIME of
+    a large table takes it as long as parsing takes us. Nothing else may use the connection between
+    `add` and `tables`.
     """
 
-    def __init__(
-        self,
-        client: AdminClient,
-        *,
-        tee: Callable[[Layout, Layer, list[bytes]], None] | None = None,
-    ) -> None:
+    def __init__(self, client: AdminClient) -> None:
         self._client = client
-        self._tee = tee
-        self._looked_at: set[str] = set()
-        self._ahead: _Ahead | None = None
+        self._known: set[str] = set()
+        self._waiting: list[list[Layout]] = []
+        self._sent: list[Request] = []
+        self._answer: Callable[[], list[list[bytes]]] = list
+        self._found: dict[str, TableRows] = {}
 
-    @contextmanager
-    def reading_ahead(self, layouts: Sequence[Layout]) -> Iterator[None]:
-        """Ask for all layers of these tables before they are needed, while the block runs.
+    def add(self, layouts: Iterable[Layout]) -> None:
+        """Ask for these tables, unless that was done. Raises: InstanceError."""
+        modules: dict[str, list[Layout]] = {}
+        for layout in layouts:
+            if layout.name not in self._known:
+                self._known.add(layout.name)
+                modules.setdefault(layout.table.admin_module, []).append(layout)
+        self._waiting += modules.values()
+        if not self._sent:
+            self._send_next()
 
-        Making RUNTIME of a large table takes ProxySQL as long as comparing it takes us.
-        """
-        if not layouts:
-            yield
-            return
-        with self._client.beside() as second:
-            self._ahead = _Ahead(TableReader(second), layouts)
-            try:
-                yield
-            finally:
-                self._ahead = None
+    def _send_next(self) -> None:
+        self._sent = []
+        if self._waiting:
+            self._sent = [(one, layer) for one in self._waiting.pop(0) for layer in Layer]
+            self._answer = ask(self._client, self._sent)
 
-    def layers_of(self, layout: Layout) -> TableLayers:
-        """Return a function that reads this table in a given layer."""
-        return TableLayers(self, layout)
-
-    def read(self, layout: Layout, layer: Layer) -> Rows:
-        """Return the rows of a table in one layer."""
-        return self.layers_of(layout)(layer)
-
-    def chunks(self, layout: Layout, layer: Layer) -> list[bytes]:
-        """Return the rows of a table as JSON texts without the outer brackets."""
-        found = self._ahead.take(layout, layer) if self._ahead else None
-        if found is None:
-            found = self.ask([(layout, layer)])()[0]
-        if self._tee:
-            self._tee(layout, layer, found)
-        return found
-
-    def ask(self, requests: Sequence[Request]) -> Callable[[], list[list[bytes]]]:
-        """Ask for tables in one statement; return a function that waits for their texts.
-
-        Shape: as `chunks` returns them, one list for each request. Raises: InstanceError when
-        ProxySQL would not survive the question; that function, when it keeps back rows.
-        """
-        self._refuse_lethal(layout for layout, layer in requests if layer is Layer.RUNTIME)
-        sql = select_json(requests, chunk=CHUNK_ROWS)
-        self._client.send(Statement.plain(sql))
-
-        def texts() -> list[list[bytes]]:
-            answer = self._client.receive()[0] or answered(lambda: self._client.raw(sql))
-            if _is_complete(answer):
-                return _by_table(answer, len(requests))
-            names = ", ".join(table_name(layout, layer) for layout, layer in requests)
-            raise InstanceError(
-                f"{self._client.address}: {names}: ProxySQL answered with a part of the rows only",
-                hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
-            )
-
-        return texts
-
-    def _refuse_lethal(self, layouts: Iterable[Layout]) -> None:
-        """Look at each admin module once, before its RUNTIME is read."""
-        for module in {layout.table.admin_module for layout in layouts} - self._looked_at:
-            refuse_lethal_numbers(self._client, module)
-            self._looked_at.add(module)
+    def tables(self) -> dict[str, TableRows]:
+        """Return every table that was asked for, by name. Raises: InstanceError."""
+        while self._sent:
+            answers: dict[str, dict[Layer, list[bytes]]] = {}
+            layouts = {layout.name: layout for layout, _ in self._sent}
+            for (layout, layer), text in zip(self._sent, self._answer(), strict=True):
+                answers.setdefault(layout.name, {})[layer] = text
+            self._send_next()
+            for name, layout in layouts.items():
+                self._found[name] = TableRows.parsed(layout, answers[name])
+        return self._found
 
 
-class _Ahead:
-    """Asks for tables, one admin module after another; ProxySQL is always one statement ahead."""
+def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, TableRows]:
+    """Return these tables with all their layers, by name. Raises: InstanceError."""
+    reading = Reading(client)
+    reading.add(layouts)
+    return reading.tables()
 
-    def __init__(self, reader: TableReader, layouts: Sequence[Layout]) -> None:
-        self._reader = reader
-        modules = dict.fromkeys(layout.table.admin_module for layout in layouts)
-        self._coming = [
-            [
-                (layout, layer)
-                for layout in layouts
-                if layout.table.admin_module == module
-                for layer in Layer
-            ]
-            for module in modules
-        ]
-        self._texts: dict[tuple[str, Layer], list[bytes]] = {}
-        self._ask_next()
 
-    def _ask_next(self) -> None:
-        self._asked = self._coming.pop(0) if self._coming else []
-        self._answer = self._reader.ask(self._asked) if self._asked else list
+def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
+    """Return the rows of one table in one layer. Raises: InstanceError."""
+    return parse_rows(layout, ask(client, [(layout, layer)])()[0])
 
-    def take(self, layout: Layout, layer: Layer) -> list[bytes] | None:
-        """Return a text that was asked for, None for any other."""
-        wanted = layout.name, layer
-        if any(wanted == (one.name, of) for one, of in self._asked):
-            keys = [(one.name, of) for one, of in self._asked]
-            self._texts.update(zip(keys, self._answer(), strict=True))
-            self._ask_next()
-        return self._texts.pop(wanted, None)
+
+def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[list[bytes]]]:
+    """Ask for tables in one statement; return a function that waits for their texts.
+
+    Shape: JSON texts of rows without the outer brackets, one list for each request. Raises:
+    InstanceError when ProxySQL would not survive the question; that function, when the answer is
+    not whole.
+    """
+    at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
+    for module in dict.fromkeys(table.admin_module for table in at_runtime):
+        refuse_lethal_numbers(client, module)
+    sql = select_json(requests, chunk=CHUNK_ROWS)
+    client.send(Statement.plain(sql))
+
+    def texts() -> list[list[bytes]]:
+        answer = client.receive()[0] or answered(lambda: client.raw(sql))
+        if _is_complete(answer):
+            return _by_table(answer, len(requests))
+        names = ", ".join(table_name(layout, layer) for layout, layer in requests)
+        raise InstanceError(
+            f"{client.address}: {names}: ProxySQL answered with a part of the rows only",
+            hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
+        )
+
+    return texts
 
 
 def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:

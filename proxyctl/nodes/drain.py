@@ -28,7 +28,7 @@ from proxyctl.instance.cluster import read_membership, wait_for_a_later_second
 from proxyctl.instance.facts import read_facts, used_connections
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
-from proxyctl.instance.read import TableReader, read_layouts
+from proxyctl.instance.read import read_layouts, read_rows, read_tables
 from proxyctl.nodes.image import (
     Standing,
     configured_out,
@@ -37,11 +37,11 @@ from proxyctl.nodes.image import (
     restored_image,
 )
 from proxyctl.plan import edits
+from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import members
-from proxyctl.plan.inspect import survey_as_nobodys
 from proxyctl.plan.plan import plan_module
-from proxyctl.state.families import Node, node_text
-from proxyctl.state.row import Layer, Rows, Source
+from proxyctl.state.families import Family, Node, node_text
+from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, Source
 from proxyctl.state.sql import Statement, transition
 
 _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
@@ -172,9 +172,8 @@ class _Servers:
         the monitor of families is off.
         """
         facts = read_facts(self.client)
-        survey = survey_as_nobodys(self.client, facts)
-        surveys = survey.module(_SERVERS, managed_only=False)
-        module = replace(plan_module(_SERVERS, surveys), load=True, save=True)
+        diffs, families = self._diffs(rds_discovery=facts.rds_discovery)
+        module = replace(plan_module(_SERVERS, diffs), load=True, save=True)
         refusals = [*edits.refusals(module, edits.pending_edits(module), source=_DRAIN)]
         if refusals:
             raise RefusedError(
@@ -182,17 +181,39 @@ class _Servers:
                 " have to hold the same",
                 reasons=[line for one in refusals for line in (one.message, *one.details)],
             )
-        families = survey.surroundings.families
         if families and not facts.monitor_enabled:
             raise RefusedError(
                 f"{self.client.address}: the monitor is off (mysql-monitor_enabled): nobody would"
                 " move the nodes of a family",
                 hint="switch it on, then try again",
             )
-        found = surveys[_TABLE]
+        found = diffs[_TABLE]
         return Standing(
-            found.layout, found.memory, found.runtime or {}, families, found.drained, self.has_peers
+            found.layout, found.memory, found.runtime, families, found.drained, self.has_peers
         )
+
+    def _diffs(self, *, rds_discovery: bool) -> tuple[dict[str, TableDiff], tuple[Family, ...]]:
+        """Return MYSQL SERVERS where no row is ours: what was edited is somebody's.
+
+        Also the families. Nodes that the monitor placed before it was switched off count as placed.
+        """
+        layouts = read_layouts(self.client)
+        names = [table.name for table in _SERVERS.tables if table.name in layouts]
+        tables = read_tables(self.client, [layouts[name] for name in names])
+
+        def rows(name: str) -> tuple[Rows, Rows, Rows]:
+            memory, runtime = (tables[name].rows[one] for one in (Layer.MEMORY, Layer.RUNTIME))
+            return memory, memory, runtime
+
+        _, families, _ = placed_families(layouts, rows, rds_discovery=rds_discovery)
+        nothing = DesiredTable(layouts[_TABLE], {}, scope=Scope(lambda _key: False, ""))
+        around = Surroundings(families, families)
+        return {
+            name: diff_table(
+                layouts[name], nothing if name == _TABLE else None, tables[name].rows, around
+            )
+            for name in names
+        }, families
 
     def load(self, image: Rows) -> None:
         """LOAD these rows, and give MEMORY back what it held. Raises: InstanceError, ApplyError."""
@@ -227,7 +248,7 @@ class _Servers:
             )
 
     def _memory(self, layout: Layout) -> Rows:
-        return TableReader(self.client).read(layout, Layer.MEMORY)
+        return read_rows(self.client, layout, Layer.MEMORY)
 
     @contextmanager
     def said_if_cut_off(self, node: Node) -> Iterator[None]:

@@ -10,7 +10,7 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.instance.backend import Said
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts
-from proxyctl.instance.read import TableReader, query_whole, read_layouts
+from proxyctl.instance.read import query_whole, read_layouts, read_rows
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, ServerColumns, families_in
 from proxyctl.state.row import Key, Layer, Row, Rows
@@ -31,16 +31,15 @@ def read_nodes(client: AdminClient) -> NodeReport:
     Sends SELECTs only. Raises: InstanceError.
     """
     layouts = read_layouts(client)
-    reader = TableReader(client)
     servers = layouts["mysql_servers"]
     facts = read_facts(client)
     # Before any statistics: behind those SQLite looks into all of ProxySQL's files for the columns.
     checks = _checks(client)
     groups = node_groups(
         servers,
-        reader.read(servers, Layer.MEMORY),
-        reader.read(servers, Layer.RUNTIME),
-        _families(reader, layouts, rds_discovery=facts.rds_discovery),
+        read_rows(client, servers, Layer.MEMORY),
+        read_rows(client, servers, Layer.RUNTIME),
+        _families(client, layouts, rds_discovery=facts.rds_discovery),
         _connections(client),
         checks,
     )
@@ -54,11 +53,11 @@ def read_nodes(client: AdminClient) -> NodeReport:
 
 
 def _families(
-    reader: TableReader, layouts: dict[str, Layout], *, rds_discovery: bool
+    client: AdminClient, layouts: dict[str, Layout], *, rds_discovery: bool
 ) -> list[Family]:
     """Return the families whose nodes the monitor places, or did until it was switched off."""
     tables = {
-        name: reader.read(layouts[name], Layer.RUNTIME).values()
+        name: read_rows(client, layouts[name], Layer.RUNTIME).values()
         for name in FAMILY_TABLES
         if name in layouts
     }

@@ -1,241 +1,460 @@
-"""One row that differs from the files, in whatever layers: what a plan is made of and shows."""
+"""Where one table differs from the files, and its layers from one another. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
-from proxyctl.catalog import Layout, Role, Value
-from proxyctl.catalog.variables import MEMBERS_OWN
-from proxyctl.plan.survey import TableSurvey, one_key_a_node
-from proxyctl.state.compare import Difference, differing
-from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Where, sorted_keys
-from proxyctl.state.runtime import runtime_image
-from proxyctl.state.sql import is_secret
+from proxyctl.catalog import Layout, Role
+from proxyctl.catalog.variable_effects import go_together
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
+from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
+from proxyctl.plan.secrets import Place, covered, hide_references, replaced_secrets
+from proxyctl.state.compare import Difference, differences, fold_users, value_of
+from proxyctl.state.families import (
+    FAMILY_TABLES,
+    Family,
+    Node,
+    drained_nodes,
+    families_in,
+    monitored,
+    place_of,
+)
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
+from proxyctl.state.runtime import is_copied, runtime_image, still_secret
+from proxyctl.state.servers import ServersVerdict, compare_servers
 
-ADD, CHANGE, DELETE = "add", "change", "delete"
+NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
+"""Variables that are not compared between MEMORY and RUNTIME."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field of a changed row. Secrets carry no values: that they differ is all that is said."""
+@dataclass(frozen=True)
+class TableDiff:
+    """Where the layers of one table differ.
 
-    column: str
-    current: Value
-    desired: Value
-    is_secret: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Change:
-    """One row that differs from the files in at least one layer.
-
-    Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
-    DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
-    come from. Everything else is made from these when somebody looks, and the class is not frozen:
-    a first apply has many rows, and shows few of them.
+    Shape: `memory`, `runtime` and `disk` as stored (users in halves stay halves), RUNTIME without
+    servers that are OFFLINE_HARD. `target` is MEMORY after staging, the same object as `memory`
+    where nothing is staged. `changes` lists by layer where it differs from the files; `unpublished`
+    and `unsaved` where RUNTIME and DISK differ from MEMORY, ours or not: `current` is the layer's
+    row, `desired` MEMORY's. `memory_count` and `runtime_count` count a user and a node of a family
+    once, however many rows they have; `place` tells by a row's key what it counts as. Of servers,
+    `families` are those that the monitor places, `drained` the nodes that RUNTIME alone shows
+    drained, `discovered` those that no file names, `draining` the rows that are OFFLINE_HARD.
+    `unowned`: rows of MEMORY outside the scope of the files.
     """
 
     layout: Layout
-    key: Key
-    layers: tuple[Layer, ...]
-    shown: Difference
-    places: Mapping[Key, Where]
-    beside: tuple[tuple[Layer, Difference], ...] = ()
+    desired: DesiredTable | None
+    memory: Rows
+    runtime: Rows
+    disk: Rows
+    target: Rows
+    changes: Mapping[Layer, list[Difference]]
+    unpublished: list[Difference]
+    unsaved: list[Difference]
+    memory_count: int
+    runtime_count: int
+    place: Callable[[Key], Key] | None = None
+    families: tuple[Family, ...] = ()
+    drained: frozenset[Node] = frozenset()
+    discovered: tuple[Node, ...] = ()
+    draining: int = 0
+    unowned: int = 0
 
     @property
-    def table(self) -> str:
-        """The table's name in the catalogue."""
-        return self.layout.name
+    def is_in_sync(self) -> bool:
+        """Whether no layer differs from the files."""
+        return not any(self.changes.values())
 
     @property
-    def action(self) -> str:
-        """Whether the row is added, changed or deleted."""
-        if self.shown.desired is None:
-            return DELETE
-        return ADD if self.shown.current is None else CHANGE
+    def is_of_servers(self) -> bool:
+        """Whether it is a table of servers."""
+        return self.layout.table.role is Role.SERVERS
 
     @property
-    def is_members_own(self) -> bool:
-        """Whether it is of a variable that members of a cluster do not take from one another."""
-        return self.layout.table.prefix is not None and self.key[0] in MEMBERS_OWN
-
-    @property
-    def where(self) -> Where | None:
-        """The place in the files that the row comes from."""
-        return self.places.get(self.key)
-
-    @property
-    def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; of a new row those that files name."""
-        if self.shown.desired is None:
-            return ()
-        if self.shown.current is None:
-            return tuple(_added_fields(self.layout, self.shown.desired))
-        return tuple(_changed_fields(self.layout, self.shown))
-
-    @property
-    def further(self) -> list[Change]:
-        """What the files change in other layers, in columns that are well where it is shown.
-
-        A drained node is one: RUNTIME keeps its limit and weight, whatever the files say by now.
-        Shape: a change of one layer each, or of two that change alike.
-        """
-        found: list[Change] = []
-        for layer, held in self.beside if self.action == CHANGE else ():
-            columns = tuple(one for one in held.columns if one not in self.shown.columns)
-            if held.current is None or held.desired is None or not columns:
-                continue
-            rest = replace(held, columns=columns)
-            one = Change(self.layout, self.key, (layer,), rest, self.places)
-            same = next((other for other in found if other.fields == one.fields), None)
-            if same is None:
-                found.append(one)
-            else:
-                same.layers = (*same.layers, layer)
-        return found
-
-    @property
-    def elsewhere(self) -> list[Change]:
-        """What other layers hold that is neither what is shown nor what the files say.
-
-        Shape: a change of one layer each, or of two that hold the same.
-        """
-        found: list[Change] = []
-        for layer, held in self.beside:
-            beside = self._as_shown(held) if Layer.RUNTIME in self.layers else held
-            if not _is_other(self.layout, self.shown, beside):
-                continue
-            same = next((one for one in found if not _is_other(self.layout, one.shown, held)), None)
-            if same is None:
-                found.append(Change(self.layout, self.key, (layer,), held, self.places))
-            else:
-                same.layers = (*same.layers, layer)
-        return found
-
-    def _as_shown(self, held: Difference) -> Difference:
-        """Return the difference of another layer as RUNTIME, which is shown, would have it.
-
-        A row that no LOAD takes is absent there. But the files may have no word on a server that
-        is OFFLINE_HARD: then its other columns are all that differs.
-        """
-        loaded = _as_loaded(self.layout, held)
-        if loaded is None and self.layout.table.role is not Role.SERVERS:
-            return replace(held, current=None)
-        return loaded or held
-
-    @property
-    def row(self) -> dict[str, Value]:
-        """The desired row, or the current one of a deletion, with secrets left out."""
-        return _public(self.layout, self.shown.desired or self.shown.current or ())
+    def restart_only(self) -> Rows:
+        """The variables on DISK that ProxySQL reads when it starts."""
+        if self.layout.table.prefix is None:
+            return {}
+        return {(name,): self.disk[name,] for name in RESTART_ONLY if (name,) in self.disk}
 
 
-def changes_of(survey: TableSurvey) -> list[Change]:
-    """Return the differences of the three layers as one change a row, sorted by key."""
-    places = survey.desired.where if survey.desired else {}
-    lists = [survey.changes.get(layer, []) for layer in _SHOWN_FIRST]
-    if survey.place is not None:
-        lists = one_key_a_node(survey, survey.place, lists)
-    if lists[0] == lists[1] == lists[2]:
-        # Nothing, or a first apply: every layer lacks the same rows.
-        shown = {one.key: one for one in lists[0]}
-        masks = dict.fromkeys(shown, len(_LAYERS) - 1)
-        has_rows = any(one.current is not None for one in lists[0])
-        beside = _beside(lists, shown) if has_rows else {}
+@dataclass(frozen=True)
+class Surroundings:
+    """What has to be known of an instance to compare its servers.
+
+    `families` are the desired families that the monitor places now; `memory_families` those of the
+    MEMORY rows. `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
+    """
+
+    families: tuple[Family, ...] = ()
+    memory_families: tuple[Family, ...] = ()
+    is_cluster_member: bool = False
+
+
+def placed_families(
+    layouts: Mapping[str, Layout],
+    rows: Callable[[str], tuple[Rows, Rows, Rows]],
+    *,
+    rds_discovery: bool,
+) -> tuple[tuple[Family, ...], tuple[Family, ...], tuple[Family, ...]]:
+    """Return the families that are desired, and of those and of MEMORY's the ones placed now.
+
+    `rows` gives the desired, the MEMORY and the RUNTIME rows of a table of families.
+    """
+    names = [name for name in FAMILY_TABLES if name in layouts]
+    sides = zip(*map(rows, names), strict=True) if names else iter([()] * 3)
+    wanted, memory, running = (
+        families_in(
+            layouts,
+            {name: found.values() for name, found in zip(names, side, strict=True)},
+            rds_discovery=rds_discovery,
+        )
+        for side in sides
+    )
+    return tuple(wanted), tuple(monitored(wanted, running)), tuple(monitored(memory, running))
+
+
+def diff_table(
+    layout: Layout,
+    desired: DesiredTable | None,
+    rows: Mapping[Layer, Rows],
+    around: Surroundings = Surroundings(),
+) -> TableDiff:
+    """Compare the three layers of a table with the files, and with one another.
+
+    `desired` None: the files do not manage it. `rows` by layer; layers that hold the same may be
+    the same object, which is quicker.
+    """
+    if desired is not None and desired.references:
+        rows = {
+            layer: hide_references(layout, held, desired.references) for layer, held in rows.items()
+        }
+    if desired is not None and layout.name == "mysql_variables":
+        desired = without_guess(desired, rows)
+    if layout.table.role is Role.SERVERS:
+        found = _diff_servers(layout, desired, rows, around)
     else:
-        shown, masks = _merged(lists)
-        beside = _beside(lists, shown)
-    return [
-        Change(survey.layout, key, _LAYERS[masks[key]], shown[key], places, beside.get(key, ()))
-        for key in sorted_keys(shown)
-    ]
+        found = _diff_rows(layout, desired, rows)
+    return _hide_replaced(found)
 
 
-def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
-    """Return by key the difference to show, and a bit mask of the layers that differ."""
-    shown: dict[Key, Difference] = {}
-    masks: dict[Key, int] = {}
-    for bit, found in enumerate(lists):
-        for difference in found:
-            masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
-            shown.setdefault(difference.key, difference)
-    return shown, masks
+def _hide_replaced(diff: TableDiff) -> TableDiff:
+    """Return the differences with the texts as secrets that secrets of the files replace."""
+    if not (diff.memory or diff.runtime or diff.disk):
+        return diff
+    place: Place = diff.place or (lambda key: key)
+    if diff.layout.table.role is Role.USERS:
+        place = _username
+    hidden = replaced_secrets(diff.layout, diff.changes.values(), place)
+    if not hidden:
+        return diff
+    memory = covered(diff.memory, hidden, place)
+    return replace(
+        diff,
+        memory=memory,
+        runtime=covered(diff.runtime, hidden, place),
+        disk=covered(diff.disk, hidden, place),
+        target=memory if diff.target is diff.memory else diff.target,
+    )
 
 
-def _beside(
-    lists: list[list[Difference]], shown: Mapping[Key, Difference]
-) -> dict[Key, tuple[tuple[Layer, Difference], ...]]:
-    """Return by key the differences of the layers that are not shown."""
-    found: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
-    for layer, differences in zip(_SHOWN_FIRST[1:], lists[1:], strict=True):
-        for one in differences:
-            if one is not shown[one.key]:
-                found[one.key] = (*found.get(one.key, ()), (layer, one))
+def _username(key: Key) -> object:
+    return key[0]
+
+
+def _diff_rows(
+    layout: Layout, desired: DesiredTable | None, rows: Mapping[Layer, Rows]
+) -> TableDiff:
+    """Compare a table whose rows nobody but ProxySQL's commands moves."""
+    memory, runtime, disk = rows[Layer.MEMORY], rows[Layer.RUNTIME], rows[Layer.DISK]
+    folded = _folded(layout, memory)
+    in_memory = _against(layout, desired, folded, Layer.MEMORY)
+    target = staged(layout, memory, folded, in_memory) if in_memory else memory
+    if disk is memory or disk == memory:
+        saved, unsaved = folded, []
+    else:
+        saved = _folded(layout, disk)
+        unsaved = _both_ways(layout, saved, folded)
+    is_same = saved is folded and layout.table.prefix is None
+    on_disk = in_memory if is_same else _against(layout, desired, saved, Layer.DISK)
+    if runtime is memory and is_copied(layout):
+        running, unpublished, at_runtime = folded, [], in_memory
+    else:
+        running = _folded(layout, runtime)
+        unpublished = _both_ways(layout, running, runtime_image(layout, folded))
+        at_runtime = []
+        # Else RUNTIME shows MEMORY, and MEMORY is what the files say.
+        if desired is not None and (unpublished or in_memory):
+            image = _wanted_image(desired, target)
+            ignored = desired.keep_on_update
+            at_runtime = [*differences(layout, running, image.items(), ignored=ignored)]
+            at_runtime += _removals(desired, running, image)
+    return TableDiff(
+        layout,
+        desired,
+        memory,
+        runtime,
+        disk,
+        target,
+        changes={
+            Layer.MEMORY: in_memory,
+            Layer.RUNTIME: at_runtime,
+            Layer.DISK: on_disk,
+        },
+        unpublished=unpublished,
+        unsaved=unsaved,
+        memory_count=len(folded),
+        runtime_count=len(running),
+        unowned=_unowned(desired, folded),
+    )
+
+
+def _diff_servers(
+    layout: Layout,
+    desired: DesiredTable | None,
+    rows: Mapping[Layer, Rows],
+    around: Surroundings,
+) -> TableDiff:
+    """Compare servers: the monitor moves nodes of families between hostgroups at RUNTIME."""
+    memory, disk = rows[Layer.MEMORY], rows[Layer.DISK]
+    runtime = {k: row for k, row in rows[Layer.RUNTIME].items() if not is_offline_hard(layout, row)}
+    drained = drained_nodes(layout, runtime, memory, disk)
+    families = (*around.memory_families, *around.families)
+    place = place_of(families) if families else None
+
+    def count(found: Rows) -> int:
+        return len(found) if place is None else len(set(map(place, found)))
+
+    def stored(held: Rows, layer: Layer) -> list[Difference]:
+        if desired is not None and around.is_cluster_member and around.families:
+            return _by_family(desired, held, desired.rows, around).differences
+        return _against(layout, desired, held, layer)
+
+    in_memory = stored(memory, Layer.MEMORY)
+    target = staged(layout, memory, memory, in_memory) if in_memory else memory
+    at_runtime = ServersVerdict([], [])
+    if desired is not None:
+        image = dict(runtime_image(layout, dict(desired.rows)))
+        for key in taken_off(layout, target, runtime, place):
+            image.pop(key, None)
+        at_runtime = _by_family(desired, runtime, image, around, drained=drained)
+    published = compare_servers(
+        layout,
+        runtime,
+        runtime_image(layout, memory),
+        around.memory_families,
+        drained=drained,
+    )
+    return TableDiff(
+        layout,
+        desired,
+        memory,
+        runtime,
+        disk,
+        target,
+        changes={
+            Layer.MEMORY: in_memory,
+            Layer.RUNTIME: at_runtime.differences,
+            Layer.DISK: in_memory if disk == memory else stored(disk, Layer.DISK),
+        },
+        unpublished=published.differences,
+        unsaved=_both_ways(layout, disk, memory),
+        memory_count=count(memory),
+        runtime_count=count(runtime),
+        place=place,
+        families=families,
+        drained=drained,
+        discovered=tuple(at_runtime.discovered),
+        draining=len(rows[Layer.RUNTIME]) - len(runtime),
+        unowned=_unowned(desired, memory),
+    )
+
+
+def _folded(layout: Layout, rows: Rows) -> Rows:
+    return fold_users(layout, rows) if layout.table.role is Role.USERS else rows
+
+
+def _unowned(desired: DesiredTable | None, rows: Rows) -> int:
+    if desired is None or desired.scope is None:
+        return 0
+    return sum(1 for key in rows if not desired.owns(key))
+
+
+def _against(
+    layout: Layout, desired: DesiredTable | None, current: Rows, layer: Layer
+) -> list[Difference]:
+    """Return where rows (users folded) differ from the desired ones, exactly."""
+    if desired is None:
+        return []
+    wanted = _wanted(desired, layer)
+    if current == wanted:
+        return []
+    exact = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
+    exact.extend(_removals(desired, current, wanted))
+    return exact
+
+
+def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:
+    """Return the desired rows that count in this layer."""
+    if desired.layout.table.prefix is not None and layer is not Layer.DISK:
+        return {key: row for key, row in desired.rows.items() if key[0] not in RESTART_ONLY}
+    return desired.rows
+
+
+def _removals(
+    desired: DesiredTable, current: Rows, wanted: Mapping[Key, object]
+) -> Iterable[Difference]:
+    """Yield the rows that should not be there. Variables cannot be removed."""
+    if desired.layout.table.prefix is not None or current.keys() <= wanted.keys():
+        return
+    for key, row in current.items():
+        if key not in wanted and desired.owns(key):
+            yield Difference(key, row, None)
+
+
+def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) -> list[Difference]:
+    """Return where a layer differs from MEMORY; the layer's row is `current`."""
+    if layer == memory:
+        return []
+    found = list(differences(layout, layer, memory.items()))
+    if layout.table.prefix is not None:
+        # A variable that only DISK has is one this ProxySQL does not know: LOAD removed it from
+        # MEMORY, and no SAVE ever removes it from DISK.
+        return [one for one in found if one.key[0] not in NOT_PUBLISHED and counts(layout, one)]
+    found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     return found
 
 
-def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
-    """Return the difference with the row that a LOAD makes of it; None where it makes no row."""
-    row = held.current
-    if row is None or layout.table.prefix is not None:
-        return held
-    loaded = runtime_image(layout, {held.key: row}).get(held.key)
-    if loaded is None:
-        return None
-    return replace(held, current=tuple(None if cell is KEEP else cell for cell in loaded))
+def counts(layout: Layout, difference: Difference) -> bool:
+    """Return whether a variable means one thing here and another one there.
 
-
-def _is_other(layout: Layout, one: Difference, other: Difference) -> bool:
-    """Return whether two layers differ from the files in different ways.
-
-    Of rows that the files do not have, only that they are there counts.
+    Not where it has a value that this version does not take: nobody gave it, and nobody can.
     """
-    if one.desired is None or other.desired is None:
-        return False
-    first, second = one.current, other.current
-    if first is None or second is None:
-        return (first is None) != (second is None)
-    return bool({*one.columns, *other.columns} & {*differing(layout, first, second)})
+    texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
+    return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
 
 
-_SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRow]:
+    """Return what RUNTIME shows once the desired rows are loaded.
+
+    What it shows of a variable depends on others, also on those that the files do not name.
+    """
+    layout, wanted = desired.layout, _wanted(desired, Layer.RUNTIME)
+    if layout.table.prefix is None:
+        return runtime_image(layout, dict(wanted))
+    image = runtime_image(layout, target)
+    ours = ((key, row) for key, row in image.items() if key in wanted)
+    # What MEMORY holds already is a plain text there, and a secret in the files all the same.
+    return dict(still_secret(ours, wanted))
 
 
-_LAYERS = tuple(
-    tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
-)
-"""The layers that a bit mask stands for."""
+def taken_off(
+    layout: Layout, target: Rows, runtime: Rows, place: Callable[[Key], Key] | None
+) -> set[Key]:
+    """Return the servers that MEMORY will have OFFLINE_HARD, and that RUNTIME has no more."""
+    found = {key for key, row in target.items() if is_offline_hard(layout, row)}
+    place = place or (lambda key: key)
+    live = {place(key) for key in runtime} if found else set()
+    return {key for key in found if place(key) not in live}
 
 
-def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
-    plain: Row = tuple(None if cell is KEEP else cell for cell in row)
-    return {
-        name: plain[position]
-        for position, name in enumerate(layout.names)
-        if not is_secret(layout, position, plain)
-    }
+def is_offline_hard(layout: Layout, row: DesiredRow) -> bool:
+    """Return whether a row of servers is in MEMORY or on DISK only, by its status."""
+    return str(row[layout.index["status"]]).upper() == "OFFLINE_HARD"
 
 
-def _field(layout: Layout, position: int, current: Row | None, desired: DesiredRow) -> FieldChange:
-    plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
-    name = layout.names[position]
-    secret = is_secret(layout, position, plain) or (
-        current is not None and is_secret(layout, position, current)
+def _by_family(
+    desired: DesiredTable,
+    current: Rows,
+    wanted: Mapping[Key, DesiredRow],
+    around: Surroundings,
+    *,
+    drained: frozenset[Node] = frozenset(),
+) -> ServersVerdict:
+    index = desired.layout.index
+    return compare_servers(
+        desired.layout,
+        current,
+        wanted,
+        around.families,
+        owned={key: desired.owns(key) for key in current},
+        ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
+        drained=drained,
     )
-    if secret:
-        return FieldChange(name, None, None, is_secret=True)
-    return FieldChange(name, current[position] if current else None, plain[position])
 
 
-def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
-    """Yield the fields of a new row that the files have to name to have them so."""
-    for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
-        is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
-        if is_said and position not in layout.key_index:
-            yield _field(layout, position, None, desired)
+def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Difference]) -> Rows:
+    """Return MEMORY after the changes: KEEP keeps what is there, or becomes ProxySQL's default.
+
+    A user held in two halves becomes one row as soon as anything about it changes.
+    """
+    result = dict(memory)
+    is_users = folded is not memory
+    found = list(changes)
+    # All rows leave before any comes: the second half of a user that goes may be a row that comes.
+    # A variable stays where it is, as in MEMORY: a LOAD takes them in their order.
+    is_variables = layout.table.prefix is not None
+    for change in found:
+        if change.current is not None and not is_variables:
+            # Not change.key: a node of a family may stand elsewhere than where it is configured.
+            _remove(result, layout.key_of(change.current), memory, folded, is_users=is_users)
+    for change in found:
+        if change.desired is None:
+            continue
+        if change.current is None and KEEP not in change.desired:
+            row = cast("Row", change.desired)
+        elif change.current is None:
+            row = tuple(
+                default if cell is KEEP else cell
+                for cell, default in zip(change.desired, layout.defaults, strict=True)
+            )
+        else:
+            cells = list(change.current)
+            for position in change.columns:
+                cells[position] = value_of(change.desired, position)
+            row = tuple(cells)
+        result[layout.key_of(row)] = row
+    return result
 
 
-def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:
-    if difference.desired is not None:
-        for position in difference.columns:
-            yield _field(layout, position, difference.current, difference.desired)
+def _remove(result: Rows, key: Key, memory: Rows, folded: Rows, *, is_users: bool) -> None:
+    result.pop(key, None)
+    if is_users and key[1] == 1 and (key[0], 0) in memory and (key[0], 0) not in folded:
+        result.pop((key[0], 0), None)
+
+
+def without_guess(desired: DesiredTable, rows: Mapping[Layer, Rows]) -> DesiredTable:
+    """Return the desired variables without a guessed one that the instance does not need.
+
+    Files that name only a character set, or only a collation, are compiled with the default of the
+    other. If the instance has another value that goes with the named one, that was somebody's
+    choice and stays. If a layer has one that does not go with it, all layers get the value of
+    RUNTIME where that one does, else the default.
+    """
+    for guessed, named in ((COLLATION, CHARSET), (CHARSET, COLLATION)):
+        key = (guessed,)
+        where = desired.where.get(key)
+        if where is None or where.origin != named:
+            continue
+        text = str(desired.rows[(named,)][1])
+        held = {layer: _text(rows[layer], key) for layer in Layer}
+        fits = {layer: go_together({named: text, guessed: held[layer]}) for layer in Layer}
+        if all(fits.values()):
+            return _without(desired, key)
+        if fits[Layer.RUNTIME]:
+            found = {**desired.rows, key: (guessed, held[Layer.RUNTIME])}
+            return replace(desired, rows=found)
+    return desired
+
+
+def _text(rows: Rows, key: Key) -> str:
+    return str(rows[key][1]) if key in rows else ""
+
+
+def _without(desired: DesiredTable, key: Key) -> DesiredTable:
+    rows = {other: row for other, row in desired.rows.items() if other != key}
+    text = desired.scope.text if desired.scope else ""
+    scope = Scope(lambda other: other != key and desired.owns(other), text)
+    return replace(desired, rows=rows, scope=scope)

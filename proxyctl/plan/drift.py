@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import RESTART_ONLY
-from proxyctl.plan.diff import Change
+from proxyctl.plan.change import Change
 from proxyctl.state.row import Layer
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.errors import counted
+from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import ModulePlan, Refusal
-from proxyctl.plan.survey import TableSurvey, staged
 from proxyctl.state.compare import Difference, differing, fold_users
 from proxyctl.state.row import FILES, KEEP, Key, Layer, Rows, Source
 from proxyctl.state.runtime import is_copied, runtime_image
@@ -69,18 +69,18 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
     and once for the rest.
     """
     found: dict[tuple[str, Key, bool], Pending] = {}
-    for name in sorted(module.surveys):
-        survey = module.surveys[name]
+    for name in sorted(module.diffs):
+        diff = module.diffs[name]
         edits: list[Pending] = []
         if module.load or module.stages:
-            edits += [e for d in _unpublished(survey) for e in _edits(survey, d, Layer.RUNTIME)]
+            edits += [e for d in _unpublished(diff) for e in _edits(diff, d, Layer.RUNTIME)]
         if not module.load:
             # Writing MEMORY loses an edit of our rows; without a LOAD it publishes nothing.
             edits = [edit for edit in edits if edit.is_ours]
         if module.save and saves:
-            edits += [e for d in survey.unsaved for e in _edits(survey, d, Layer.DISK)]
+            edits += [e for d in diff.unsaved for e in _edits(diff, d, Layer.DISK)]
         else:
-            edits += [e for d in _hidden(survey) for e in _edits(survey, d, Layer.DISK)]
+            edits += [e for d in _hidden(diff) for e in _edits(diff, d, Layer.DISK)]
         for edit in edits:
             which = (name, edit.key, edit.is_ours)
             known = found.get(which)
@@ -88,50 +88,48 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
     return list(found.values())
 
 
-def _unpublished(survey: TableSurvey) -> Iterator[Difference]:
+def _unpublished(diff: TableDiff) -> Iterator[Difference]:
     """Yield where MEMORY differs from RUNTIME.
 
     A row that MEMORY holds and RUNTIME would lose, being inactive or OFFLINE_HARD there, is edited
     in those columns. RUNTIME may have a node of a family in other hostgroups than MEMORY.
     """
-    layout, place = survey.layout, survey.place or (lambda key: key)
-    gone = [one for one in survey.unpublished if one.desired is None]
-    held = {place(key): key for key in survey.memory} if gone else {}
-    for one in survey.unpublished:
+    layout, place = diff.layout, diff.place or (lambda key: key)
+    gone = [one for one in diff.unpublished if one.desired is None]
+    held = {place(key): key for key in diff.memory} if gone else {}
+    for one in diff.unpublished:
         key = held.get(place(one.key))
         if one.desired is not None or one.current is None or key is None:
             yield one
             continue
-        row = survey.memory[key]
+        row = diff.memory[key]
         columns = differing(layout, one.current, row)
         columns = tuple(position for position in columns if position not in layout.key_index)
         yield Difference(key, one.current, row, columns)
 
 
-def _hidden(survey: TableSurvey) -> Iterator[Difference]:
+def _hidden(diff: TableDiff) -> Iterator[Difference]:
     """Yield the edits of rows that RUNTIME never shows, where MEMORY is written without a SAVE.
 
     Of an inactive rule only DISK tells whether somebody edited it.
     """
-    if not survey.unsaved or survey.disk is None or is_copied(survey.layout):
+    if not diff.unsaved or is_copied(diff.layout):
         return
-    written = {one.key for one in survey.changes.get(Layer.MEMORY, ())}
-    shown = {
-        key for rows in (survey.memory, survey.disk) for key in runtime_image(survey.layout, rows)
-    }
-    for one in survey.unsaved:
+    written = {one.key for one in diff.changes.get(Layer.MEMORY, ())}
+    shown = {key for rows in (diff.memory, diff.disk) for key in runtime_image(diff.layout, rows)}
+    for one in diff.unsaved:
         if one.desired is not None and one.key in written and one.key not in shown:
             yield one
 
 
-def _edits(survey: TableSurvey, difference: Difference, layer: Layer) -> Iterator[Pending]:
+def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pending]:
     """Yield the edit of a managed part, and the edit of an unmanaged part, of one row."""
-    layout, desired, key = survey.layout, survey.desired, difference.key
+    layout, desired, key = diff.layout, diff.desired, difference.key
     if desired is None or not desired.owns(key):
         yield Pending(layout, (layer,), difference, is_ours=False)
         return
     wanted = desired.rows.get(key)
-    memory, target = survey.memory.get(key), survey.target.get(key)
+    memory, target = diff.memory.get(key), diff.target.get(key)
     if wanted is None or difference.current is None or difference.desired is None:
         if memory != target:
             yield Pending(layout, (layer,), replace(difference, columns=()), is_ours=True)
@@ -196,41 +194,38 @@ def _publishing(module: ModulePlan, edits: Iterable[Pending]) -> str:
 
 def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
     """Yield the statements after which MEMORY lacks these edits and nothing else changed."""
-    by_table: dict[str, list[Pending]] = {name: [] for name in module.surveys}
+    by_table: dict[str, list[Pending]] = {name: [] for name in module.diffs}
     for edit in edits:
         by_table[edit.layout.name].append(edit)
-    without = {name: _without(module.surveys[name], found) for name, found in by_table.items()}
-    if all(_is_disk(survey, without[name]) for name, survey in module.surveys.items()):
+    without = {name: _without(module.diffs[name], found) for name, found in by_table.items()}
+    if all(_is_disk(diff, without[name]) for name, diff in module.diffs.items()):
         yield f"take back:  LOAD {module.name} FROM DISK;"
         return
-    for name, survey in module.surveys.items():
-        for statement in transition(survey.layout, survey.memory, without[name]):
+    for name, diff in module.diffs.items():
+        for statement in transition(diff.layout, diff.memory, without[name]):
             is_masked = statement.masked != statement.sql
             secret = f"  -- with the secret in the place of {MASK}" if is_masked else ""
             yield f"take back:  {for_clients(statement.masked)};{secret}"
 
 
-def _without(survey: TableSurvey, edits: Iterable[Pending]) -> Rows:
+def _without(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
     """Return MEMORY without these edits: the rows of the layer that lacks them.
 
     A row that DISK has beside comes from there: it is the one that was configured.
     """
-    layout = survey.layout
-    folded = fold_users(layout, survey.memory) if layout.table.role is Role.USERS else survey.memory
-    unsaved = {one.key for one in survey.unsaved}
-    disk = survey.disk or {}
+    layout = diff.layout
+    folded = fold_users(layout, diff.memory) if layout.table.role is Role.USERS else diff.memory
+    unsaved = {one.key for one in diff.unsaved}
     changes: list[Difference] = []
     for edit in edits:
         before, columns = edit.difference.current, edit.difference.columns
         if not columns:
-            before = disk.get(edit.key, before) if edit.key in unsaved else before
+            before = diff.disk.get(edit.key, before) if edit.key in unsaved else before
             columns = tuple(range(len(layout.names)))
         changes.append(Difference(edit.key, folded.get(edit.key), before, columns))
-    return staged(layout, survey.memory, folded, changes)
+    return staged(layout, diff.memory, folded, changes)
 
 
-def _is_disk(survey: TableSurvey, rows: Rows) -> bool:
+def _is_disk(diff: TableDiff, rows: Rows) -> bool:
     """Return whether DISK holds these rows."""
-    if survey.disk is None:
-        return rows == survey.memory
-    return rows == survey.disk
+    return rows == diff.disk if diff.unsaved else rows == diff.memory

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.facts import RuntimeFacts, read_facts
-from proxyctl.instance.read import TableReader, read_additions, read_layouts
-from proxyctl.plan.survey import Surroundings, survey_table
+from proxyctl.instance.facts import read_facts
+from proxyctl.instance.read import TableRows, read_additions, read_layouts, read_tables
+from proxyctl.plan.diff import Surroundings, diff_table, placed_families
 from proxyctl.state.compare import fold_users
-from proxyctl.state.families import FAMILY_TABLES, Family, families_in, monitored, undrained
+from proxyctl.state.families import Family, undrained
 from proxyctl.state.fold import (
     Exported,
     export_variables,
@@ -29,13 +31,15 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     Warnings say which tables differ between the layers: an export is one layer, not all three.
     """
     layouts = read_layouts(client)
-    reader = TableReader(client)
     facts = read_facts(client)
-    around = Surroundings(memory_families=families_placed(facts, reader, layouts))
     exported = Exported(client.version, layouts, read_additions(client, layouts))
+    tables = read_tables(client, layouts.values())
+    families: tuple[Family, ...] = ()
+    if facts.monitor_enabled:
+        families = _families_placed(layouts, tables, rds_discovery=facts.rds_discovery)
     for name in TABLES:
         if name in layouts:
-            _export_table(exported, reader, layouts[name], around, layer=layer, secrets=secrets)
+            _export_table(exported, tables[name], families, layer=layer, secrets=secrets)
     exported.warnings += [
         f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
         for name in unknown_tables(client)
@@ -45,26 +49,19 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
 
 def _export_table(
     exported: Exported,
-    reader: TableReader,
-    layout: Layout,
-    around: Surroundings,
+    table: TableRows,
+    families: tuple[Family, ...],
     *,
     layer: Layer,
     secrets: str,
 ) -> None:
-    read = reader.layers_of(layout)
-    layers: dict[Layer, Rows] = {}
-
-    def remembered(which: Layer) -> Rows:
-        layers[which] = read(which)
-        return layers[which]
-
-    found = survey_table(layout, None, remembered, around)
+    layout, layers = table.layout, table.rows
+    found = diff_table(layout, None, layers, Surroundings(memory_families=families))
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        rows = undrained(layout, rows, memory, layers[Layer.DISK], around.memory_families)
-        rows = from_runtime(layout, rows, memory, around.memory_families)
+        rows = undrained(layout, rows, memory, layers[Layer.DISK], families)
+        rows = from_runtime(layout, rows, memory, families)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:
@@ -96,19 +93,13 @@ def unknown_tables(client: AdminClient) -> list[str]:
     return [name for name in names if client.query(f"SELECT 1 FROM {quoted_name(name)} LIMIT 1")]
 
 
-def families_placed(
-    facts: RuntimeFacts, reader: TableReader, layouts: dict[str, Layout]
+def _families_placed(
+    layouts: Mapping[str, Layout], tables: Mapping[str, TableRows], *, rds_discovery: bool
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""
-    if not facts.monitor_enabled:
-        return ()
 
-    def found(layer: Layer) -> list[Family]:
-        rows = {
-            name: reader.read(layouts[name], layer).values()
-            for name in FAMILY_TABLES
-            if name in layouts
-        }
-        return families_in(layouts, rows, rds_discovery=facts.rds_discovery)
+    def rows(name: str) -> tuple[Rows, Rows, Rows]:
+        memory = tables[name].rows[Layer.MEMORY]
+        return memory, memory, tables[name].rows[Layer.RUNTIME]
 
-    return tuple(monitored(found(Layer.MEMORY), found(Layer.RUNTIME)))
+    return placed_families(layouts, rows, rds_discovery=rds_discovery)[2]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from proxyctl.catalog import Layout, Version
 from proxyctl.errors import Mistake
-from proxyctl.plan.survey import TableSurvey
+from proxyctl.plan.diff import TableDiff
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Where
 
 
@@ -52,15 +52,15 @@ def mistake_at(where: Where | None, key: str, message: str, hint: str | None = N
     return Mistake(where.path, where.line, where.column, key, message, hint)
 
 
-def mistakes_when_read(surveys: Mapping[str, TableSurvey], version: str) -> Iterator[Mistake]:
+def mistakes_when_read(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
     """Yield what is wrong with what is managed, given the tables that have been read.
 
     `version`: that of ProxySQL.
     """
     for name in ("mysql_users", "pgsql_users"):
-        if name in surveys:
-            yield from _new_users_without_password(surveys[name])
-    for found in surveys.values():
+        if name in diffs:
+            yield from _new_users_without_password(diffs[name])
+    for found in diffs.values():
         if found.layout.table.prefix is None or found.desired is None:
             continue
         for change in found.changes[Layer.MEMORY]:
@@ -72,7 +72,7 @@ def mistakes_when_read(surveys: Mapping[str, TableSurvey], version: str) -> Iter
                 )
 
 
-def _new_users_without_password(found: TableSurvey) -> Iterator[Mistake]:
+def _new_users_without_password(found: TableDiff) -> Iterator[Mistake]:
     password = found.layout.index["password"]
     for change in found.changes[Layer.MEMORY] if found.desired else ():
         row = change.desired

@@ -9,9 +9,10 @@ from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
 from proxyctl.instance.checksums import MODULES
 from proxyctl.instance.members import Membership
-from proxyctl.plan.diff import ADD
+from proxyctl.plan.change import ADD
+from proxyctl.plan.current import Current
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.plan.survey import TableSurvey
 from proxyctl.state.families import Family, node_text
 from proxyctl.state.row import KEEP, Key, Layer
 from proxyctl.state.runtime import runtime_image
@@ -23,7 +24,7 @@ _IN_LAYER = {
 }
 
 
-def left_alone(found: TableSurvey) -> Iterator[str]:
+def left_alone(found: TableDiff) -> Iterator[str]:
     """Yield what one table holds that the files do not ask for, and that stays."""
     table = found.layout.name
     scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
@@ -36,7 +37,7 @@ def left_alone(found: TableSurvey) -> Iterator[str]:
         yield f"{table}: {counted(found.draining, 'row')} OFFLINE_HARD, draining"
 
 
-def taken_out(found: TableSurvey) -> Iterator[str]:
+def taken_out(found: TableDiff) -> Iterator[str]:
     """Yield the servers that an operator took out, where the files do not say otherwise."""
     staying = {(key[1], key[2]) for key in found.target} if found.drained else set()
     for node in sorted(found.drained & staying, key=node_text):
@@ -44,7 +45,7 @@ def taken_out(found: TableSurvey) -> Iterator[str]:
     yield from _statuses(found)
 
 
-def _statuses(found: TableSurvey) -> Iterator[str]:
+def _statuses(found: TableDiff) -> Iterator[str]:
     """Yield the servers with a status that is not ONLINE and that no file sets.
 
     A SHUNNED of RUNTIME is ProxySQL's own unless MEMORY has it, too.
@@ -53,9 +54,9 @@ def _statuses(found: TableSurvey) -> Iterator[str]:
         return
     status = found.layout.index["status"]
     layers = {
-        Layer.RUNTIME: found.memory if found.runtime is None else found.runtime,
+        Layer.RUNTIME: found.runtime,
         Layer.MEMORY: found.memory,
-        Layer.DISK: found.memory if found.disk is None else found.disk,
+        Layer.DISK: found.disk,
     }
     for key, wanted in found.desired.rows.items():
         if wanted[status] is not KEEP or key[1:3] in found.drained:
@@ -90,7 +91,7 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
     A node that joins a placed Galera family is loaded into its offline hostgroup first: as a writer
     it would take writes beside the one that is there.
     """
-    if "mysql_servers" not in module.surveys:
+    if "mysql_servers" not in module.diffs:
         return {}
     loaded = module.images[-1].get("mysql_servers", {}) if module.images else {}
     added = {
@@ -107,6 +108,26 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
         and key not in loaded
         and (family.offline, *key[1:]) in loaded
     }
+
+
+def warnings(
+    modules: Sequence[ModulePlan], families: Sequence[Family], current: Current
+) -> Iterator[str]:
+    """Yield what a person should know of these changes, beside what guards say.
+
+    `families`: those that the monitor will place.
+    """
+    if current.look.facts.is_read_only and not all(module.is_in_sync for module in modules):
+        yield (
+            "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
+        )
+    yield from fought_over(families)
+    for module in modules:
+        if module.name == "MYSQL SERVERS" and module.load:
+            yield from unshunned(module, families)
+            yield from cut_connections(leaving_servers(module), current.connections)
+    if current.membership.has_peers:
+        yield from what_stays(modules, current.membership)
 
 
 def fought_over(families: Iterable[Family]) -> Iterator[str]:
@@ -143,9 +164,9 @@ def left_by_dead_apply(
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:
     """Return the servers that RUNTIME has and no more after the last LOAD of MYSQL SERVERS."""
-    survey = module.surveys["mysql_servers"]
+    diff = module.diffs["mysql_servers"]
     image = module.images[-1]["mysql_servers"] if module.images else {}
-    loaded, runtime = runtime_image(survey.layout, image), survey.runtime or {}
+    loaded, runtime = runtime_image(diff.layout, image), diff.runtime
     return frozenset(key for key in runtime if key not in loaded)
 
 
@@ -162,11 +183,11 @@ def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterato
 
 def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:
     """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
-    found = module.surveys["mysql_servers"]
+    found = module.diffs["mysql_servers"]
     image = module.images[-1].get("mysql_servers", {}) if module.images else {}
     writers = {family.writer for family in families if family.is_galera}
     status = found.layout.index["status"]
-    for key, row in (found.runtime or {}).items():
+    for key, row in found.runtime.items():
         loaded = image.get(key)
         if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
             continue
@@ -201,7 +222,7 @@ def what_stays(modules: Sequence[ModulePlan], membership: Membership) -> Iterato
         own = {str(change.key[0]): None for change in module.changes if change.is_members_own}
         if own:
             yield f"{', '.join(own)}: each member has its own; apply at each"
-        for name, found in module.surveys.items():
+        for name, found in module.diffs.items():
             rows = module.final.get(name, found.target)
             active = found.layout.index.get("active")
             if name not in _ACTIVE_ONLY or active is None or not module.images:

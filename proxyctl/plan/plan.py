@@ -1,7 +1,7 @@
-"""The plan: what differs from the files, the steps that mend it, and what stands in the way.
+"""The plan: what differs from the files, the steps that put it right, and the reasons to refuse.
 
 Pure. A plan is data: it is printed, saved as a receipt, compared by fingerprint, and carried out by
-`admin.apply`. It never executes anything and never asks an instance.
+`proxyctl.apply`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.catalog import ADMIN_MODULES, AdminModule, Value
+from proxyctl.catalog import AdminModule, Value
 from proxyctl.errors import RefusedError
-from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change, changes_of
-from proxyctl.plan.survey import TableSurvey
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, changes_of
+from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference, value_of
 from proxyctl.state.families import Family
 from proxyctl.state.row import FILES, Layer, Rows, Source
@@ -71,12 +71,12 @@ class ModulePlan:
     in the union step, and for ADMIN VARIABLES where a checksum comes back on). `monitored`: the
     families whose nodes the first LOAD takes where RUNTIME has them right before; those of others
     are loaded as in `images`, such as for a drain, which moves them. `final` is what MEMORY holds
-    before the SAVE. `surveys` has every table of the module that was read. Rows that are the
-    survey's `memory` object need no statement.
+    before the SAVE. `diffs` has every table of the module that matters. Rows that are the
+    `memory` object of its diff need no statement.
     """
 
     module: AdminModule
-    surveys: dict[str, TableSurvey]
+    diffs: dict[str, TableDiff]
     changes: list[Change]
     load: bool
     save: bool
@@ -97,12 +97,12 @@ class ModulePlan:
     @property
     def stages(self) -> bool:
         """Whether MEMORY is written."""
-        return any(survey.target is not survey.memory for survey in self.surveys.values())
+        return any(diff.target is not diff.memory for diff in self.diffs.values())
 
     @property
     def is_saved(self) -> bool:
         """Whether MEMORY is what DISK holds, in all tables."""
-        return not any(survey.unsaved for survey in self.surveys.values())
+        return not any(diff.unsaved for diff in self.diffs.values())
 
     @property
     def does_something(self) -> bool:
@@ -122,8 +122,8 @@ class ModulePlan:
 
     def at_runtime(self, table: str) -> list[Difference]:
         """Return what changes of a table at RUNTIME."""
-        survey = self.surveys.get(table)
-        return survey.changes.get(Layer.RUNTIME, []) if survey else []
+        diff = self.diffs.get(table)
+        return diff.changes.get(Layer.RUNTIME, []) if diff else []
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
         """Return how many rows are added, changed and deleted in a layer, by action."""
@@ -140,7 +140,7 @@ class ModulePlan:
 
     def staging(self) -> Iterator[Statement]:
         """Yield the statements that turn MEMORY into the first image (or the final rows)."""
-        return self.transition({n: s.memory for n, s in self.surveys.items()}, self.first)
+        return self.transition({n: s.memory for n, s in self.diffs.items()}, self.first)
 
     @property
     def first(self) -> dict[str, Rows]:
@@ -153,7 +153,7 @@ class ModulePlan:
         """Yield the statements that turn one set of MEMORY rows of this module into another."""
         for name, rows in after.items():
             if rows is not before[name]:
-                yield from transition(self.surveys[name].layout, before[name], rows)
+                yield from transition(self.diffs[name].layout, before[name], rows)
 
 
 @dataclass(frozen=True)
@@ -261,24 +261,24 @@ def _field_content(change: Change) -> list[object]:
 
 
 def plan_module(
-    module: AdminModule, surveys: dict[str, TableSurvey], *, reload: bool = False
+    module: AdminModule, diffs: dict[str, TableDiff], *, reload: bool = False
 ) -> ModulePlan:
-    """Return the plan of one admin module from the surveys of its tables.
+    """Return the plan of one admin module from the diffs of its tables.
 
     `reload`: LOAD although nothing differs at RUNTIME (rules after a change of the regex engine).
     """
     changes = [
         change
-        for name in sorted(surveys)
-        if surveys[name].desired is not None
-        for change in changes_of(surveys[name])
+        for name in sorted(diffs)
+        if diffs[name].desired is not None
+        for change in changes_of(diffs[name])
     ]
     return ModulePlan(
         module=module,
-        surveys=surveys,
+        diffs=diffs,
         changes=changes,
-        load=reload or any(s.changes.get(Layer.RUNTIME) for s in surveys.values()),
-        save=any(s.changes.get(Layer.DISK) for s in surveys.values()),
+        load=reload or any(s.changes.get(Layer.RUNTIME) for s in diffs.values()),
+        save=any(s.changes.get(Layer.DISK) for s in diffs.values()),
     )
 
 
@@ -296,9 +296,3 @@ def raise_refusals(plan: Plan) -> None:
                 for line in (refusal.text, *(f"  {detail}" for detail in refusal.details))
             ],
         )
-
-
-def ordered(modules: Iterable[str]) -> list[AdminModule]:
-    """Return the admin modules with these names, in the order in which they are loaded."""
-    wanted = set(modules)
-    return [module for name, module in ADMIN_MODULES.items() if name in wanted]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.variable_effects import freed_by_next_load
+from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.plan.survey import Surroundings, TableSurvey
 from proxyctl.state.compare import value_of
 from proxyctl.state.families import Family, by_hostgroup, place_of
 from proxyctl.state.placement import placed_rows, with_successors
@@ -28,7 +28,7 @@ def with_images(
     reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
 
     def completed(plan: ModulePlan) -> ModulePlan:
-        target = {name: survey.target for name, survey in plan.surveys.items()}
+        target = {name: diff.target for name, diff in plan.diffs.items()}
         final = _with_restart_only(plan) if plan.save else target
         if not plan.load:
             return replace(plan, final=final)
@@ -36,8 +36,8 @@ def with_images(
             images = _server_images(plan, target, surroundings, used_hostgroups, reroutes)
             return replace(plan, final=final, images=images, monitored=surroundings.families)
         if plan.name == "ADMIN VARIABLES":
-            survey = plan.surveys["admin_variables"]
-            loads = in_loads(survey.runtime or {}, survey.target)
+            diff = plan.diffs["admin_variables"]
+            loads = in_loads(diff.runtime, diff.target)
             return replace(plan, final=final, images=[{"admin_variables": one} for one in loads])
         return replace(plan, final=final, images=[target])
 
@@ -51,13 +51,11 @@ def _server_images(
     used_hostgroups: frozenset[Value],
     reroutes: bool,
 ) -> list[dict[str, Rows]]:
-    survey = plan.surveys["mysql_servers"]
-    layout, runtime = survey.layout, survey.runtime or {}
-    placed = placed_rows(
-        layout, survey.target, runtime, surroundings.families, drained=survey.drained
-    )
+    diff = plan.diffs["mysql_servers"]
+    layout, runtime = diff.layout, diff.runtime
+    placed = placed_rows(layout, diff.target, runtime, surroundings.families, drained=diff.drained)
     loaded = with_successors(layout, placed, runtime, surroundings.families)
-    image = {**target, "mysql_servers": loaded if loaded != survey.memory else survey.memory}
+    image = {**target, "mysql_servers": loaded if loaded != diff.memory else diff.memory}
     hostgroup = layout.index["hostgroup_id"]
     leaving = {
         key: row
@@ -66,12 +64,12 @@ def _server_images(
     }
     if not (reroutes and leaving):
         return [image]
-    both = placed_again(survey, {**leaving, **placed}, runtime, surroundings.families)
+    both = placed_again(diff, {**leaving, **placed}, runtime, surroundings.families)
     return [{**image, "mysql_servers": both}, image]
 
 
 def placed_again(
-    survey: TableSurvey,
+    diff: TableDiff,
     image: Rows,
     runtime: Rows,
     families: Collection[Family],
@@ -82,7 +80,7 @@ def placed_again(
     give the writes back to a node that has failed since. `image` itself, where nothing moved.
     """
     in_family, place = by_hostgroup(families), place_of(families)
-    mine = {key: row for key, row in survey.target.items() if key[0] in in_family}
+    mine = {key: row for key, row in diff.target.items() if key[0] in in_family}
     staying = {place(key) for key in mine}
 
     def is_kept(key: Key) -> bool:
@@ -91,8 +89,8 @@ def placed_again(
         return family is None or not (family.discovers or place(key) in staying)
 
     others = {key: row for key, row in image.items() if is_kept(key)}
-    layout = survey.layout
-    placed = placed_rows(layout, {**others, **mine}, runtime, families, drained=survey.drained)
+    layout = diff.layout
+    placed = placed_rows(layout, {**others, **mine}, runtime, families, drained=diff.drained)
     loaded = with_successors(layout, placed, runtime, families)
     return image if loaded == image else loaded
 
@@ -102,15 +100,15 @@ def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
 
     A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
     """
-    final = {name: survey.target for name, survey in plan.surveys.items()}
-    for name, survey in plan.surveys.items():
-        if not survey.disk_restart_only:
+    final = {name: diff.target for name, diff in plan.diffs.items()}
+    for name, diff in plan.diffs.items():
+        if not diff.restart_only:
             continue
-        rows = {**survey.target, **survey.disk_restart_only}
-        for key, wanted in survey.desired.rows.items() if survey.desired else ():
-            if key in survey.disk_restart_only:
+        rows = {**diff.target, **diff.restart_only}
+        for key, wanted in diff.desired.rows.items() if diff.desired else ():
+            if key in diff.restart_only:
                 rows[key] = (key[0], value_of(wanted, 1))
-        if rows != survey.memory:
+        if rows != diff.memory:
             final[name] = rows
     return final
 

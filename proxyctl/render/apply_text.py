@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import counted
 from proxyctl.instance.cluster import PeerResult
-from proxyctl.plan.diff import ADD, CHANGE, DELETE
+from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.plan import Plan
 from proxyctl.render.plan_machine import plan_object
 from proxyctl.text import printable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan.diff import Change
+from proxyctl.plan.change import Change
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.plan_machine import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from proxyctl.errors import counted
-from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.drift import Pattern, pattern_of
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.rows import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proxyctl.errors import counted
-from proxyctl.plan.diff import ADD, CHANGE, DELETE
+from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
 from proxyctl.text import printable

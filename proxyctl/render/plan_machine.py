@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from proxyctl.fleet.outcome import Failed, Fleet
-from proxyctl.plan.diff import Change
+from proxyctl.plan.change import Change
 from proxyctl.plan.notes import entering_servers
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.rows import remark

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.notes import entering_servers
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet_text import cluster_lines, names, told_in_sync

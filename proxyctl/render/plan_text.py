@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from proxyctl.errors import counted
-from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.notes import entering_servers, travelling
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.rows import (

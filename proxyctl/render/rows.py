@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import TABLES, Value
-from proxyctl.plan.diff import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
 from proxyctl.state.row import FILES, Key, Layer, Source
 from proxyctl.text import printable

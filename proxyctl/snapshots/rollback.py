@@ -14,14 +14,15 @@ from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import RefusedError, counted
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import TableReader
-from proxyctl.plan.diff import DELETE, Change
+from proxyctl.plan.current import Current
+from proxyctl.plan.files import planned
 from proxyctl.plan.guards.shard_moves import section_of
-from proxyctl.plan.inspect import look_at
-from proxyctl.plan.make import PlanOptions, make_plan
+from proxyctl.plan.inspect import inspect, look_at
+from proxyctl.plan.make import PlanOptions, select
 from proxyctl.plan.plan import Plan
+from proxyctl.plan.secrets import hidden_row
 from proxyctl.snapshots.folder import history
-from proxyctl.snapshots.snapshot import References, Snapshot, TableScope, hidden_row
+from proxyctl.snapshots.snapshot import References, Snapshot, TableScope
 from proxyctl.state.compare import fold_users
 from proxyctl.state.families import (
     FAMILY_TABLES,
@@ -72,20 +73,18 @@ def rollback_plan(
     client: AdminClient,
     snapshot: Snapshot,
     options: PlanOptions,
-    *,
-    reader: TableReader | None = None,
-) -> Plan:
-    """Read the instance and return the plan that brings the state of the snapshot back.
+    taken_over: Mapping[str, bool] | None = None,
+) -> tuple[Plan, Current]:
+    """Return the plan that brings the state of the snapshot back, and what it was made from.
 
-    Raises: ConfigError, InstanceError, RefusedError, UsageError.
+    `taken_over`: the modules that an apply staged whose lock was taken over. Raises: ConfigError,
+    InstanceError, RefusedError, UsageError.
     """
-    instance = look_at(client)
-    references = _references(snapshot, client.address)
-    desired = desired_of(snapshot, instance.layouts, references)
-    plan = make_plan(client, desired, options, reader=reader, instance=instance)
-    for module in plan.modules:
-        _hide_deleted(module.changes, references)
-    return plan
+    look = look_at(client)
+    desired = desired_of(snapshot, look.layouts, _references(snapshot, client.address))
+    desired = select(desired, options.only)
+    current = replace(inspect(client, desired, look), taken_over=taken_over or {})
+    return planned(client, desired, current, options), current
 
 
 def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
@@ -98,18 +97,6 @@ def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
         for table, names in (kept.header.references if kept.header else {}).items():
             found[table] = found.get(table, frozenset()) | names
     return found
-
-
-def _hide_deleted(changes: Iterable[Change], references: References) -> None:
-    """Hide the secrets of rows that are to be deleted: no desired row tells of them.
-
-    Changes: changes.
-    """
-    for change in changes:
-        row, names = change.shown.current, references.get(change.table)
-        if change.action == DELETE and row is not None and names:
-            hidden = hidden_row(change.layout, change.key, row, names)
-            change.shown = replace(change.shown, current=hidden)
 
 
 # -- a snapshot as desired rows -------------------------------------------------------------------
@@ -235,6 +222,7 @@ def _desired(
         places,
         keep_on_update=scope.ignored,
         scope=owned,
+        references=frozenset(hidden),
         origins=frozenset(filter(None, (place.origin for place in places.values()))),
     )
 

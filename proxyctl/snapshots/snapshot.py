@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proxyctl.catalog import Layout
 from proxyctl.plan.plan import Plan
-from proxyctl.state.row import DesiredTable, Key, Layer, Row, Scope, Secret, with_secrets
+from proxyctl.plan.secrets import reference_name
+from proxyctl.state.row import DesiredTable, Layer, Row, Scope, Secret
 
 APPLY, ROLLBACK, BY_HAND = "apply", "rollback", "snapshot"
 """What a snapshot is taken before; the last one by a person, before nothing."""
@@ -86,10 +86,10 @@ class Kept:
 def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
     """Return what a snapshot says that is taken before the apply of this plan."""
     tables = [
-        survey.desired
+        diff.desired
         for module in plan.modules
-        for survey in module.surveys.values()
-        if survey.desired is not None
+        for diff in module.diffs.values()
+        if diff.desired is not None
     ]
     return Header(
         plan.address,
@@ -123,16 +123,8 @@ def references_in(tables: Iterable[DesiredTable]) -> References:
                 continue
             names = found.setdefault(table.layout.name, set())
             names |= {
-                _name(table.layout, key, n) for n, cell in enumerate(row) if type(cell) is Secret
+                reference_name(table.layout, key, n)
+                for n, cell in enumerate(row)
+                if type(cell) is Secret
             }
     return {table: frozenset(names) for table, names in found.items()}
-
-
-def hidden_row(layout: Layout, key: Key, row: Row, names: Collection[str]) -> Row:
-    """Return the row with the texts of these columns, or variables, as secrets."""
-    positions = (n for n in range(len(row)) if n not in layout.key_index)
-    return with_secrets(row, [n for n in positions if _name(layout, key, n) in names])
-
-
-def _name(layout: Layout, key: Key, position: int) -> str:
-    return layout.names[position] if layout.table.prefix is None else str(key[0])

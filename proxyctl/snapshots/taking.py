@@ -6,62 +6,48 @@ import getpass
 import gzip
 import os
 import socket
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from proxyctl.catalog import Layout
 from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import read_holder
-from proxyctl.instance.read import TableReader, read_layouts
+from proxyctl.instance.read import TableRows, read_layouts, read_tables
 from proxyctl.snapshots.file import header_line, same_line, table_line
 from proxyctl.snapshots.folder import store
 from proxyctl.snapshots.snapshot import BY_HAND, Header
 from proxyctl.state.row import Layer
 
 
-@dataclass
-class TablesRead:
-    """The tables of one instance as they were read, in the JSON text that ProxySQL gave.
+def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
+    """Write tables, in the JSON text that ProxySQL gave, into a new snapshot and return its path.
 
-    Shape: by table, its columns and the texts of its rows by layer. Layers that hold the same
-    share one list.
+    `header`: without time and person. Raises: ProxyctlError when it cannot be written.
     """
+    now = datetime.now(UTC)
+    header = replace(header, taken_at=now.isoformat(timespec="seconds"), by=_whoami())
 
-    _tables: dict[str, tuple[Layout, dict[Layer, list[bytes]]]] = field(default_factory=dict)
+    def write(file: BinaryIO) -> None:
+        with gzip.open(file, "wb", compresslevel=1) as packed:
+            packed.write(header_line(header))
+            packed.writelines(_lines(tables))
 
-    def add(self, layout: Layout, layer: Layer, chunks: list[bytes]) -> None:
-        """Take one table of one layer: JSON texts of its rows without the outer brackets."""
-        _, layers = self._tables.setdefault(layout.name, (layout, {}))
-        layers[layer] = next((known for known in layers.values() if known == chunks), chunks)
+    return store(header.address, now.strftime("%Y%m%dT%H%M%S.%fZ"), write)
 
-    def keep(self, header: Header) -> Path:
-        """Write the tables into a new snapshot and return its path.
 
-        `header`: without time and person. Raises: ProxyctlError when it cannot be written.
-        """
-        now = datetime.now(UTC)
-        header = replace(header, taken_at=now.isoformat(timespec="seconds"), by=_whoami())
-
-        def write(file: BinaryIO) -> None:
-            with gzip.open(file, "wb", compresslevel=1) as packed:
-                packed.write(header_line(header))
-                packed.writelines(self._lines())
-
-        return store(header.address, now.strftime("%Y%m%dT%H%M%S.%fZ"), write)
-
-    def _lines(self) -> Iterator[bytes]:
-        for name, (layout, layers) in self._tables.items():
-            written: dict[int, Layer] = {}
-            for layer, chunks in layers.items():
-                other = written.setdefault(id(chunks), layer)
-                if other is layer:
-                    yield table_line(name, layer, layout.names, chunks)
-                else:
-                    yield same_line(name, layer, layout.names, other)
+def _lines(tables: Mapping[str, TableRows]) -> Iterator[bytes]:
+    """Yield a line for each layer; one with the text of another names that layer."""
+    for name, table in tables.items():
+        written: dict[int, Layer] = {}
+        for layer, chunks in table.texts.items():
+            other = written.setdefault(id(chunks), layer)
+            if other is layer:
+                yield table_line(name, layer, table.layout.names, chunks)
+            else:
+                yield same_line(name, layer, table.layout.names, other)
 
 
 def _whoami() -> str:
@@ -93,13 +79,7 @@ def take_by_hand(client: AdminClient) -> Taken:
         raise RefusedError(
             f"{client.address} is locked: {holder.text()}", hint="take it when that is done"
         )
-    tables = TablesRead()
-    reader = TableReader(client, tee=tables.add)
-    layouts = read_layouts(client).values()
-    rows = 0
-    for layout in layouts:
-        read = reader.layers_of(layout)
-        held = {layer: read(layer) for layer in Layer}
-        rows += len(held[Layer.MEMORY])
-    path = tables.keep(Header(client.address, client.version_text, BY_HAND))
-    return Taken(path, len(layouts), rows)
+    tables = read_tables(client, read_layouts(client).values())
+    rows = sum(len(table.rows[Layer.MEMORY]) for table in tables.values())
+    path = keep(Header(client.address, client.version_text, BY_HAND), tables)
+    return Taken(path, len(tables), rows)

@@ -145,6 +145,8 @@ class DesiredTable:
     names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
     sets to the first place that does. `scope` None means that the whole table is ours.
     `origins`: the special sections that generate rows of it, as `Where.origin` names them.
+    `references`: columns (or variables) whose texts are secrets in every layer, also in rows that
+    go.
     """
 
     layout: Layout
@@ -154,6 +156,7 @@ class DesiredTable:
     keep_on_update: frozenset[str] = frozenset()
     scope: Scope | None = None
     origins: frozenset[str] = frozenset()
+    references: frozenset[str] = frozenset()
 
     def owns(self, key: Key) -> bool:
         """Return whether a row with this key is ours: in the files, or to be deleted."""

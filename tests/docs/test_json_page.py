@@ -61,7 +61,7 @@ from proxyctl.snapshots.snapshot import Header, Kept
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Where
 from tests.docs.pages import ROOT
-from tests.support.build import desired, layout, module_plan, rows, survey
+from tests.support.build import desired, diff, layout, module_plan, rows
 
 PAGES = ("json.md", "json-routing.md", "json-digests.md", "json-nodes.md", "json-doctor.md")
 PAGE = "\n".join((ROOT / "docs" / "reference" / name).read_text("utf-8") for name in PAGES)
@@ -72,7 +72,7 @@ FREE = (
 )
 """Below these the keys are columns, tables, remarks, and names that stand elsewhere."""
 
-USERS = module_plan(survey(desired("mysql_users", {"username": "app", "password": "x"}), {}))
+USERS = module_plan(diff(desired("mysql_users", {"username": "app", "password": "x"}), {}))
 HEADER = Header("h:6032", "2.7.1", "apply", ("a",), changes={"MYSQL USERS": {"add": 1}})
 KEPT = Kept(1, "s", Path("s.jsonl.gz"), 1, HEADER)
 PLAN = Plan("px1", "h:6032", "2.7.1", [USERS], [Refusal("code", "why", "--force")])

@@ -17,7 +17,8 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.instance.read import read_layouts
-from proxyctl.plan.make import PlanOptions, plan_files
+from proxyctl.plan.files import plan_files
+from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import Sandbox
 from tests.journeys.failing import CHANGED, InTurn, Once, cut, fail
 from tests.journeys.layers import dump, everywhere, of_layer

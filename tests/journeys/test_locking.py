@@ -13,7 +13,7 @@ from proxyctl.errors import ApplyError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import READ_TIMEOUT_S, Login
 from proxyctl.instance.lock import LEASE_S, RENEW_S, Lock
-from proxyctl.plan.make import plan_files
+from proxyctl.plan.files import plan_files
 from tests.journeys.held_lock import dead_pid, drop_lock, hold_lock
 from tests.journeys.layers import dump, of_layer
 from tests.journeys.story import FILES, applied, apply, plan, said

@@ -12,7 +12,7 @@ from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
-from proxyctl.plan.make import plan_files
+from proxyctl.plan.files import plan_files
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl

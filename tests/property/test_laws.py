@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.formats.exported import exported_text
-from proxyctl.plan.diff import ADD, DELETE
+from proxyctl.plan.change import ADD, DELETE
 from proxyctl.sandbox import AdminError, Sandbox
 from proxyctl.state.fold import Exported
 from proxyctl.state.passwords import native_hash

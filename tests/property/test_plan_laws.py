@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.plan.diff import DELETE
+from proxyctl.plan.change import DELETE
+from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
-from proxyctl.plan.survey import Surroundings
 from proxyctl.state.compare import fold_users
 from proxyctl.state.families import Family
 from proxyctl.state.row import Rows
@@ -38,13 +38,13 @@ def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None
         wanted = fold_users(layout, wanted)  # as the files' rows are when they are compiled
     if runtime is None:
         runtime = shown_at_runtime(layout, current)
-    found = build.survey(
+    found = build.diff(
         build.desired(table, *as_dicts(table, wanted)), current, runtime=runtime, disk=dict(current)
     )
-    surveys = {found.layout.name: found}
+    diffs = {found.layout.name: found}
     if found.layout.table.admin_module == "MYSQL SERVERS":
-        surveys.setdefault("mysql_servers", build.survey(None, {}, table="mysql_servers"))
-    modules = with_images([build.module_plan(*surveys.values())], Surroundings(), frozenset())
+        diffs.setdefault("mysql_servers", build.diff(None, {}, table="mysql_servers"))
+    modules = with_images([build.module_plan(*diffs.values())], Surroundings(), frozenset())
     return Plan("px", "here:1", "2.7.1", modules=modules)
 
 
@@ -124,7 +124,7 @@ def test_one_apply_is_enough_for_a_family(
         nodes = {key[1:]: key for key in wanted}
         wanted = {key: wanted[key] for key in nodes.values()}
     desired = build.desired("mysql_servers", *as_dicts("mysql_servers", wanted))
-    found = build.survey(desired, memory, runtime=runtime, surroundings=around)
+    found = build.diff(desired, memory, runtime=runtime, surroundings=around)
     module = build.module_plan(found)
     (module,) = with_images([module], around, frozenset())
     keys = [change.key for change in module.changes]
@@ -132,5 +132,5 @@ def test_one_apply_is_enough_for_a_family(
     stored = module.final["mysql_servers"]
     for image in module.images:
         runtime = shown_at_runtime(layout, image["mysql_servers"])
-    again = build.survey(desired, stored, runtime=runtime, surroundings=around)
+    again = build.diff(desired, stored, runtime=runtime, surroundings=around)
     assert again.is_in_sync, again.changes

@@ -19,7 +19,8 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.drift import pattern_of
-from proxyctl.plan.make import make_plan
+from proxyctl.plan.inspect import inspect, look_at
+from proxyctl.plan.make import make
 from proxyctl.plan.plan import Plan
 from proxyctl.state.row import Desired
 from tests.support.build import desired
@@ -108,7 +109,7 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        plan = make_plan(client, wanted)
+        plan = make(wanted, inspect(client, wanted, look_at(client)))
         apply_plan(client, plan, lock, options or ApplyOptions())
         lock.release()
     return plan
@@ -116,7 +117,7 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
 
 def plan(server: ProxySQL, wanted: Desired) -> Plan:
     with AdminClient(login(server)) as client:
-        return make_plan(client, wanted)
+        return make(wanted, inspect(client, wanted, look_at(client)))
 
 
 def test_an_attribute_is_applied_without_a_second_writer_or_an_empty_reader(

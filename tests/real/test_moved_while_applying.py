@@ -13,7 +13,8 @@ from proxyctl.catalog import AdminModule
 from proxyctl.errors import ApplyError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import Lock
-from proxyctl.plan.make import PlanOptions, make_plan
+from proxyctl.plan.inspect import inspect, look_at
+from proxyctl.plan.make import PlanOptions, make
 from proxyctl.state.row import Desired
 from tests.real.test_galera_placement import (
     CHECK_MS,
@@ -75,7 +76,8 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        found = make_plan(client, wanted, PlanOptions(force=True))
+        current = inspect(client, wanted, look_at(client))
+        found = make(wanted, current, PlanOptions(force=True))
         try:
             apply_plan(client, found, lock, replace(options, progress=say))
         finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, layout_of
+from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.plan.plan import ModulePlan, plan_module
-from proxyctl.plan.survey import Surroundings, TableSurvey, survey_table
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
 
 
@@ -55,7 +55,7 @@ def desired(
     return DesiredTable(of, found, keep_on_update=frozenset(keep_on_update), scope=scope)
 
 
-def survey(
+def diff(
     wanted: DesiredTable | None,
     memory: Rows,
     *,
@@ -63,7 +63,7 @@ def survey(
     disk: Rows | None = None,
     table: str = "",
     surroundings: Surroundings | None = None,
-) -> TableSurvey:
+) -> TableDiff:
     """Survey a table whose three layers are given; RUNTIME and DISK default to MEMORY's rows."""
     layers = {
         Layer.MEMORY: memory,
@@ -71,10 +71,10 @@ def survey(
         Layer.DISK: dict(memory) if disk is None else disk,
     }
     of = wanted.layout if wanted else layout(table)
-    return survey_table(of, wanted, layers.__getitem__, surroundings or Surroundings())
+    return diff_table(of, wanted, layers, surroundings or Surroundings())
 
 
-def module_plan(*surveys: TableSurvey) -> ModulePlan:
+def module_plan(*diffs: TableDiff) -> ModulePlan:
     """The plan of the admin module these tables belong to."""
-    name = surveys[0].layout.table.admin_module
-    return plan_module(ADMIN_MODULES[name], {s.layout.name: s for s in surveys})
+    name = diffs[0].layout.table.admin_module
+    return plan_module(ADMIN_MODULES[name], {s.layout.name: s for s in diffs})

@@ -18,7 +18,7 @@ from proxyctl.apply.readback import (
 from proxyctl.catalog import Layout, Value
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.instance.read import TableReader, rows_text
+from proxyctl.instance.read import ask, rows_text
 from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import inserts
 from tests.support.build import layout, row, rows
@@ -53,7 +53,7 @@ def write(client: AdminClient, of: Layout, wanted: Rows) -> None:
 
 
 def text_of(client: AdminClient, of: Layout) -> bytes:
-    return b",".join(TableReader(client).chunks(of, Layer.MEMORY))
+    return b",".join(ask(client, [(of, Layer.MEMORY)])()[0])
 
 
 def test_the_text_of_rows_is_the_one_that_proxysql_gives(client: AdminClient) -> None:

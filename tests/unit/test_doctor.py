@@ -50,7 +50,7 @@ HEALTHY = Facts(
     monitor_logs=tuple(
         MonitorLog(log, node, NOW - 5) for log in ("connect", "ping") for node in (DB1, DB2)
     ),
-    surveys={},
+    diffs={},
     answers={node: Said(version="8.0.36-28.1", offers_tls=True) for node in (DB1, DB2)},
     versions=dict.fromkeys((DB1, DB2), "8.0.36-28.1"),
     peers=(),

@@ -2,16 +2,16 @@
 
 import pytest
 
-from proxyctl.plan.diff import changes_of
+from proxyctl.plan.change import changes_of
+from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups
 from proxyctl.plan.steps import with_images
-from proxyctl.plan.survey import Surroundings
 from proxyctl.state.families import Family, families_in
 from proxyctl.state.placement import placed_rows, with_successors
 from proxyctl.state.row import GuardLimits, Layer, Rows
 from proxyctl.state.servers import compare_servers
-from tests.support.build import desired, layout, module_plan, rows, survey
+from tests.support.build import desired, diff, layout, module_plan, rows
 
 SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
@@ -86,9 +86,9 @@ def test_an_attribute_is_compared_in_every_row_of_the_node():
 def test_every_placed_row_of_a_cluster_member_is_staged_at_once():
     around = Surroundings((GALERA,), (GALERA,), is_cluster_member=True)
     files = wanted(node(10, "n1"), node(10, "n2", weight=7), node(10, "n3"))
-    first = survey(files, PLACED, surroundings=around)
+    first = diff(files, PLACED, surroundings=around)
     assert statuses(first.target) == statuses(PLACED)
-    second = survey(files, first.target, surroundings=around)
+    second = diff(files, first.target, surroundings=around)
     assert second.is_in_sync
     assert [change.key[:2] for change in changes_of(first)] == [(10, "n2")]
 
@@ -98,9 +98,9 @@ def test_rows_of_a_node_that_a_peer_placed_elsewhere_converge_too(hostgroups):
     around = Surroundings((GALERA,), (GALERA,), is_cluster_member=True)
     files = wanted(node(10, "n1", weight=5))
     memory = rows("mysql_servers", *(node(h, "n1") for h in hostgroups))
-    staged = survey(files, memory, surroundings=around).target
+    staged = diff(files, memory, surroundings=around).target
     assert staged.keys() == memory.keys()
-    assert survey(files, staged, surroundings=around).is_in_sync
+    assert diff(files, staged, surroundings=around).is_in_sync
 
 
 @pytest.mark.parametrize("is_member", [False, True])
@@ -109,7 +109,7 @@ def test_a_node_that_leaves_is_one_change_and_one_deletion(is_member):
     memory = rows("mysql_servers", *(node(10, f"n{n}") for n in range(12)))
     runtime = rows("mysql_servers", node(10, "n0"), *(node(30, f"n{n}") for n in range(1, 12)))
     files = wanted(*(node(10, f"n{n}") for n in range(10)))
-    found = survey(files, runtime if is_member else memory, runtime=runtime, surroundings=around)
+    found = diff(files, runtime if is_member else memory, runtime=runtime, surroundings=around)
     changes = changes_of(found)
     assert [(c.action, c.key[1]) for c in changes] == [("delete", "n10"), ("delete", "n11")]
     assert all(Layer.RUNTIME in c.layers and Layer.MEMORY in c.layers for c in changes)
@@ -128,7 +128,7 @@ def refusals(found, limits=None):
 def test_without_families_a_server_in_two_hostgroups_is_two_rows():
     memory = rows("mysql_servers", *(node(h, f"n{n}") for n in range(6) for h in (10, 30)))
     files = wanted(*(node(h, f"n{n}") for n in range(4) for h in (10, 30)))
-    found = survey(files, memory)
+    found = diff(files, memory)
     assert len(changes_of(found)) == 4
     assert [r.message[:32] for r in refusals(found)] == ["mysql_servers: 4 of 12 rows woul"]
 
@@ -271,7 +271,7 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
 def refused_hostgroups(runtime, files, family=GALERA):
     around = Surroundings((family,), (family,))
     memory = rows("mysql_servers", *(node(10, f"n{n}") for n in (1, 2, 3)))
-    found = survey(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
+    found = diff(files, memory, runtime=rows("mysql_servers", *runtime), surroundings=around)
     module = module_plan(found)
     (module,) = with_images([module], around, frozenset({10, 30}))
     needs = Needs(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})

@@ -9,7 +9,7 @@ from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
 from proxyctl.state.families import Family
 from proxyctl.state.row import GuardAction, GuardLimits, Layer
-from tests.support.build import desired, layout, module_plan, rows, survey
+from tests.support.build import desired, diff, layout, module_plan, rows
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
 OFF = GuardAction.OFF
@@ -17,7 +17,7 @@ OFF = GuardAction.OFF
 
 class TestDeletions:
     def said(self, wanted, memory, limits=None, **layers):
-        module = module_plan(survey(wanted, memory, **layers))
+        module = module_plan(diff(wanted, memory, **layers))
         return [f"{d.guard}: {d.message}" for d in deletions([module], limits or GuardLimits())]
 
     def guards(self, *arguments, **layers):
@@ -190,7 +190,7 @@ class TestStrays:
         wanted = desired(
             USERS, *({"username": n, "default_hostgroup": h} for n, h in after.items())
         )
-        found = survey(wanted, users)
+        found = diff(wanted, users)
         changes = found.changes[Layer.RUNTIME]
         dangers = strays(found.layout, changes, self.SERVERS, self.NEEDS)
         return [f"{danger.guard}: {danger.message}" for danger in dangers]
@@ -208,7 +208,7 @@ class TestStrays:
 
     def test_neither_are_rules_and_fast_routing(self):
         def said(table, before, after):
-            found = survey(desired(table, *after), rows(table, *before))
+            found = diff(desired(table, *after), rows(table, *before))
             changes = found.changes[Layer.RUNTIME]
             return [d.message for d in strays(found.layout, changes, self.SERVERS, self.NEEDS)]
 

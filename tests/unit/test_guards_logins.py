@@ -9,7 +9,7 @@ import pytest
 from proxyctl.plan.guards.access import Access, blind_monitor, lockouts, replaced_logins
 from proxyctl.plan.guards.danger import refusals, warnings
 from proxyctl.state.row import GuardAction, GuardLimits, Layer
-from tests.support.build import desired, survey
+from tests.support.build import desired, diff
 
 
 class TestAdminAccess:
@@ -17,7 +17,7 @@ class TestAdminAccess:
 
     def said(self, name, before, after, **access):
         wanted = desired("admin_variables")
-        found = survey(replace(wanted, rows={(name,): (name, after)}), {(name,): (name, before)})
+        found = diff(replace(wanted, rows={(name,): (name, after)}), {(name,): (name, before)})
         return [
             danger.message
             for danger in lockouts(found.changes[Layer.RUNTIME], replace(self.ACCESS, **access))
@@ -79,7 +79,7 @@ class TestAdminAccess:
     def test_nothing_allows_what_proxyctl_could_not_finish(self):
         name = "admin-read_only"
         wanted = replace(desired("admin_variables"), rows={(name,): (name, "true")})
-        changes = survey(wanted, {(name,): (name, "false")}).changes[Layer.RUNTIME]
+        changes = diff(wanted, {(name,): (name, "false")}).changes[Layer.RUNTIME]
         found = list(lockouts(changes, self.ACCESS))
         off = GuardLimits(actions={"admin_access": GuardAction.OFF})
         (refusal,) = refusals(found, off, force=True)
@@ -97,7 +97,7 @@ class TestMonitorCredentials:
     def said(self, before, after, *, is_on=True):
         name = "mysql-monitor_password"
         wanted = replace(desired("mysql_variables"), rows={(name,): (name, after)})
-        found = survey(wanted, {(name,): (name, before)})
+        found = diff(wanted, {(name,): (name, before)})
         return [one.message for one in blind_monitor(found.changes[Layer.RUNTIME], is_on=is_on)]
 
     def test_the_monitor_keeps_its_account_while_it_is_on(self):

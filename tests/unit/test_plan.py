@@ -1,12 +1,12 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
-from proxyctl.plan.diff import ADD, CHANGE, DELETE
+from proxyctl.plan.change import ADD, CHANGE, DELETE
+from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.edits import pending_edits, refusals
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
-from proxyctl.plan.survey import Surroundings
 from proxyctl.state.row import Layer, Scope
-from tests.support.build import desired, module_plan, rows, survey
+from tests.support.build import desired, diff, module_plan, rows
 
 RULES = "mysql_query_rules"
 SERVERS = "mysql_servers"
@@ -23,13 +23,13 @@ def sql(module):
 
 
 def test_equal_layers_need_nothing():
-    found = survey(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}))
+    found = diff(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}))
     assert found.is_in_sync
     assert not complete(module_plan(found)).does_something
 
 
 def test_a_new_row_is_inserted_loaded_and_saved():
-    module = complete(module_plan(survey(desired(RULES, {"rule_id": 1}), {})))
+    module = complete(module_plan(diff(desired(RULES, {"rule_id": 1}), {})))
     assert [change.action for change in module.changes] == [ADD]
     assert module.changes[0].layers == (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
     assert (module.load, module.save, len(sql(module))) == (True, True, 1)
@@ -37,13 +37,13 @@ def test_a_new_row_is_inserted_loaded_and_saved():
 
 def test_disk_behind_needs_a_save_and_nothing_else():
     memory = rows(RULES, {"rule_id": 1})
-    module = complete(module_plan(survey(desired(RULES, {"rule_id": 1}), memory, disk={})))
+    module = complete(module_plan(diff(desired(RULES, {"rule_id": 1}), memory, disk={})))
     assert (module.load, module.save, sql(module)) == (False, True, [])
     assert module.changes[0].layers == (Layer.DISK,)
 
 
 def test_rows_in_no_file_are_deleted():
-    found = survey(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}, {"rule_id": 2}))
+    found = diff(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}, {"rule_id": 2}))
     module = complete(module_plan(found))
     assert [(change.action, change.key) for change in module.changes] == [(DELETE, (2,))]
     assert sql(module) == ["DELETE FROM mysql_query_rules WHERE rule_id IN (2)"]
@@ -51,7 +51,7 @@ def test_rows_in_no_file_are_deleted():
 
 def test_rows_outside_the_managed_scope_are_left_alone():
     scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
-    found = survey(
+    found = diff(
         desired(RULES, {"rule_id": 1}, scope=scope), rows(RULES, {"rule_id": 1}, {"rule_id": 200})
     )
     assert found.is_in_sync
@@ -61,16 +61,16 @@ def test_rows_outside_the_managed_scope_are_left_alone():
 def test_an_ignored_column_counts_only_at_insert():
     memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": 9})
     wanted = {"hostgroup_id": 1, "hostname": "a", "weight": 1}
-    assert survey(desired(SERVERS, wanted, keep_on_update=["weight"]), memory).is_in_sync
-    assert not survey(desired(SERVERS, wanted), memory).is_in_sync
+    assert diff(desired(SERVERS, wanted, keep_on_update=["weight"]), memory).is_in_sync
+    assert not diff(desired(SERVERS, wanted), memory).is_in_sync
 
 
 def test_an_inactive_rule_stays_in_memory_and_is_absent_at_runtime():
     memory = rows(RULES, {"rule_id": 1, "active": 0})
     wanted = desired(RULES, {"rule_id": 1, "active": 0})
-    assert survey(wanted, memory, runtime={}).is_in_sync
+    assert diff(wanted, memory, runtime={}).is_in_sync
     still_loaded = rows(RULES, {"rule_id": 1})
-    (change,) = module_plan(survey(wanted, memory, runtime=still_loaded)).changes
+    (change,) = module_plan(diff(wanted, memory, runtime=still_loaded)).changes
     assert (change.action, change.layers) == (DELETE, (Layer.RUNTIME,))
 
 
@@ -81,9 +81,9 @@ def test_a_user_in_halves_that_changes_becomes_one_row():
         {**user, "backend": 1, "frontend": 0},
         {**user, "backend": 0, "frontend": 1},
     )
-    assert survey(desired("mysql_users", user), halves).is_in_sync
+    assert diff(desired("mysql_users", user), halves).is_in_sync
     wanted = desired("mysql_users", {**user, "max_connections": 5})
-    module = complete(module_plan(survey(wanted, halves)))
+    module = complete(module_plan(diff(wanted, halves)))
     assert sql(module) == [
         "DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('u',0))",
         "UPDATE mysql_users SET frontend=1, max_connections=5 WHERE username='u' AND backend=1",
@@ -95,9 +95,9 @@ def test_of_a_user_in_halves_one_may_stay_and_change():
     frontend = {"backend": 0, "frontend": 1}
     halves = rows("mysql_users", {**user, "backend": 1, "frontend": 0}, {**user, **frontend})
     wanted = desired("mysql_users", {**user, **frontend, "max_connections": 5})
-    target = survey(wanted, halves).target
+    target = diff(wanted, halves).target
     assert list(target) == [("u", 0)]
-    assert survey(wanted, target).is_in_sync
+    assert diff(wanted, target).is_in_sync
 
 
 def test_only_restart_only_variables_of_disk_are_compared():
@@ -107,7 +107,7 @@ def test_only_restart_only_variables_of_disk_are_compared():
 
     wanted = desired("mysql_variables")
     wanted = type(wanted)(wanted.layout, variables("8"))
-    found = survey(wanted, variables("4"))
+    found = diff(wanted, variables("4"))
     assert [bool(found.changes[layer]) for layer in Layer] == [False, False, True]
     module = complete(module_plan(found))
     assert (module.load, module.save) == (False, True)
@@ -123,7 +123,7 @@ def test_a_changed_variable_keeps_its_place():
 
     wanted = desired("mysql_variables")
     wanted = type(wanted)(wanted.layout, variables("true"))
-    found = survey(wanted, variables("false"))
+    found = diff(wanted, variables("false"))
     assert list(found.target) == list(variables("true"))
     assert [change.key[0] for change in found.changes[Layer.RUNTIME]] == ["mysql-have_ssl"]
 
@@ -133,7 +133,7 @@ class TestPendingEdits:
     EDITED = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})
 
     def plan(self, wanted, memory, **layers):
-        return complete(module_plan(survey(wanted, memory, **layers)))
+        return complete(module_plan(diff(wanted, memory, **layers)))
 
     def codes(self, module, **allowed):
         return [(r.code, r.allow) for r in refusals(module, pending_edits(module), **allowed)]
@@ -190,8 +190,8 @@ class TestPendingEdits:
 
 def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
     memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
-    servers = module_plan(survey(desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"}), memory))
-    rules = module_plan(survey(desired(RULES, {"rule_id": 1}), {}))
+    servers = module_plan(diff(desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"}), memory))
+    rules = module_plan(diff(desired(RULES, {"rule_id": 1}), {}))
     servers, rules = with_images([servers, rules], NOWHERE, frozenset({1}))
     first, second = servers.images
     assert {key[0] for key in first[SERVERS]} == {1, 2}
@@ -204,7 +204,7 @@ def test_the_fingerprint_follows_changes_and_not_secrets():
     def plan(weight, password):
         servers = desired(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": weight})
         users = desired("mysql_users", {"username": "u", "password": password})
-        modules = [module_plan(survey(servers, {})), module_plan(survey(users, {}))]
+        modules = [module_plan(diff(servers, {})), module_plan(diff(users, {}))]
         return Plan("px", "h:6032", "2.7.1", modules=modules)
 
     assert plan(1, "a").fingerprint == plan(1, "a").fingerprint

@@ -10,7 +10,7 @@ from proxyctl.catalog import Value
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.instance.read import TableReader, query_whole
+from proxyctl.instance.read import ask, query_whole, read_rows, read_tables
 from proxyctl.state.row import Layer
 from proxyctl.state.sql import Statement
 from tests.support.build import layout
@@ -34,7 +34,7 @@ def fill(instance: Instance, *users: str) -> None:
 
 
 def passwords(client: AdminClient, layer: Layer) -> dict[Value, Value]:
-    found = TableReader(client).read(USERS, layer)
+    found = read_rows(client, USERS, layer)
     return {key[0]: row[USERS.index["password"]] for key, row in found.items()}
 
 
@@ -54,21 +54,21 @@ def test_a_blob_is_refused_with_the_statement_that_turns_it_to_text(
 
 def test_empty_tables_are_read_as_empty(client: AdminClient) -> None:
     assert passwords(client, Layer.MEMORY) == {}
-    assert TableReader(client).ask([(SERVERS, Layer.RUNTIME), (USERS, Layer.DISK)])() == [[], []]
+    assert ask(client, [(SERVERS, Layer.RUNTIME), (USERS, Layer.DISK)])() == [[], []]
 
 
-def test_layers_that_are_asked_for_ahead_are_those_that_are_read(
+def test_tables_that_are_read_together_are_those_that_are_read_alone(
     instance: Instance, client: AdminClient
 ) -> None:
     fill(instance, "'a','x',''", "'b','y',''")
     instance.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1,'s')")
     instance.run("SAVE MYSQL SERVERS TO DISK")
-    wanted = [(layout, layer) for layout in (SERVERS, USERS, VARIABLES) for layer in Layer]
-    expected = [TableReader(client).read(*one) for one in wanted]
-    ahead = TableReader(client)
-    with ahead.reading_ahead([USERS, SERVERS]):
-        assert [ahead.read(*one) for one in wanted] == expected
-        assert [ahead.read(*one) for one in wanted] == expected
+    layouts = (SERVERS, USERS, VARIABLES)
+    found = read_tables(client, layouts)
+    assert {name: table.rows for name, table in found.items()} == {
+        layout.name: {layer: read_rows(client, layout, layer) for layer in Layer}
+        for layout in layouts
+    }
 
 
 def test_an_answer_that_nobody_took_is_not_that_of_the_next_statement(client: AdminClient) -> None:
@@ -91,7 +91,7 @@ class _Cut(AdminClient):
 def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
     login = Login(instance.host, instance.port, instance.user, instance.password)
     with _Cut(login) as client, pytest.raises(InstanceError, match="a part of the rows only"):
-        TableReader(client).read(USERS, Layer.MEMORY)
+        read_rows(client, USERS, Layer.MEMORY)
 
 
 class _Late(AdminClient):
@@ -115,7 +115,7 @@ def test_an_answer_without_any_row_is_asked_for_again(instance: Instance) -> Non
     fill(instance, "'a','x',''")
     login = Login(instance.host, instance.port, instance.user, instance.password)
     with _Late(login) as client:
-        assert TableReader(client).read(USERS, Layer.MEMORY).keys() == {("a", 1)}
+        assert read_rows(client, USERS, Layer.MEMORY).keys() == {("a", 1)}
         names = "SELECT username FROM mysql_users WHERE username=%s"
         assert query_whole(client, names % "'a'", width=1) == [("a",)]
         assert query_whole(client, names % "'b'", width=1) == []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proxyctl.plan import notes
+from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.edits import pending_edits
 from proxyctl.plan.steps import with_images
-from proxyctl.plan.survey import Surroundings
 from proxyctl.state.families import Family
 from proxyctl.state.row import Layer, Scope
-from tests.support.build import desired, module_plan, rows, survey
+from tests.support.build import desired, diff, module_plan, rows
 
 SERVERS, RULES, VARIABLES = "mysql_servers", "mysql_query_rules", "mysql_variables"
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
@@ -18,7 +20,7 @@ DB2 = {"hostgroup_id": 20, "hostname": "db2"}
 
 def servers(wanted, current, *families):
     around = Surroundings(families=families, memory_families=families)
-    found = survey(
+    found = diff(
         desired(SERVERS, *wanted), rows(SERVERS, *wanted), runtime=current, surroundings=around
     )
     module = module_plan(found)
@@ -29,23 +31,23 @@ def servers(wanted, current, *families):
 def test_rows_outside_the_scope_are_counted():
     scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
     there = rows(RULES, {"rule_id": 200}, {"rule_id": 201})
-    found = survey(desired(RULES, scope=scope), there)
+    found = diff(desired(RULES, scope=scope), there)
     assert [*notes.left_alone(found)] == ["mysql_query_rules: 2 rows outside rule_id 0-99"]
 
 
 def test_a_server_that_was_taken_out_is_named_where_the_files_say_nothing_of_its_status():
     offline = rows(SERVERS, {**DB1, "status": "OFFLINE_SOFT"})
-    silent = survey(desired(SERVERS, DB1), offline)
+    silent = diff(desired(SERVERS, DB1), offline)
     assert [*notes.left_alone(silent)] == [
         "db1:3306 in hostgroup 10 OFFLINE_SOFT, set by an operator"
     ]
-    said = survey(desired(SERVERS, {**DB1, "status": "OFFLINE_SOFT"}), offline)
+    said = diff(desired(SERVERS, {**DB1, "status": "OFFLINE_SOFT"}), offline)
     assert [*notes.left_alone(said)] == []
 
 
 def test_nodes_that_a_monitor_found_are_named():
-    found = survey(desired(SERVERS), {})
-    found.discovered, found.draining = [("n2", 3306)], 2
+    found = diff(desired(SERVERS), {})
+    found = replace(found, discovered=(("n2", 3306),), draining=2)
     assert [*notes.left_alone(found)] == [
         "n2:3306 discovered by the monitor",
         "mysql_servers: 2 rows OFFLINE_HARD, draining",
@@ -76,7 +78,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     memory = rows(SERVERS, nodes[0], {**nodes[1], "status": "OFFLINE_HARD"})
     around = Surroundings(families=(GALERA,), memory_families=(GALERA,))
     wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
-    found = survey(wanted, memory, runtime=standing, surroundings=around)
+    found = diff(wanted, memory, runtime=standing, surroundings=around)
     assert [*notes.left_alone(found)] == [
         "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
     ]
@@ -86,7 +88,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     assert (edit.key, edit.is_ours) == ((10, "n2", 3306), False)
     assert edit.columns == ("status",)
     assert notes.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
-    gone = survey(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)
+    gone = diff(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)
     assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
 
 
@@ -117,5 +119,5 @@ def test_variables_that_need_a_restart():
     names = ("mysql-threads", "mysql-stacksize", "mysql-max_connections")
     there = rows(VARIABLES, *({"variable_name": n, "variable_value": "1"} for n in names))
     wanted = ({"variable_name": n, "variable_value": "2"} for n in names)
-    module = module_plan(survey(desired(VARIABLES, *wanted), there))
+    module = module_plan(diff(desired(VARIABLES, *wanted), there))
     assert [*notes.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]

@@ -10,25 +10,25 @@ from proxyctl.render.drift_machine import drift_json
 from proxyctl.render.drift_text import MOST_LISTED, drift_text
 from proxyctl.render.prometheus import drift_prometheus
 from proxyctl.state.row import Layer
-from tests.support.build import desired, module_plan, rows, survey
+from tests.support.build import desired, diff, module_plan, rows
 
 SERVERS, USERS, RULES = "mysql_servers", "mysql_users", "mysql_query_rules"
 DB = {"hostgroup_id": 10, "hostname": "db1"}
 
 
-def plan_of(*surveys, **more):
-    modules = [module_plan(one) for one in surveys]
+def plan_of(*diffs, **more):
+    modules = [module_plan(one) for one in diffs]
     return Plan("h:6032", "h:6032", "2.7.1", modules, **more)
 
 
-def drift(*surveys, names=None, **more):
-    return drift_text(plan_of(*surveys, hostgroup_names=names or {}, **more))
+def drift(*diffs, names=None, **more):
+    return drift_text(plan_of(*diffs, hostgroup_names=names or {}, **more))
 
 
 def weight(changed_in):
     """A server of weight 1 in the file and 9 in some layers."""
     of = {True: rows(SERVERS, {**DB, "weight": 9}), False: rows(SERVERS, DB)}
-    return survey(
+    return diff(
         desired(SERVERS, DB),
         of[Layer.MEMORY in changed_in],
         runtime=of[Layer.RUNTIME in changed_in],
@@ -53,7 +53,7 @@ def weights(memory, runtime, disk):
         return rows(SERVERS, {**DB, "weight": weight}) if weight is not None else {}
 
     wanted = desired(SERVERS, {**DB, "weight": 3})
-    return survey(wanted, of(memory), runtime=of(runtime), disk=of(disk))
+    return diff(wanted, of(memory), runtime=of(runtime), disk=of(disk))
 
 
 def test_layers_that_differ_in_different_ways_are_all_told():
@@ -96,10 +96,10 @@ def test_what_a_load_makes_of_a_row_is_nothing_else():
     rule = {"rule_id": 1, "match_digest": "^SELECT"}
     off = rows(RULES, {**rule, "active": 0})
     wanted = desired(RULES, {**rule, "active": 1})
-    assert "RUNTIME:" not in drift(survey(wanted, off, runtime={}, disk=off))
+    assert "RUNTIME:" not in drift(diff(wanted, off, runtime={}, disk=off))
     low, high = (rows(SERVERS, {**DB, "status": one}) for one in ("offline_soft", "OFFLINE_SOFT"))
     online = desired(SERVERS, {**DB, "status": "ONLINE"})
-    assert "RUNTIME:" not in drift(survey(online, low, runtime=high, disk=low))
+    assert "RUNTIME:" not in drift(diff(online, low, runtime=high, disk=low))
 
 
 def test_a_secret_that_two_layers_hold_differently_is_not_shown():
@@ -107,14 +107,14 @@ def test_a_secret_that_two_layers_hold_differently_is_not_shown():
         return rows(USERS, {"username": "app", "password": password})
 
     wanted = desired(USERS, {"username": "app", "password": "right"})
-    text = drift(survey(wanted, app("first"), runtime=app("second"), disk=app("right")))
+    text = drift(diff(wanted, app("first"), runtime=app("second"), disk=app("right")))
     assert "             RUNTIME: password is not what the files say (sensitive)" in text
     assert "             MEMORY: password is not what the files say (sensitive)" in text
 
 
 def test_extra_and_missing_rows_are_called_so():
     there = rows(USERS, {"username": "eve", "password": "x"})
-    lines = drift(survey(desired(USERS, {"username": "app", "password": "y"}), there)).splitlines()
+    lines = drift(diff(desired(USERS, {"username": "app", "password": "y"}), there)).splitlines()
     assert [line.split()[0] for line in lines if "user " in line] == ["missing", "extra"]
     assert "             in no file" in lines
     assert not any(line.lstrip().startswith(("+", "-", "~")) for line in lines)
@@ -123,7 +123,7 @@ def test_extra_and_missing_rows_are_called_so():
 
 def test_a_secret_only_is_another_one():
     wanted = desired(USERS, {"username": "app", "password": "y"})
-    text = drift(survey(wanted, rows(USERS, {"username": "app", "password": "x"})))
+    text = drift(diff(wanted, rows(USERS, {"username": "app", "password": "x"})))
     assert "password is not what the files say (sensitive)" in text
 
 
@@ -138,7 +138,7 @@ def test_every_pattern_of_layers_has_a_sentence():
 def test_rows_of_one_pattern_stand_together_and_not_all_of_many():
     wanted = [{"rule_id": number, "log": 1} for number in range(MOST_LISTED + 5)]
     there = rows(RULES, *({**rule, "log": 0} for rule in wanted))
-    lines = drift(survey(desired(RULES, *wanted), there)).splitlines()
+    lines = drift(diff(desired(RULES, *wanted), there)).splitlines()
     assert sum(line == "  all layers differ" for line in lines) == 1
     assert sum("differs" in line for line in lines) == MOST_LISTED
     assert lines[-1] == "    ... and 5 more rows (--format json lists all)"

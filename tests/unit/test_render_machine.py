@@ -9,7 +9,7 @@ from proxyctl.plan.plan import Plan
 from proxyctl.render.apply_text import apply_json, apply_text
 from proxyctl.render.plan_machine import plan_json
 from proxyctl.state.row import Where
-from tests.support.build import desired, module_plan, survey
+from tests.support.build import desired, diff, module_plan
 
 USERS = "mysql_users"
 
@@ -17,7 +17,7 @@ USERS = "mysql_users"
 def plan_of(**more):
     wanted = desired(USERS, {"username": "app", "password": "s3cret", "default_hostgroup": 10})
     wanted.where.update(dict.fromkeys(wanted.rows, Where("a.yaml", 3, 5)))
-    return Plan("h:6032", "h:6032", "2.7.1", [module_plan(survey(wanted, {}))], **more)
+    return Plan("h:6032", "h:6032", "2.7.1", [module_plan(diff(wanted, {}))], **more)
 
 
 def result(**more):

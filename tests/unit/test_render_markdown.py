@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.render.plan_markdown import LONGEST, plan_markdown
-from tests.support.build import desired, module_plan, survey
+from tests.support.build import desired, diff, module_plan
 
 RULES, SERVERS = "mysql_query_rules", "mysql_servers"
 HOSTILE = "```\n</details>\n````diff @octocat <b>x</b> `y` ~~~ \r\n### x"
@@ -17,10 +17,10 @@ HOSTILE = "```\n</details>\n````diff @octocat <b>x</b> `y` ~~~ \r\n### x"
 
 def plan_of(rules=1, servers=0, **values):
     given = [{"rule_id": n, "match_digest": f"^SELECT {n}", **values} for n in range(1, rules + 1)]
-    modules = [module_plan(survey(desired(RULES, *given), {}))] if rules else []
+    modules = [module_plan(diff(desired(RULES, *given), {}))] if rules else []
     hosts = [{"hostgroup_id": 1, "hostname": f"db{n}"} for n in range(servers)]
     if hosts:
-        modules.append(module_plan(survey(desired(SERVERS, *hosts), {})))
+        modules.append(module_plan(diff(desired(SERVERS, *hosts), {})))
     return Plan("px1", "h:6032", "2.7.1", modules)
 
 

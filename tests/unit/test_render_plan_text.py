@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
-from proxyctl.plan.survey import Surroundings
 from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
 from proxyctl.render.style import Style
-from tests.support.build import desired, module_plan, rows, survey
+from tests.support.build import desired, diff, module_plan, rows
 
 RULES = "mysql_query_rules"
 
 
 def plan_of(count=1, current=(), **more):
     wanted = desired(RULES, *({"rule_id": n} for n in range(1, count + 1)))
-    module = module_plan(survey(wanted, rows(RULES, *({"rule_id": n} for n in current))))
+    module = module_plan(diff(wanted, rows(RULES, *({"rule_id": n} for n in current))))
     (module,) = with_images([module], Surroundings(), frozenset())
     return Plan("h:6032", "h:6032", "2.7.1", [module], **more)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.plan.diff import Change
+from proxyctl.plan.change import Change
 from proxyctl.render.rows import (
     LONGEST_MATCHER,
     detail,
@@ -15,7 +15,7 @@ from proxyctl.render.rows import (
     subject,
 )
 from proxyctl.state.row import Layer, Where
-from tests.support.build import desired, module_plan, rows, survey
+from tests.support.build import desired, diff, module_plan, rows
 
 NAMES = {10: "writer", 30: "reader"}
 RULES, USERS = "mysql_query_rules", "mysql_users"
@@ -25,7 +25,7 @@ def added(table, where=None, **values):
     wanted = desired(table, values)
     if where:
         wanted.where.update(dict.fromkeys(wanted.rows, where))
-    (change,) = module_plan(survey(wanted, {})).changes
+    (change,) = module_plan(diff(wanted, {})).changes
     return change
 
 
@@ -91,6 +91,6 @@ def test_a_secret_says_only_that_it_is_one():
 
 def test_a_note_tells_the_layers_where_not_all_of_them_differ():
     there = rows(RULES, {"rule_id": 5})
-    (change,) = module_plan(survey(desired(RULES), {}, runtime={}, disk=there)).changes
+    (change,) = module_plan(diff(desired(RULES), {}, runtime={}, disk=there)).changes
     assert change.layers == (Layer.DISK,)
     assert note(change) == "DISK only; in no file"

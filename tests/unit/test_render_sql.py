@@ -8,29 +8,29 @@ import subprocess
 
 import pytest
 
+from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
-from proxyctl.plan.survey import Surroundings
 from proxyctl.render.plan_sql import plan_sql
-from tests.support.build import desired, module_plan, rows, survey
+from tests.support.build import desired, diff, module_plan, rows
 from tests.support.servers import Instance
 
 RULES, USERS = "mysql_query_rules", "mysql_users"
 CLIENT = shutil.which("mariadb") or shutil.which("mysql")
 
 
-def plan_of(*surveys, refusals=(), saves=True):
-    modules = [module_plan(one) for one in surveys]
+def plan_of(*diffs, refusals=(), saves=True):
+    modules = [module_plan(one) for one in diffs]
     modules = with_images(modules, Surroundings(), frozenset())
     return Plan("px1", "h:6032", "2.7.1", modules, list(refusals), saves=saves)
 
 
 def new_rule(**values):
-    return survey(desired(RULES, {"rule_id": 1, **values}), {})
+    return diff(desired(RULES, {"rule_id": 1, **values}), {})
 
 
 def new_user(password):
-    return survey(desired(USERS, {"username": "app", "password": password}), {})
+    return diff(desired(USERS, {"username": "app", "password": password}), {})
 
 
 def test_refusals_come_first():
@@ -45,7 +45,7 @@ def test_refusals_come_first():
 
 def test_a_module_with_a_masked_secret_is_a_comment_and_another_is_not():
     gone = rows(USERS, {"username": "eve", "password": "x"})
-    users = survey(desired(USERS, {"username": "app", "password": "secret"}), gone)
+    users = diff(desired(USERS, {"username": "app", "password": "secret"}), gone)
     text = plan_sql([plan_of(new_rule(), users)])
     assert "secret'" not in text
     runnable = [line for line in text.splitlines() if not line.startswith("-- ")]
@@ -77,16 +77,16 @@ def test_a_line_is_a_statement_whatever_a_value_holds():
 def test_a_client_sets_no_mask_and_reads_every_value_as_it_is(sandbox_instance: Instance) -> None:
     comment = "ends with \\"
     pattern = "^SELECT '\\'' \\1 \\\\' -- #;\ttab\nline"
-    surveys = [
+    diffs = [
         new_rule(comment=comment, match_pattern=pattern),
-        survey(desired("mysql_servers", {"hostgroup_id": 1, "hostname": "db1"}), {}),
+        diff(desired("mysql_servers", {"hostgroup_id": 1, "hostname": "db1"}), {}),
         new_user("secret"),
     ]
     where = sandbox_instance
     login = ["-h", where.host, "-P", str(where.port), f"-u{where.user}", f"-p{where.password}"]
     done = subprocess.run(
         [str(CLIENT), "--no-defaults", *login],
-        input=plan_sql([plan_of(*surveys)]),
+        input=plan_sql([plan_of(*diffs)]),
         text=True,
         capture_output=True,
         check=False,

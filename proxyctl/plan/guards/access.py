@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 
+from proxyctl.plan.current import Access
 from proxyctl.plan.guards.danger import Danger
 from proxyctl.state.compare import Difference
 
@@ -22,17 +22,6 @@ _MONITOR_SWITCH = "mysql-monitor_enabled"
 
 
 _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
-
-
-@dataclass(frozen=True)
-class Access:
-    """How we got in. `socket`: the path of a Unix socket, in place of host and port."""
-
-    user: str
-    password: str = field(repr=False)
-    host: str
-    port: int
-    socket: str | None = None
 
 
 def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:

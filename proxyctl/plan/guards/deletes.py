@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.errors import counted
-from proxyctl.plan.diff import ADD, DELETE
+from proxyctl.plan.change import ADD, DELETE
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards.danger import Danger
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.plan.survey import TableSurvey
 from proxyctl.state.row import GuardLimits, Key, Rows
 
 MAX_DELETES, TABLE_EMPTIED = "max_deletes", "table_emptied"
@@ -25,28 +25,26 @@ NEVER_EMPTIED = frozenset(
 def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Danger]:
     """Yield the tables that lose too many rows, or all that are at work."""
     for module in modules:
-        for survey in module.surveys.values():
-            if survey.layout.table.prefix:
+        for diff in module.diffs.values():
+            if diff.layout.table.prefix:
                 continue
-            found = _emptied(module, survey) or _too_many(module, survey, limits)
+            found = _emptied(module, diff) or _too_many(module, diff, limits)
             if found is not None:
                 yield found
 
 
-def _emptied(module: ModulePlan, survey: TableSurvey) -> Danger | None:
-    table = survey.layout.name
+def _emptied(module: ModulePlan, diff: TableDiff) -> Danger | None:
+    table = diff.layout.name
     if table not in NEVER_EMPTIED:
         return None
-    if not survey.target and _gone(module, survey):
-        rows = counted(_present(survey), "row")
+    if not diff.target and _gone(module, diff):
+        rows = counted(_present(diff), "row")
         return Danger(TABLE_EMPTIED, f"{table}: nothing would be left; {rows} would be deleted")
-    if not module.at_runtime(table) or survey.layout.table.role is Role.SERVERS:
+    if not module.at_runtime(table) or diff.layout.table.role is Role.SERVERS:
         return None
-    # What RUNTIME holds is kept where it is not what MEMORY holds.
-    running = survey.memory if survey.runtime is None else survey.runtime
-    before = _at_work(survey.layout, running)
-    if before and not _at_work(survey.layout, survey.target):
-        return Danger(TABLE_EMPTIED, _nothing_at_work(survey.layout, before))
+    before = _at_work(diff.layout, diff.runtime)
+    if before and not _at_work(diff.layout, diff.target):
+        return Danger(TABLE_EMPTIED, _nothing_at_work(diff.layout, before))
     return None
 
 
@@ -63,8 +61,8 @@ def _at_work(layout: Layout, rows: Rows) -> int:
     return sum(1 for row in rows.values() if all(row[position] == 1 for position in needed))
 
 
-def _too_many(module: ModulePlan, survey: TableSurvey, limits: GuardLimits) -> Danger | None:
-    gone, present = _gone(module, survey), _present(survey)
+def _too_many(module: ModulePlan, diff: TableDiff, limits: GuardLimits) -> Danger | None:
+    gone, present = _gone(module, diff), _present(diff)
     if gone * 100 > present * limits.max_deletes_percent and (
         present > limits.max_deletes_above_rows
     ):
@@ -75,26 +73,26 @@ def _too_many(module: ModulePlan, survey: TableSurvey, limits: GuardLimits) -> D
         return None
     return Danger(
         MAX_DELETES,
-        f"{survey.layout.name}: {gone} of {present} rows would be deleted; the limit is {limit}",
+        f"{diff.layout.name}: {gone} of {present} rows would be deleted; the limit is {limit}",
     )
 
 
-def _present(survey: TableSurvey) -> int:
-    return max(survey.memory_count, survey.runtime_count)
+def _present(diff: TableDiff) -> int:
+    return max(diff.memory_count, diff.runtime_count)
 
 
-def _gone(module: ModulePlan, survey: TableSurvey) -> int:
+def _gone(module: ModulePlan, diff: TableDiff) -> int:
     """Return how many rows would be lost: a server that moves and a row switched off are not."""
-    table, layout = survey.layout.name, survey.layout
+    table, layout = diff.layout.name, diff.layout
     changes = module.changes
     if not any(change.shown.desired is None for change in changes):
         return 0  # a first apply has many rows, and takes none away
     changes = [one for one in changes if one.table == table]
-    place = survey.place or _itself
+    place = diff.place or _itself
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A row that is switched off leaves RUNTIME, but nothing is lost.
-    wanted = survey.desired.rows if survey.desired else ()
-    still_there = {place(key) for keys in (wanted, survey.target) for key in keys}
+    wanted = diff.desired.rows if diff.desired else ()
+    still_there = {place(key) for keys in (wanted, diff.target) for key in keys}
     gone = {
         place(change.key)
         for change in changes

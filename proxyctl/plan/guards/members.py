@@ -42,17 +42,17 @@ def drained_elsewhere(modules: Iterable[ModulePlan], membership: Membership) -> 
     A member takes over what another one loads, into MEMORY and DISK: a drain looks configured
     there.
     """
-    surveys = [one.surveys["mysql_servers"] for one in modules if "mysql_servers" in one.surveys]
-    for survey in surveys if membership.has_peers else ():
-        columns, in_family = ServerColumns.of(survey.layout), by_hostgroup(survey.families)
+    diffs = [one.diffs["mysql_servers"] for one in modules if "mysql_servers" in one.diffs]
+    for diff in diffs if membership.has_peers else ():
+        columns, in_family = ServerColumns.of(diff.layout), by_hostgroup(diff.families)
         out = {
             columns.node(row)
-            for row in survey.memory.values()
+            for row in diff.memory.values()
             if row[columns.hostgroup] in in_family and is_drained_by_limit(columns, row)
         }
         wanted = {
             columns.node(one.desired)
-            for one in survey.changes.get(Layer.RUNTIME, ())
+            for one in diff.changes.get(Layer.RUNTIME, ())
             if one.current is not None
             and one.desired is not None
             and is_drained_by_limit(columns, one.current)

@@ -167,14 +167,13 @@ def concerns_shards(
     desired: Mapping[str, DesiredTable], rows: Iterable[tuple[Layout, Row]]
 ) -> bool:
     """Return whether the files have sharding, or one of these rows at RUNTIME comes from it."""
-    if any(_generated(desired, name) for name in (RULES, FAST_ROUTING)):
-        return True
-    return any(section_of(layout, row) is not None for layout, row in rows)
+    return has_sections(desired) or any(section_of(layout, row) is not None for layout, row in rows)
 
 
-def _generated(desired: Mapping[str, DesiredTable], table: str) -> bool:
-    found = desired.get(table)
-    return found is not None and any(one.startswith("sharding ") for one in found.origins)
+def has_sections(desired: Mapping[str, DesiredTable]) -> bool:
+    """Return whether a `sharding` section of the files made any of these rows."""
+    tables = [desired[name] for name in (RULES, FAST_ROUTING) if name in desired]
+    return any(one.startswith("sharding ") for table in tables for one in table.origins)
 
 
 def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:

@@ -1,0 +1,266 @@
+"""One row that differs from the files, in whatever layers: what a plan is made of and shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog.variables import MEMBERS_OWN
+from proxyctl.plan.diff import TableDiff
+from proxyctl.state.compare import Difference, differing
+from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Where, sorted_keys
+from proxyctl.state.runtime import runtime_image
+from proxyctl.state.sql import is_secret
+
+ADD, CHANGE, DELETE = "add", "change", "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a changed row. Secrets carry no values: that they differ is all that is said."""
+
+    column: str
+    current: Value
+    desired: Value
+    is_secret: bool = False
+
+
+class Change(NamedTuple):
+    """One row that differs from the files in at least one layer.
+
+    Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
+    DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
+    come from. Everything else is made from these when somebody looks: a first apply has many rows,
+    and shows few of them.
+    """
+
+    layout: Layout
+    key: Key
+    layers: tuple[Layer, ...]
+    shown: Difference
+    places: Mapping[Key, Where]
+    beside: tuple[tuple[Layer, Difference], ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The table's name in the catalogue."""
+        return self.layout.name
+
+    @property
+    def action(self) -> str:
+        """Whether the row is added, changed or deleted."""
+        if self.shown.desired is None:
+            return DELETE
+        return ADD if self.shown.current is None else CHANGE
+
+    @property
+    def is_members_own(self) -> bool:
+        """Whether it is of a variable that members of a cluster do not take from one another."""
+        return self.layout.table.prefix is not None and self.key[0] in MEMBERS_OWN
+
+    @property
+    def where(self) -> Where | None:
+        """The place in the files that the row comes from."""
+        return self.places.get(self.key)
+
+    @property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields that differ; of a new row those that files name."""
+        if self.shown.desired is None:
+            return ()
+        if self.shown.current is None:
+            return tuple(_added_fields(self.layout, self.shown.desired))
+        return tuple(_changed_fields(self.layout, self.shown))
+
+    @property
+    def further(self) -> list[Change]:
+        """What the files change in other layers, in columns that are well where it is shown.
+
+        A drained node is one: RUNTIME keeps its limit and weight, whatever the files say by now.
+        Shape: a change of one layer each, or of two that change alike.
+        """
+        found: list[Change] = []
+        for layer, held in self.beside if self.action == CHANGE else ():
+            columns = tuple(one for one in held.columns if one not in self.shown.columns)
+            if held.current is None or held.desired is None or not columns:
+                continue
+            rest = replace(held, columns=columns)
+            one = Change(self.layout, self.key, (layer,), rest, self.places)
+            _join(found, one, next((o for o in found if o.fields == one.fields), None))
+        return found
+
+    @property
+    def elsewhere(self) -> list[Change]:
+        """What other layers hold that is neither what is shown nor what the files say.
+
+        Shape: a change of one layer each, or of two that hold the same.
+        """
+        found: list[Change] = []
+        for layer, held in self.beside:
+            beside = self._as_shown(held) if Layer.RUNTIME in self.layers else held
+            if not _is_other(self.layout, self.shown, beside):
+                continue
+            one = Change(self.layout, self.key, (layer,), held, self.places)
+            same = (o for o in found if not _is_other(self.layout, o.shown, held))
+            _join(found, one, next(same, None))
+        return found
+
+    def _as_shown(self, held: Difference) -> Difference:
+        """Return the difference of another layer as RUNTIME, which is shown, would have it.
+
+        A row that no LOAD takes is absent there. But the files may have no word on a server that
+        is OFFLINE_HARD: then its other columns are all that differs.
+        """
+        loaded = _as_loaded(self.layout, held)
+        if loaded is None and self.layout.table.role is not Role.SERVERS:
+            return replace(held, current=None)
+        return loaded or held
+
+    @property
+    def row(self) -> dict[str, Value]:
+        """The desired row, or the current one of a deletion, with secrets left out."""
+        return _public(self.layout, self.shown.desired or self.shown.current or ())
+
+
+def _join(found: list[Change], one: Change, same: Change | None) -> None:
+    """Add a change, or its layers to the one that says the same."""
+    if same is None:
+        found.append(one)
+    else:
+        found[found.index(same)] = same._replace(layers=(*same.layers, *one.layers))
+
+
+def changes_of(diff: TableDiff) -> list[Change]:
+    """Return the differences of the three layers as one change a row, sorted by key."""
+    places = diff.desired.where if diff.desired else {}
+    lists = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
+    if diff.place is not None:
+        lists = _one_key_a_node(diff, diff.place, lists)
+    if lists[0] == lists[1] == lists[2]:
+        # Nothing, or a first apply: every layer lacks the same rows.
+        shown = {one.key: one for one in lists[0]}
+        masks = dict.fromkeys(shown, len(_LAYERS) - 1)
+        has_rows = any(one.current is not None for one in lists[0])
+        beside = _beside(lists, shown) if has_rows else {}
+    else:
+        shown, masks = _merged(lists)
+        beside = _beside(lists, shown)
+    return [
+        Change(diff.layout, key, _LAYERS[masks[key]], shown[key], places, beside.get(key, ()))
+        for key in sorted_keys(shown)
+    ]
+
+
+def _one_key_a_node(
+    diff: TableDiff, place: Callable[[Key], Key], lists: list[list[Difference]]
+) -> list[list[Difference]]:
+    """Return the differences with one key for all rows of a node that leaves its family.
+
+    RUNTIME has them in other hostgroups than MEMORY; the key is that of a row that both have, if
+    there is one.
+    """
+    staying = set(map(place, diff.desired.rows)) if diff.desired else set()
+    keys: dict[Key, Key] = {}
+
+    def renamed(difference: Difference) -> Difference:
+        where = place(difference.key)
+        if difference.desired is not None or where in staying:
+            return difference
+        return replace(difference, key=keys.setdefault(where, difference.key))
+
+    return [
+        [renamed(one) for one in sorted(found, key=lambda one: one.key not in diff.memory)]
+        for found in lists
+    ]
+
+
+def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
+    """Return by key the difference to show, and a bit mask of the layers that differ."""
+    shown: dict[Key, Difference] = {}
+    masks: dict[Key, int] = {}
+    for bit, found in enumerate(lists):
+        for difference in found:
+            masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
+            shown.setdefault(difference.key, difference)
+    return shown, masks
+
+
+def _beside(
+    lists: list[list[Difference]], shown: Mapping[Key, Difference]
+) -> dict[Key, tuple[tuple[Layer, Difference], ...]]:
+    """Return by key the differences of the layers that are not shown."""
+    found: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
+    for layer, differences in zip(_SHOWN_FIRST[1:], lists[1:], strict=True):
+        for one in differences:
+            if one is not shown[one.key]:
+                found[one.key] = (*found.get(one.key, ()), (layer, one))
+    return found
+
+
+def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
+    """Return the difference with the row that a LOAD makes of it; None where it makes no row."""
+    row = held.current
+    if row is None or layout.table.prefix is not None:
+        return held
+    loaded = runtime_image(layout, {held.key: row}).get(held.key)
+    if loaded is None:
+        return None
+    return replace(held, current=tuple(None if cell is KEEP else cell for cell in loaded))
+
+
+def _is_other(layout: Layout, one: Difference, other: Difference) -> bool:
+    """Return whether two layers differ from the files in different ways.
+
+    Of rows that the files do not have, only that they are there counts.
+    """
+    if one.desired is None or other.desired is None:
+        return False
+    first, second = one.current, other.current
+    if first is None or second is None:
+        return (first is None) != (second is None)
+    return bool({*one.columns, *other.columns} & {*differing(layout, first, second)})
+
+
+_SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
+
+
+_LAYERS = tuple(
+    tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
+)
+"""The layers that a bit mask stands for."""
+
+
+def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
+    plain: Row = tuple(None if cell is KEEP else cell for cell in row)
+    return {
+        name: plain[position]
+        for position, name in enumerate(layout.names)
+        if not is_secret(layout, position, plain)
+    }
+
+
+def _field(layout: Layout, position: int, current: Row | None, desired: DesiredRow) -> FieldChange:
+    plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
+    name = layout.names[position]
+    secret = is_secret(layout, position, plain) or (
+        current is not None and is_secret(layout, position, current)
+    )
+    if secret:
+        return FieldChange(name, None, None, is_secret=True)
+    return FieldChange(name, current[position] if current else None, plain[position])
+
+
+def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
+    """Yield the fields of a new row that the files have to name to have them so."""
+    for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
+        is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
+        if is_said and position not in layout.key_index:
+            yield _field(layout, position, None, desired)
+
+
+def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:
+    if difference.desired is not None:
+        for position in difference.columns:
+            yield _field(layout, position, difference.current, difference.desired)

@@ -1,0 +1,99 @@
+"""Everything that a plan knows of an instance: read once, by `inspect`, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import Additions, Layout, Value, Version, parse_version
+from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.instance.facts import RuntimeFacts
+from proxyctl.instance.members import Membership
+from proxyctl.instance.read import TableRows
+from proxyctl.state.row import DesiredRow, Key, Layer, Rows
+
+
+@dataclass(frozen=True)
+class Access:
+    """How we got in. `socket`: the path of a Unix socket, in place of host and port."""
+
+    user: str
+    password: str = field(repr=False)
+    host: str
+    port: int
+    socket: str | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is asked first of an instance: the tables it has, and what decides how to read them.
+
+    `additions`: what files may use besides the catalogue. `staged`: the admin modules that an apply
+    had begun to write when it died, and whether MEMORY of each was what DISK held before; empty
+    where somebody has taken over its lock.
+    """
+
+    name: str
+    address: str
+    version_text: str
+    access: Access
+    layouts: Mapping[str, Layout]
+    additions: Additions
+    facts: RuntimeFacts
+    staged: Mapping[str, bool]
+
+    @property
+    def version(self) -> Version:
+        """The ProxySQL version that the instance names."""
+        return parse_version(self.version_text)
+
+
+@dataclass(frozen=True)
+class Current:
+    """What an instance holds.
+
+    Shape: `tables` by name, every one that the plan may need, with all layers. `destinations`: by
+    table of DESTINATIONS that was not read, the hostgroups that RUNTIME sends traffic to.
+    `connections`: those in use, keyed like mysql_servers. `membership`: what the instance knows of
+    its ProxySQL Cluster.
+    """
+
+    look: Look
+    tables: Mapping[str, TableRows]
+    destinations: Mapping[str, frozenset[Value]] = field(default_factory=dict)
+    connections: Mapping[Key, int] = field(default_factory=dict)
+    membership: Membership = field(default_factory=Membership)
+    taken_over: Mapping[str, bool] = field(default_factory=dict)
+    """Like `staged` of the look, of the apply whose lock was taken over."""
+
+    def rows(self, name: str) -> Mapping[Layer, Rows]:
+        """Return the rows of a table by layer, as they will be when an apply begins.
+
+        Where an apply died over a module that MEMORY and DISK agreed on, the next one begins with
+        LOAD ... FROM DISK.
+        """
+        table = self.tables[name]
+        if not self.look.staged.get(table.layout.table.admin_module):
+            return table.rows
+        memory = table.rows[Layer.DISK]
+        if table.layout.table.prefix is not None:
+            memory = {**table.rows[Layer.MEMORY], **memory}
+        return {**table.rows, Layer.MEMORY: memory}
+
+    def at_runtime(self, name: str) -> Rows:
+        """Return the rows of RUNTIME of a table."""
+        return self.tables[name].rows[Layer.RUNTIME]
+
+    def hostgroups_used(self) -> dict[str, frozenset[Value]]:
+        """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
+        found = dict(self.destinations)
+        for name, column in DESTINATIONS.items():
+            if name in self.tables:
+                position = self.look.layouts[name].index[column]
+                found[name] = hostgroups_in(self.at_runtime(name).values(), position)
+        return found
+
+
+def hostgroups_in(rows: Iterable[DesiredRow], position: int) -> frozenset[Value]:
+    """Return the hostgroups that stand in one column of these rows."""
+    return frozenset(cell for row in rows if isinstance(cell := row[position], int))

@@ -1,0 +1,78 @@
+"""From files and an open connection to a plan: what `plan`, `apply` and a fleet begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from proxyctl.config.load import ParsedFiles
+from proxyctl.errors import counted
+from proxyctl.instance.client import AdminClient
+from proxyctl.plan.current import Current
+from proxyctl.plan.inspect import begin_reading, inspect, look_at
+from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, select, sides
+from proxyctl.plan.plan import Plan
+from proxyctl.replay.sides import Sides
+from proxyctl.state.row import Desired
+
+
+def plan_files(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
+) -> Plan:
+    """Return the plan of the files for this instance. Sends SELECTs only.
+
+    Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
+    read, UsageError for an `only` that names nothing.
+    """
+    desired, current = _inspected(client, files, options)
+    return planned(client, desired, current, options)
+
+
+def plan_files_under_lock(
+    client: AdminClient,
+    files: ParsedFiles,
+    options: PlanOptions,
+    taken_over: Mapping[str, bool],
+) -> tuple[Plan, Current]:
+    """Return the plan, and what it was made from.
+
+    `taken_over`: the modules that an apply staged whose lock was taken over. Raises: as
+    `plan_files`.
+    """
+    desired, current = _inspected(client, files, options)
+    current = replace(current, taken_over=taken_over)
+    return planned(client, desired, current, options), current
+
+
+def plan_with_sides(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
+) -> tuple[Plan, Sides]:
+    """Return the plan, and what routes queries before and after it. Raises: as `plan_files`."""
+    desired, current = _inspected(client, files, options, routing=True)
+    return planned(client, desired, current, options), sides(desired, current)
+
+
+def _inspected(
+    client: AdminClient, files: ParsedFiles, options: PlanOptions, *, routing: bool = False
+) -> tuple[Desired, Current]:
+    """Compile the files for this instance, and read what a plan of them needs."""
+    look = look_at(client)
+    reading = begin_reading(client, look, () if options.only else files.sections)
+    desired = files.project(look.version, additions=look.additions).desired
+    desired = select(desired, options.only)
+    return desired, inspect(client, desired, look, reading, routing=routing)
+
+
+def planned(client: AdminClient, desired: Desired, current: Current, options: PlanOptions) -> Plan:
+    """Return the plan, and tell --debug what was decided. Raises: as `make`."""
+    plan = make(desired, current, options)
+    if client.is_traced:
+        for module in plan.modules:
+            steps = [f"{module.loads} LOAD"] * bool(module.images) + ["SAVE"] * module.save
+            does = ", ".join(steps) or "no LOAD, no SAVE"
+            client.tell(f"decided: {module.name}: {counted(len(module.changes), 'change')}; {does}")
+        for refusal in plan.refusals:
+            client.tell(
+                f"decided: refused: {refusal.code}; allowed by {refusal.allow or 'nothing'}"
+            )
+    return plan
