@@ -215,7 +215,7 @@ class InternalError(ProxyctlError):
     """A broken invariant, or what nobody expected: it is a bug, and says so."""
 
 
-def said_of(error: BaseException) -> list[str]:
+def error_texts(error: BaseException) -> list[str]:
     """Return what is said of any error, a line each; the first one is the message."""
     if isinstance(error, KeyboardInterrupt):
         return ["interrupted"]
@@ -230,7 +230,7 @@ def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
         # Somewhere it was only asked whether a file is there.
         return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
     return InternalError(
-        said_of(error)[0],
+        error_texts(error)[0],
         hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
         " no password",
     )

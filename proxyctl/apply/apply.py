@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.result import ApplyResult
+from proxyctl.apply.run import ApplyOptions
 from proxyctl.catalog import ADMIN_MODULES, AdminModule
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import (
@@ -15,7 +16,7 @@ from proxyctl.errors import (
     ConnectionLostError,
     InterruptedApplyError,
     RefusedError,
-    said_of,
+    error_texts,
 )
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_a_later_second, wait_for_members
@@ -142,7 +143,7 @@ def applied(result: ApplyResult | None) -> Iterator[None]:
             raise
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         layers = [module.text() for module in result.modules]
-        reason, *then = said_of(error)
+        reason, *then = error_texts(error)
         failure = kind(f"applied and read back, but then: {reason}", then=then, layers=layers)
         failure.snapshot = result.snapshot
         raise failure from error

@@ -26,7 +26,7 @@ from proxyctl.errors import (
     InterruptedApplyError,
     ProxyctlError,
     UsageError,
-    said_of,
+    error_texts,
 )
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _report_all(done: Rollout, *, is_text: bool) -> None:
             raise
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         layers = rollout_text(done).splitlines()
-        raise kind(f"changed, but then: {said_of(error)[0]}", layers=layers) from error
+        raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
 
 
 def _as_saved(

@@ -10,7 +10,8 @@ from contextlib import suppress
 
 import pytest
 
-from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.execute import apply_plan
+from proxyctl.apply.run import ApplyOptions
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ConnectionLostError, InstanceError, ProxyctlError
 from proxyctl.instance.client import AdminClient

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.execute import apply_plan
+from proxyctl.apply.run import ApplyOptions
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError
 from proxyctl.instance.client import AdminClient

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.execute import apply_plan
+from proxyctl.apply.run import ApplyOptions
 from proxyctl.config.load import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.instance.client import AdminClient

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.execute import apply_plan
+from proxyctl.apply.run import ApplyOptions
 from proxyctl.catalog import REFERENCE
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login

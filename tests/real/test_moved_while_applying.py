@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from proxyctl.apply.execute import ApplyOptions, apply_plan
+from proxyctl.apply.execute import apply_plan
+from proxyctl.apply.run import ApplyOptions
 from proxyctl.catalog import AdminModule
 from proxyctl.errors import ApplyError
 from proxyctl.instance.client import AdminClient

@@ -1,9 +1,13 @@
-"""The steps of an apply: write MEMORY, LOAD, SAVE. Nothing is believed before it is read back."""
+"""One apply under way: what MEMORY holds now, and what was loaded and saved so far.
+
+Nothing is believed before it is read back.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from proxyctl.apply.readback import ReadBack, in_key_order
 from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
@@ -20,37 +24,48 @@ from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import Statement
 
 SETTLE_S = 2.0
-"""A row loaded ONLINE that RUNTIME shows SHUNNED is looked at again after this time."""
+"""A row loaded ONLINE that RUNTIME shows SHUNNED is checked again after this time."""
 
 
-class Steps:
-    """One apply under way: what MEMORY holds now, and what was loaded and saved."""
+@dataclass(frozen=True)
+class ApplyOptions:
+    """`save` False leaves DISK as it is: a restart takes the change back.
 
-    def __init__(
-        self,
-        client: AdminClient,
-        plan: Plan,
-        lock: Lock,
-        progress: Callable[[str], None],
-        before_load: Callable[[AdminModule], None],
-    ) -> None:
+    `before_load` is called with an admin module before each of its LOADs.
+    """
+
+    save: bool = True
+    progress: Callable[[str], None] = lambda _text: None
+    before_load: Callable[[AdminModule], None] = lambda _module: None
+
+
+class ApplyRun:
+    """One apply: sends statements and reads every layer back.
+
+    Shape: `modules` are those with any step, in the order of their LOADs. `was_saved` tells by
+    admin module whether MEMORY was what DISK held, before anything was written. `lost` is the loss
+    of the connection during a LOAD or SAVE after which it was opened again.
+    """
+
+    def __init__(self, client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> None:
         self.client = client
         self.plan = plan
         self.lock = lock
-        self.say = progress
-        self.before_load = before_load
+        self.options = options
+        self.say = options.progress
         self.modules = [module for module in plan.modules if module.does_something]
-        self.names = tuple(module.name for module in self.modules)
         self.was_saved = {module.name: module.is_saved for module in self.modules}
-        """Whether MEMORY of a module was what DISK held, before anything was written."""
         self.memory = {module.name: memory_before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
-        self._loaded: set[str] = set()
         self.lost: ConnectionLostError | None = None
-        """The loss of the connection during a LOAD or SAVE, after which we could reconnect."""
-        self.way_back = Reconnect(client, lock)
+        self.reconnect = Reconnect(client, lock)
         self.read_back = ReadBack(client)
+        self._loaded: set[str] = set()
+
+    def mark(self, stage: str) -> None:
+        """Record in the lock what is being done. Raises: RefusedError when it is not ours."""
+        self.lock.mark(stage, self.was_saved)
 
     def write(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
         """Turn MEMORY of a module into these rows and read it back.
@@ -138,7 +153,7 @@ class Steps:
 
         Returns what was loaded.
         """
-        self.before_load(module.module)
+        self.options.before_load(module.module)
         families = self._placed_by_now(module)
         if families:
             diff, loaded = module.diffs["mysql_servers"], image["mysql_servers"]
@@ -155,7 +170,7 @@ class Steps:
     def _placed_by_now(self, module: ModulePlan) -> Collection[Family]:
         """Return the families of a module whose nodes the monitor may have moved before its LOAD.
 
-        Those of the files are its business once they are at RUNTIME, which the first LOAD does.
+        Once the first LOAD is done, the families of the files are those that it places.
         """
         if module.name in self._loaded and "mysql_servers" in module.diffs:
             return self.plan.families
@@ -171,14 +186,14 @@ class Steps:
         try:
             self.client.execute(Statement.plain(sql))
         except ConnectionLostError as error:
-            is_new = self.reconnect(error)
+            is_new = self.connect_again(error)
             self.lost = error
             if is_new:
                 raise InstanceError(RESTARTED) from error
 
-    def reconnect(self, cause: ConnectionLostError) -> bool:
-        """Return whether ProxySQL was restarted."""
-        is_new = self.way_back.again(cause)
+    def connect_again(self, cause: ConnectionLostError) -> bool:
+        """Open the connection again; return whether ProxySQL was restarted meanwhile."""
+        is_new = self.reconnect.again(cause)
         if is_new:
             for result in self.results.values():
                 result.memory = result.runtime = UNKNOWN
