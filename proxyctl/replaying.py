@@ -8,7 +8,7 @@ from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import ConfigError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_additions, read_layouts, read_rows
-from proxyctl.plan import fitting
+from proxyctl.plan import mistakes
 from proxyctl.plan.guards import shard_moves
 from proxyctl.plan.plan import ShardMove
 from proxyctl.replay.sides import Sides, sides_of
@@ -33,10 +33,10 @@ def routing_change(client: AdminClient, files: ParsedFiles) -> RoutingChange:
     additions = read_additions(client, layouts)
     project = files.project(client.version, takes_dead_rules=True, additions=additions)
     desired = project.desired
-    mistakes = list(fitting.misfits(desired.tables, layouts, client.version))
-    if mistakes:
-        raise ConfigError(mistakes)
-    fitted = {name: fitting.fit(t, layouts[name]) for name, t in desired.tables.items()}
+    found = list(mistakes.misfits(desired.tables, layouts, client.version))
+    if found:
+        raise ConfigError(found)
+    fitted = {name: mistakes.fit(t, layouts[name]) for name, t in desired.tables.items()}
     sides = sides_of(
         layouts,
         fitted,

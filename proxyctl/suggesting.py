@@ -16,8 +16,7 @@ from proxyctl.digests.suggest_rules import rule_row
 from proxyctl.errors import ConfigError
 from proxyctl.formats.yaml_writer import row_lines
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.configuration import read_configuration
-from proxyctl.instance.read import read_additions, read_layouts
+from proxyctl.instance.read import read_additions, read_configuration, read_layouts
 from proxyctl.replay.seen import DigestTable
 from proxyctl.replay.sides import SIDE_TABLES
 from proxyctl.state.configuration import Configuration

@@ -140,7 +140,7 @@ def _subject(
     from proxyctl.cli.subject import is_about_instance
     from proxyctl.config.configuration import configuration_of
     from proxyctl.config.load import ParsedFiles
-    from proxyctl.instance.configuration import read_configuration
+    from proxyctl.instance.read import read_configuration
 
     if not is_about_instance(files, connection):
         project = ParsedFiles(files.sources()).project(

@@ -58,7 +58,7 @@ def subject_of(
             files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
         return Subject(configuration_of(project.desired))
-    from proxyctl.instance.configuration import read_configuration
+    from proxyctl.instance.read import read_configuration
 
     with connected(files, connection) as client:
         found = read_configuration(client, layer, tables)

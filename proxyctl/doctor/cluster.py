@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, duration
-from proxyctl.instance.checksums import MODULES, Checksum, PeerChecksum, is_source, switch
+from proxyctl.instance.members import MODULES, Checksum, PeerChecksum, is_source, switch
 from proxyctl.state.families import Node, node_text
 
 _SETTLES_S = 30

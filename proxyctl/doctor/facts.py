@@ -5,21 +5,22 @@ It sends SELECTs to the instance, and asks the servers behind it with the monito
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from proxyctl.catalog import Layout, Version
+from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.instance.backend import Account, Said, ask_nodes
-from proxyctl.instance.checksums import Checksum, PeerChecksum
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import read_own_checksums, read_peer_checksums, read_peers
+from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
+from proxyctl.instance.members import Checksum, PeerChecksum
 from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
-from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in
-from proxyctl.state.row import Layer
+from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in, takes_queries
+from proxyctl.state.row import Layer, sorted_keys
 from proxyctl.stats.digest_size import read_digest_size
 
 
@@ -46,8 +47,8 @@ class Server(NamedTuple):
 
     @property
     def is_usable(self) -> bool:
-        """Whether ProxySQL sends new queries to it. Source: ProxySQL 2.7.1, run."""
-        return self.status == "ONLINE" and self.weight > 0 and self.max_connections > 0
+        """Whether ProxySQL sends new queries to it."""
+        return takes_queries(self.status, self.weight, self.max_connections)
 
 
 class Rule(NamedTuple):
@@ -160,17 +161,17 @@ def read_facts(
     `asks`: connect to the servers, as the monitor would. `memory`: have ProxySQL add up its
     digests, for which queries wait. Raises: InstanceError.
     """
-    variables = _variables(client)
+    variables = read_variables(client)
     layouts = read_layouts(client)
     # First of all what is at RUNTIME: numbers that would end ProxySQL are refused before.
     tables = read_tables(client, layouts.values())
-    families = _families(tables, layouts, variables)
+    families = _families(tables, variables)
     surroundings = Surroundings(memory_families=families)
     diffs = {
         name: diff_table(layout, None, tables[name].rows, surroundings)
         for name, layout in layouts.items()
     }
-    mysql = _protocol(client, "mysql")
+    mysql = _protocol(tables, "mysql")
     nodes = sorted({server.node for server in mysql.servers}, key=str)
     account = Account(
         variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
@@ -189,10 +190,10 @@ def read_facts(
         variables=variables,
         hostgroup_names=hostgroup_names or {},
         mysql=mysql,
-        pgsql=_protocol(client, "pgsql") if "pgsql_servers" in layouts else Protocol("pgsql"),
+        pgsql=_protocol(tables, "pgsql"),
         families=families,
-        rules=_rules(client),
-        users_with_tls=_users_with_tls(client),
+        rules=_rules(tables),
+        users_with_tls=_users_with_tls(tables),
         monitor_logs=_monitor_logs(client),
         diffs=diffs,
         answers=answers,
@@ -205,86 +206,102 @@ def read_facts(
     )
 
 
-def _variables(client: AdminClient) -> dict[str, str]:
-    rows = client.query("SELECT variable_name, variable_value FROM runtime_global_variables")
-    return {str(name): value or "" for name, value in rows}
-
-
-def _families(
-    tables: Mapping[str, TableRows], layouts: Mapping[str, Layout], variables: Mapping[str, str]
-) -> tuple[Family, ...]:
+def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> tuple[Family, ...]:
     """Return the families whose nodes the monitor places now."""
     if variables.get("mysql-monitor_enabled") != "true":
         return ()
-    rows = {
-        name: tables[name].rows[Layer.RUNTIME].values() for name in FAMILY_TABLES if name in tables
-    }
-    discovery = variables.get("mysql-monitor_aws_rds_topology_discovery_interval", "0")
-    return tuple(families_in(layouts, rows, rds_discovery=discovery != "0"))
+    found = {name: tables[name] for name in FAMILY_TABLES if name in tables}
+    return tuple(
+        families_in(
+            {name: table.layout for name, table in found.items()},
+            {name: table.rows[Layer.RUNTIME].values() for name, table in found.items()},
+            rds_discovery=variables.get(RDS_DISCOVERY, "0") != "0",
+        )
+    )
 
 
-def _protocol(client: AdminClient, name: str) -> Protocol:
+def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterator[Any]:
+    """Yield these columns of each row of a table at RUNTIME; nothing where there is no such table.
+
+    Shape: a tuple a row, in the order of the keys.
+    """
+    table = tables.get(name)
+    if table is not None:
+        positions = [table.layout.index[column] for column in columns]
+        rows = table.rows[Layer.RUNTIME]
+        for key in sorted_keys(rows):
+            yield tuple(rows[key][position] for position in positions)
+
+
+def _protocol(tables: Mapping[str, TableRows], name: str) -> Protocol:
     """Return the servers of `mysql` or `pgsql`, whose tables have the same columns, and their uses.
 
     A rule that answers by itself sends nothing anywhere.
     """
-    number = client.number
-    servers = client.query(
-        "SELECT hostgroup_id, hostname, port, status, weight, max_connections, use_ssl"
-        f" FROM runtime_{name}_servers WHERE status<>'OFFLINE_HARD'",
+    of_servers = (
+        "hostgroup_id",
+        "hostname",
+        "port",
+        "status",
+        "weight",
+        "max_connections",
+        "use_ssl",
     )
-    uses = client.query(
-        "SELECT 'rule', destination_hostgroup, count(*), min(rule_id)"
-        f" FROM runtime_{name}_query_rules WHERE destination_hostgroup>=0"
-        " AND error_msg IS NULL AND OK_msg IS NULL GROUP BY destination_hostgroup"
-        " UNION ALL SELECT 'fast-routing row', destination_hostgroup, count(*), ''"
-        f" FROM runtime_{name}_query_rules_fast_routing GROUP BY destination_hostgroup"
-        " UNION ALL SELECT 'user', default_hostgroup, count(*), min(username)"
-        f" FROM runtime_{name}_users WHERE frontend=1 GROUP BY default_hostgroup",
-    )
+    servers = (Server(*cells) for cells in _cells(tables, f"{name}_servers", *of_servers))
+    of_rules = ("destination_hostgroup", "rule_id", "error_msg", "OK_msg")
+    rules = [
+        (hostgroup, str(rule_id))
+        for hostgroup, rule_id, *answers in _cells(tables, f"{name}_query_rules", *of_rules)
+        if hostgroup is not None and answers == [None, None]
+    ]
+    routes = [
+        (hostgroup, "")
+        for (hostgroup,) in _cells(
+            tables, f"{name}_query_rules_fast_routing", "destination_hostgroup"
+        )
+    ]
+    users = [
+        (hostgroup, str(user))
+        for hostgroup, user, is_frontend in _cells(
+            tables, f"{name}_users", "default_hostgroup", "username", "frontend"
+        )
+        if is_frontend
+    ]
     return Protocol(
         name,
-        tuple(
-            Server(
-                number(hostgroup),
-                str(host),
-                number(port),
-                str(status).upper(),
-                number(weight),
-                number(limit),
-                use_ssl == "1",
-            )
-            for hostgroup, host, port, status, weight, limit, use_ssl in servers
-        ),
-        tuple(
-            Use(str(kind), number(hostgroup), number(count), str(first))
-            for kind, hostgroup, count, first in uses
-        ),
+        tuple(one for one in servers if one.status != "OFFLINE_HARD"),
+        (*_uses("rule", rules), *_uses("fast-routing row", routes), *_uses("user", users)),
     )
 
 
-def _rules(client: AdminClient) -> tuple[Rule, ...]:
-    rows = client.query(
-        "SELECT rule_id, apply, match_digest IS NOT NULL, replace_pattern IS NOT NULL, re_modifiers"
-        " FROM runtime_mysql_query_rules ORDER BY rule_id",
-    )
+def _uses(kind: str, found: Iterable[tuple[int, str]]) -> Iterator[Use]:
+    """Yield what sends queries to each hostgroup; the first row comes first."""
+    senders: dict[int, list[str]] = {}
+    for hostgroup, name in found:
+        senders.setdefault(hostgroup, []).append(name)
+    for hostgroup, names in senders.items():
+        yield Use(kind, hostgroup, len(names), names[0])
+
+
+def _rules(tables: Mapping[str, TableRows]) -> tuple[Rule, ...]:
+    columns = ("rule_id", "apply", "match_digest", "replace_pattern", "re_modifiers")
     return tuple(
         Rule(
-            client.number(rule_id),
-            apply == "1",
-            matches == "1",
-            replaces == "1",
+            rule_id,
+            bool(apply),
+            digest is not None,
+            replacement is not None,
             "CASELESS" in (modifiers or "").upper(),
         )
-        for rule_id, apply, matches, replaces, modifiers in rows
+        for rule_id, apply, digest, replacement, modifiers in _cells(
+            tables, "mysql_query_rules", *columns
+        )
     )
 
 
-def _users_with_tls(client: AdminClient) -> tuple[str, ...]:
-    rows = client.query(
-        "SELECT username FROM runtime_mysql_users WHERE frontend=1 AND use_ssl=1 ORDER BY username",
-    )
-    return tuple(str(name) for (name,) in rows)
+def _users_with_tls(tables: Mapping[str, TableRows]) -> tuple[str, ...]:
+    users = _cells(tables, "mysql_users", "username", "frontend", "use_ssl")
+    return tuple(str(name) for name, is_frontend, use_ssl in users if is_frontend and use_ssl)
 
 
 _LOGS = {
@@ -335,8 +352,7 @@ def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node,
     """
     if client.version < _POOL_DESCRIBED_SINCE:
         return {}
-    ((count,),) = client.query("SELECT coalesce(sum(ConnFree), 0) FROM stats_mysql_connection_pool")
-    if client.number(count) > _MOST_CONNECTIONS:
+    if sum(one.free for one in read_pool(client)) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(
         "SELECT DISTINCT srv_host, srv_port, json_extract(mysql_info, '$.server_version')"

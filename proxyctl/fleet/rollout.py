@@ -16,6 +16,7 @@ from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, Stat
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import PeerResult
+from proxyctl.instance.facts import read_pool
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.plan.plan import Plan
 
@@ -63,17 +64,15 @@ def roll_out(targets: Sequence[Target], approved: Fleet | None, request: Rollout
     return _Rollout(targets, approved, request).run()
 
 
-_SHUNNED = (
-    "SELECT DISTINCT srv_host, srv_port FROM stats_mysql_connection_pool"
-    " WHERE status LIKE 'SHUNNED%' AND (srv_host, srv_port) NOT IN"
-    " (SELECT srv_host, srv_port FROM stats_mysql_connection_pool WHERE status='ONLINE')"
-)
-"""A node that waits beside a Galera writer is SHUNNED there, and ONLINE where it reads."""
-
-
 def _read_shunned(client: AdminClient) -> frozenset[str]:
-    """Return the servers that are ONLINE in no hostgroup, as host:port. Raises: InstanceError."""
-    return frozenset(f"{host}:{port}" for host, port in client.query(_SHUNNED))
+    """Return the servers that are ONLINE in no hostgroup, as host:port. Raises: InstanceError.
+
+    A node that waits beside a Galera writer is SHUNNED there, and ONLINE where it reads.
+    """
+    pool = read_pool(client)
+    online = {(one.host, one.port) for one in pool if one.status == "ONLINE"}
+    shunned = {(one.host, one.port) for one in pool if one.status.startswith("SHUNNED")}
+    return frozenset(f"{host}:{port}" for host, port in shunned - online)
 
 
 class _Rollout:

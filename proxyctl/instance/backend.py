@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import code_and_text, decoded, why_not_answered
+from proxyctl.instance.facts import read_variables
 from proxyctl.state.families import Node
 
 if TYPE_CHECKING:
@@ -37,11 +38,7 @@ class Account:
 
 def monitor_account(client: AdminClient) -> Account:
     """Return the account that ProxySQL's monitor uses, if it has one. Raises: InstanceError."""
-    rows = client.query(
-        "SELECT variable_name, variable_value FROM runtime_global_variables"
-        " WHERE variable_name IN ('mysql-monitor_username','mysql-monitor_password')",
-    )
-    values = {str(name): value or "" for name, value in rows}
+    values = read_variables(client, "mysql-monitor_username", "mysql-monitor_password")
     return Account(
         values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
     )

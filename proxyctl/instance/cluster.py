@@ -10,9 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from proxyctl.errors import InstanceError
-from proxyctl.instance.checksums import MODULES, Checksum, PeerChecksum
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.members import MOST_AHEAD_S, Member, Membership
+from proxyctl.instance.facts import read_variables
+from proxyctl.instance.members import (
+    MODULES,
+    MOST_AHEAD_S,
+    Checksum,
+    Member,
+    Membership,
+    PeerChecksum,
+)
 from proxyctl.instance.read import refuse_lethal_numbers
 from proxyctl.state.families import Node
 
@@ -79,7 +86,7 @@ def read_membership(client: AdminClient) -> Membership:
     return Membership(
         tuple(Member(node, checksums[node], silent_s.get(node)) for node in listed),
         read_own_checksums(client),
-        _read_variables(client),
+        read_variables(client, "admin-cluster_%", "admin-checksum_%"),
         _read_clock(client),
     )
 
@@ -91,15 +98,6 @@ def _silences(client: AdminClient) -> dict[Node, float]:
         (str(host), client.number(port)): client.number(checked or "0") / 1000
         for host, port, checked in rows
     }
-
-
-def _read_variables(client: AdminClient) -> dict[str, str]:
-    """Return the variables of the cluster, and of checksums, at RUNTIME."""
-    rows = client.query(
-        "SELECT variable_name, variable_value FROM runtime_global_variables"
-        " WHERE variable_name LIKE 'admin-cluster_%' OR variable_name LIKE 'admin-checksum_%'",
-    )
-    return {str(name): value or "" for name, value in rows}
 
 
 def _read_clock(client: AdminClient) -> float:

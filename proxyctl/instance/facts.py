@@ -1,9 +1,10 @@
-"""Reads the little that RUNTIME says beside its rows: switches, destinations, connections."""
+"""Reads what RUNTIME says beside its rows: variables, destinations, connections to servers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
@@ -26,36 +27,45 @@ class RuntimeFacts:
     is_read_only: bool
 
 
+CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")
+"""The variables with the accounts of the admin interface."""
+
+
+RDS_DISCOVERY = "mysql-monitor_aws_rds_topology_discovery_interval"
+
+
 _FACTS = (
     "mysql-monitor_enabled",
-    "mysql-monitor_aws_rds_topology_discovery_interval",
+    RDS_DISCOVERY,
     "mysql-query_processor_regex",
-    "admin-admin_credentials",
-    "admin-stats_credentials",
+    *CREDENTIALS,
     READ_ONLY_SWITCH,
-    "mysql-monitor_galera_healthcheck_interval",
 )
+
+
+def read_variables(client: AdminClient, *patterns: str) -> dict[str, str]:
+    """Return the variables at RUNTIME whose names are LIKE one of these patterns; all without any.
+
+    Raises: InstanceError.
+    """
+    like = " OR ".join(f"variable_name LIKE {literal(pattern)}" for pattern in patterns) or "1"
+    rows = client.query(
+        f"SELECT variable_name, variable_value FROM runtime_global_variables WHERE {like}"
+    )
+    return {str(name): value or "" for name, value in rows}
 
 
 def read_facts(client: AdminClient) -> RuntimeFacts:
     """Return what RUNTIME says about monitor, regex engine, administrators and cluster."""
-    names = ",".join(map(literal, _FACTS))
-    rows = client.query(
-        "SELECT variable_name, variable_value FROM runtime_global_variables"
-        f" WHERE variable_name IN ({names})",
-    )
-    values = {str(row[0]): row[1] for row in rows}
+    values = read_variables(client, *_FACTS)
     refuse_lethal_numbers(client, "PROXYSQL SERVERS")
     peers = client.query("SELECT count(*) FROM runtime_proxysql_servers")
-    lists = (values.get("admin-admin_credentials"), values.get("admin-stats_credentials"))
+    logins = ";".join(values.get(name, "") for name in CREDENTIALS)
     return RuntimeFacts(
         monitor_enabled=values.get("mysql-monitor_enabled") == "true",
-        rds_discovery=(values.get("mysql-monitor_aws_rds_topology_discovery_interval") or "0")
-        != "0",
+        rds_discovery=values.get(RDS_DISCOVERY, "0") not in ("", "0"),
         regex_engine=client.number(values.get("mysql-query_processor_regex") or "1"),
-        admin_names=frozenset(
-            entry.split(":", 1)[0] for text in lists if text for entry in text.split(";") if entry
-        ),
+        admin_names=frozenset(one.split(":", 1)[0] for one in logins.split(";") if one),
         is_cluster_member=peers != [("0",)],
         is_read_only=values.get(READ_ONLY_SWITCH) == "true",
     )
@@ -79,13 +89,41 @@ def used_hostgroups(
     return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
 
 
+class PoolServer(NamedTuple):
+    """A row of stats_mysql_connection_pool. Counters run since ProxySQL started.
+
+    Units: `latency_us` is the round trip of the monitor's last ping; 0 when there was none.
+    """
+
+    hostgroup: int
+    host: str
+    port: int
+    status: str
+    used: int
+    free: int
+    errors: int
+    queries: int
+    latency_us: int
+
+    @property
+    def key(self) -> Key:
+        """The key of the server in mysql_servers."""
+        return (self.hostgroup, self.host, self.port)
+
+
+def read_pool(client: AdminClient) -> list[PoolServer]:
+    """Return the connection pool, a row for each server of a hostgroup. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT hostgroup, srv_host, srv_port, status, ConnUsed, ConnFree, ConnERR, Queries,"
+        " Latency_us FROM stats_mysql_connection_pool",
+    )
+    number = client.number
+    return [
+        PoolServer(number(hostgroup), str(host), number(port), str(status), *map(number, counters))
+        for hostgroup, host, port, status, *counters in rows
+    ]
+
+
 def used_connections(client: AdminClient) -> dict[Key, int]:
     """Return the connections in use by server. Shape: keyed like mysql_servers; only above 0."""
-    rows = client.query(
-        "SELECT hostgroup, srv_host, srv_port, ConnUsed FROM stats_mysql_connection_pool"
-        " WHERE ConnUsed>0",
-    )
-    return {
-        (client.number(hostgroup), host, client.number(port)): client.number(count)
-        for hostgroup, host, port, count in rows
-    }
+    return {one.key: one.used for one in read_pool(client) if one.used}

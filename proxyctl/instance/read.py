@@ -24,6 +24,7 @@ from proxyctl.catalog import (
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
+from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows
 from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
 
@@ -160,6 +161,28 @@ def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, Tab
 def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
     """Return the rows of one table in one layer. Raises: InstanceError."""
     return parse_rows(layout, ask(client, [(layout, layer)])()[0])
+
+
+def read_configuration(
+    client: AdminClient, layer: Layer, tables: Iterable[str] | None = None
+) -> Configuration:
+    """Return a layer as it stands. Sends SELECTs only.
+
+    `tables`: what to read of it, by catalogue name; all, if not given. Those that this instance
+    does not have are left out. Raises: InstanceError.
+    """
+    layouts = read_layouts(client)
+    held: dict[str, Held] = {}
+    variables: dict[str, str] = {}
+    for name in layouts if tables is None else tables:
+        if name not in layouts:
+            continue
+        rows = read_rows(client, layouts[name], layer)
+        if layouts[name].table.prefix is not None:
+            variables |= variables_of(rows.values())
+        else:
+            held[name] = Held(layouts[name], rows)
+    return Configuration(client.version, held, variables)
 
 
 def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[list[bytes]]]:

@@ -21,6 +21,7 @@ from proxyctl.state.families import (
     by_hostgroup,
     drain_columns,
     node_text,
+    takes_queries,
     with_cells,
 )
 from proxyctl.state.placement import placed_rows
@@ -85,7 +86,7 @@ class Standing:
         return {
             columns.node(row)
             for row in rows.values()
-            if row[columns.hostgroup] == hostgroup and _is_usable(columns, row)
+            if row[columns.hostgroup] == hostgroup and columns.takes_queries(row)
         }
 
     def placed(self, drained: Iterable[Node]) -> Rows:
@@ -93,14 +94,6 @@ class Standing:
         return placed_rows(
             self.layout, self.configured, self.runtime, self.families, drained=frozenset(drained)
         )
-
-
-def _is_usable(columns: ServerColumns, row: Row) -> bool:
-    return str(row[columns.status]).upper() == "ONLINE" and _takes_queries(columns, row)
-
-
-def _takes_queries(columns: ServerColumns, row: Row) -> bool:
-    return row[columns.max_connections] != 0 and row[columns.weight] != 0
 
 
 def _hint(text: str, names: list[str]) -> str | None:
@@ -162,14 +155,14 @@ def _heir(standing: Standing, family: Family, node: Node, image: Rows) -> Node |
         columns.node(row)
         for row in image.values()
         if row[columns.hostgroup] in family.hostgroups - {family.writer, family.offline}
-        and _is_usable(columns, row)
+        and columns.takes_queries(row)
     }
     waiting = [
         row
         for row in image.values()
         if row[columns.hostgroup] == family.writer
         and row[columns.status] == "SHUNNED"
-        and _takes_queries(columns, row)
+        and takes_queries("ONLINE", row[columns.weight], row[columns.max_connections])
         and columns.node(row) in serving - {node}
     ]
     best = max(waiting, key=columns.election, default=None)
@@ -247,7 +240,7 @@ def _writer_stays_alone(
         columns.node(row)
         for row in image.values()
         if row[columns.hostgroup] in family.hostgroups - {family.offline}
-        and _is_usable(columns, row)
+        and columns.takes_queries(row)
     }
     if len(others - {node}) < 2:
         yield (

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from proxyctl.catalog import Layout, Value
 from proxyctl.instance.backend import Said
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.facts import read_facts
+from proxyctl.instance.facts import read_facts, read_pool
 from proxyctl.instance.read import query_whole, read_layouts, read_rows
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, ServerColumns, families_in
@@ -65,15 +65,9 @@ def _families(
 
 
 def _connections(client: AdminClient) -> dict[Key, Connections]:
-    rows = client.query(
-        "SELECT hostgroup, srv_host, srv_port, ConnUsed, ConnFree, ConnERR, Queries, Latency_us"
-        " FROM stats_mysql_connection_pool",
-    )
     return {
-        (client.number(hostgroup), host, client.number(port)): Connections(
-            *map(client.number, counters)
-        )
-        for hostgroup, host, port, *counters in rows
+        one.key: Connections(one.used, one.free, one.errors, one.queries, one.latency_us)
+        for one in read_pool(client)
     }
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from proxyctl.catalog import Value
 from proxyctl.instance.backend import Said
-from proxyctl.state.families import Family, Node
+from proxyctl.state.families import Family, Node, takes_queries
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -50,7 +50,7 @@ class Place:
     @property
     def serves(self) -> bool:
         """Whether new queries come here."""
-        return self.status == "ONLINE" and self.max_connections != 0
+        return takes_queries(self.status, self.weight, self.max_connections)
 
     @property
     def is_drained(self) -> bool:

@@ -29,8 +29,8 @@ class Look:
     """What is asked first of an instance: the tables it has, and what decides how to read them.
 
     `additions`: what files may use besides the catalogue. `staged`: the admin modules that an apply
-    had begun to write when it died, and whether MEMORY of each was what DISK held before; empty
-    where somebody has taken over its lock.
+    had begun to write when it died, and whether MEMORY of each was what DISK held before.
+    `taken_over`: the same, once its lock was taken over and those modules came from DISK again.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Look:
     additions: Additions
     facts: RuntimeFacts
     staged: Mapping[str, bool]
+    taken_over: Mapping[str, bool]
 
     @property
     def version(self) -> Version:
@@ -63,8 +64,6 @@ class Current:
     destinations: Mapping[str, frozenset[Value]] = field(default_factory=dict)
     connections: Mapping[Key, int] = field(default_factory=dict)
     membership: Membership = field(default_factory=Membership)
-    taken_over: Mapping[str, bool] = field(default_factory=dict)
-    """Like `staged` of the look, of the apply whose lock was taken over."""
 
     def rows(self, name: str) -> Mapping[Layer, Rows]:
         """Return the rows of a table by layer, as they will be when an apply begins.

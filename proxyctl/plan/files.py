@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from proxyctl.config.load import ParsedFiles
 from proxyctl.errors import counted
@@ -24,8 +23,7 @@ def plan_files(
     Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
     read, UsageError for an `only` that names nothing.
     """
-    desired, current = _inspected(client, files, options)
-    return planned(client, desired, current, options)
+    return planned(client, *_inspected(client, files, options), options)
 
 
 def plan_files_under_lock(
@@ -39,8 +37,7 @@ def plan_files_under_lock(
     `taken_over`: the modules that an apply staged whose lock was taken over. Raises: as
     `plan_files`.
     """
-    desired, current = _inspected(client, files, options)
-    current = replace(current, taken_over=taken_over)
+    desired, current = _inspected(client, files, options, taken_over=taken_over)
     return planned(client, desired, current, options), current
 
 
@@ -53,10 +50,15 @@ def plan_with_sides(
 
 
 def _inspected(
-    client: AdminClient, files: ParsedFiles, options: PlanOptions, *, routing: bool = False
+    client: AdminClient,
+    files: ParsedFiles,
+    options: PlanOptions,
+    *,
+    taken_over: Mapping[str, bool] | None = None,
+    routing: bool = False,
 ) -> tuple[Desired, Current]:
     """Compile the files for this instance, and read what a plan of them needs."""
-    look = look_at(client)
+    look = look_at(client, taken_over)
     reading = begin_reading(client, look, () if options.only else files.sections)
     desired = files.project(look.version, additions=look.additions).desired
     desired = select(desired, options.only)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import read_membership
-from proxyctl.instance.facts import read_facts, used_connections, used_hostgroups
+from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
 from proxyctl.instance.members import Membership
 from proxyctl.instance.read import Reading, read_additions, read_layouts
 from proxyctl.plan.current import Access, Current, Look
-from proxyctl.plan.guards.access import CREDENTIALS
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, has_sections, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.replay.sides import SIDE_TABLES
@@ -31,8 +30,12 @@ _LARGE = (
 folding those is done while ProxySQL is busy with the next table."""
 
 
-def look_at(client: AdminClient) -> Look:
-    """Return the first look at an instance. Raises: InstanceError."""
+def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> Look:
+    """Return the first look at an instance.
+
+    `taken_over`: who holds the lock already gives the modules of the apply that held it before.
+    Raises: InstanceError.
+    """
     login, layouts = client.login, read_layouts(client)
     return Look(
         login.name or client.address,
@@ -42,7 +45,8 @@ def look_at(client: AdminClient) -> Look:
         layouts,
         read_additions(client, layouts),
         read_facts(client),
-        read_staged(client),
+        staged=read_staged(client) if taken_over is None else {},
+        taken_over=taken_over or {},
     )
 
 

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError
-from proxyctl.plan import edits, fitting, notes
+from proxyctl.plan import edits, mistakes, notes
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import danger, judge, shard_moves
@@ -25,7 +25,7 @@ from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
 from proxyctl.replay.sides import SIDE_TABLES, Sides, sides_of
 from proxyctl.state.families import Family
-from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, GuardAction, Rows
+from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, Rows
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
     tables = _fitted(desired, current)
     around, families = _surroundings(tables, current)
     modules, diffs = _modules(tables, current, around)
-    mistakes = [*fitting.mistakes_when_read(diffs, look.version_text)]
-    if mistakes:
-        raise ConfigError(mistakes)
+    found = [*mistakes.when_read(diffs, look.version_text)]
+    if found:
+        raise ConfigError(found)
     in_use = judge.hostgroups_in_use(diffs, current)
     modules = with_images(modules, around, in_use.at_some_time)
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
@@ -67,7 +67,7 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
         refusals=[
             *_pending_refusals(modules, desired, current, options),
             *danger.refusals(dangers, limits, force=options.force),
-            *_shard_refusals(moves, desired, options),
+            *shard_moves.refusals(moves, desired, allowed=options.allow_shard_moves),
         ],
         left_alone=[text for one in diffs.values() for text in notes.left_alone(one)],
         taken_out=[text for one in diffs.values() for text in notes.taken_out(one)],
@@ -75,7 +75,7 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
             *danger.warnings(dangers, limits, force=options.force),
-            *_shard_warnings(moves, desired, options),
+            *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
         ],
         restart_required=[*notes.restart_required(modules)],
@@ -134,13 +134,13 @@ def _sides(
 def _fitted(desired: Desired, current: Current) -> dict[str, DesiredTable]:
     """Return the desired tables in the columns that the instance has. Raises: ConfigError."""
     look = current.look
-    mistakes = [
-        *fitting.misfits(desired.tables, look.layouts, look.version),
+    found = [
+        *mistakes.misfits(desired.tables, look.layouts, look.version),
         *mistakes_at_runtime(desired, look.facts.regex_engine),
     ]
-    if mistakes:
-        raise ConfigError(mistakes)
-    return {name: fitting.fit(one, look.layouts[name]) for name, one in desired.tables.items()}
+    if found:
+        raise ConfigError(found)
+    return {name: mistakes.fit(one, look.layouts[name]) for name, one in desired.tables.items()}
 
 
 def _surroundings(
@@ -196,8 +196,9 @@ def _pending_refusals(
     modules: Iterable[ModulePlan], desired: Desired, current: Current, options: PlanOptions
 ) -> Iterator[Refusal]:
     """Yield the refusals for pending edits; where MEMORY comes from DISK, differences are ours."""
+    look = current.look
     for module in modules:
-        if not (current.look.staged.get(module.name) or current.taken_over.get(module.name)):
+        if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
             found = edits.pending_edits(module, saves=options.saves)
             yield from edits.refusals(
                 module, found, discard=options.discard_pending, source=desired.source
@@ -226,19 +227,3 @@ def _shard_moves(
     if not (changes and shard_moves.concerns_shards(tables, leaving)):
         return []
     return shard_moves.shard_moves(_sides(tables, current, hostgroup_names), tables)
-
-
-def _shard_refusals(
-    moves: Iterable[ShardMove], desired: Desired, options: PlanOptions
-) -> Iterator[Refusal]:
-    action = desired.guards.action(shard_moves.CODE)
-    if action is GuardAction.REFUSE and not options.allow_shard_moves:
-        yield from shard_moves.refusals(moves, desired.hostgroup_names)
-
-
-def _shard_warnings(
-    moves: Iterable[ShardMove], desired: Desired, options: PlanOptions
-) -> Iterator[str]:
-    action = desired.guards.action(shard_moves.CODE)
-    said = options.allow_shard_moves or action is GuardAction.WARN
-    return shard_moves.warnings(moves, desired.hostgroup_names, allowed=said)

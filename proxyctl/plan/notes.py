@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from proxyctl.catalog import Value
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
-from proxyctl.instance.checksums import MODULES
-from proxyctl.instance.members import Membership
+from proxyctl.instance.members import MODULES, Membership
 from proxyctl.plan.change import ADD
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import TableDiff

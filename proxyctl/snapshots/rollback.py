@@ -7,7 +7,6 @@ does not show. Only the scope of the snapshot's apply goes back.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from proxyctl.catalog import TABLES, Layout, Role, parse_version
 from proxyctl.catalog.variable_rules import is_out_of_reach
@@ -80,10 +79,10 @@ def rollback_plan(
     `taken_over`: the modules that an apply staged whose lock was taken over. Raises: ConfigError,
     InstanceError, RefusedError, UsageError.
     """
-    look = look_at(client)
+    look = look_at(client, taken_over)
     desired = desired_of(snapshot, look.layouts, _references(snapshot, client.address))
     desired = select(desired, options.only)
-    current = replace(inspect(client, desired, look), taken_over=taken_over or {})
+    current = inspect(client, desired, look)
     return planned(client, desired, current, options), current
 
 

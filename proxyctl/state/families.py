@@ -151,9 +151,21 @@ class ServerColumns:
         """Return the node a row is about."""
         return (row[self.hostname], row[self.port])  # type: ignore[return-value]
 
+    def takes_queries(self, row: Row) -> bool:
+        """Return whether ProxySQL sends new queries to the server of a row at RUNTIME."""
+        return takes_queries(row[self.status], row[self.weight], row[self.max_connections])
+
     def election(self, row: Row) -> tuple[Value, ...]:
         """Return what the Galera monitor chooses writers by; the highest wins."""
         return (row[self.weight], row[self.hostname], row[self.port])
+
+
+def takes_queries(status: Value, weight: Value, max_connections: Value) -> bool:
+    """Return whether ProxySQL sends new queries to such a server. Source: ProxySQL 2.7.1, run.
+
+    One of weight 0 is never chosen, and one without connections gets none.
+    """
+    return str(status).upper() == "ONLINE" and weight != 0 and max_connections != 0
 
 
 def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:

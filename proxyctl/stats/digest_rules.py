@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from proxyctl.digests.top import Caught, Fate, Load, Top
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.configuration import read_configuration
+from proxyctl.instance.read import read_configuration
 from proxyctl.replay.comparing import Comparison
 from proxyctl.replay.outcome import Outcome
 from proxyctl.replay.seen import SeenDigest

@@ -7,7 +7,7 @@ import time
 from proxyctl.catalog import Value
 from proxyctl.digests.rules_hits import Sample
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.configuration import read_configuration
+from proxyctl.instance.read import read_configuration
 from proxyctl.state.row import Layer
 
 _TABLE = "mysql_query_rules"

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.instance.checksums import Checksum, configured
-from proxyctl.instance.members import Member, Membership
+from proxyctl.instance.members import Checksum, Member, Membership, configured
 from proxyctl.plan.guards.members import dangers
 
 USERS = "mysql_users"

@@ -11,7 +11,7 @@ from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Rule, Server, Use
 from proxyctl.doctor.finding import CODES, Severity, duration, listed
 from proxyctl.instance.backend import Said
-from proxyctl.instance.checksums import Checksum, PeerChecksum
+from proxyctl.instance.members import Checksum, PeerChecksum
 from proxyctl.render.doctor import doctor_text
 from proxyctl.state.families import Family
 from tests.docs.pages import ROOT

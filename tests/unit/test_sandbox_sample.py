@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.configuration import read_configuration
 from proxyctl.instance.connect import Login
+from proxyctl.instance.read import read_configuration
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.of_configuration import ROUTING_TABLES, router_of
 from proxyctl.sandbox import Sandbox

@@ -12,9 +12,6 @@ from proxyctl.state.compare import Difference
 ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
 
 
-CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")
-
-
 _MONITOR_ACCOUNT = ("mysql-monitor_username", "mysql-monitor_password")
 
 

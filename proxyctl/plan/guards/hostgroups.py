@@ -86,7 +86,7 @@ class Servers:
             {
                 key: row
                 for key, row in self.loaded.items()
-                if key not in self.now or _takes_queries(columns, self.now[key])
+                if key not in self.now or columns.takes_queries(self.now[key])
             }
         )
 
@@ -96,19 +96,13 @@ class Servers:
         In a replication family it waits until a server says that it is the writer.
         """
         columns = ServerColumns.of(self.layout)
-        found = frozenset(r[columns.hostgroup] for r in rows.values() if _takes_queries(columns, r))
+        found = frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
         for family in self.families:
             healthy = family.hostgroups - {family.offline}
             if found & healthy:
                 waiting = {family.writer} if family.kind == "replication" else frozenset()
                 found |= healthy - waiting
         return found
-
-
-def _takes_queries(columns: ServerColumns, row: Row) -> bool:
-    """Whether it is ONLINE; one of weight 0 is never chosen, one without connections gets none."""
-    is_online = str(row[columns.status]).upper() == "ONLINE"
-    return is_online and row[columns.weight] != 0 and row[columns.max_connections] != 0
 
 
 def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> Iterator[Danger]:
@@ -140,7 +134,7 @@ def _nothing_left(servers: Servers, hostgroup: Value) -> str:
     columns = ServerColumns.of(servers.layout)
     left = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
     if any(str(row[columns.status]).upper() == "ONLINE" for row in left):
-        if any(_takes_queries(columns, row) for row in left):
+        if any(columns.takes_queries(row) for row in left):
             return "only servers that are SHUNNED now"
         return "only servers of weight 0 or max_connections 0"
     return "no ONLINE server"

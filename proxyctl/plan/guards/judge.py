@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.plan.current import Access, Current, hostgroups_in
+from proxyctl.instance.facts import CREDENTIALS
+from proxyctl.plan.current import Current, hostgroups_in
 from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.guards import members
 from proxyctl.plan.guards.access import (
-    CREDENTIALS,
     blind_monitor,
     lockouts,
     logins,
@@ -49,27 +49,23 @@ class Logins:
     `users` and `admins`: once everything is applied; `before`: those that are both already.
     """
 
-    users: frozenset[str] = frozenset()
-    admins: frozenset[str] = frozenset()
-    before: frozenset[str] = frozenset()
+    users: frozenset[str]
+    admins: frozenset[str]
+    before: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Situation:
     """What guards have to know of the instance beside the changes.
 
-    `servers` None where nothing changes who serves, or who is sent where.
+    `servers` None where nothing changes who serves, or who is sent where; `logins` None where no
+    user has the name of an administrator.
     """
 
     current: Current
     needs: Needs
     servers: Servers | None
-    logins: Logins
-
-    @property
-    def access(self) -> Access:
-        """How we got in."""
-        return self.current.look.access
+    logins: Logins | None
 
 
 def hostgroups_in_use(diffs: Mapping[str, TableDiff], current: Current) -> HostgroupsInUse:
@@ -136,7 +132,7 @@ def _servers_in(
     return Servers(layout, now, now, tuple(families))
 
 
-def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins:
+def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | None:
     """Return the names that are a user and a login of the admin interface."""
     admins = known = current.look.facts.admin_names
     variables = diffs.get("admin_variables")
@@ -145,11 +141,11 @@ def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins:
         admins = frozenset(name for row in texts if row for name, _ in logins(str(row[1])))
     users = diffs.get("mysql_users")
     if "mysql_users" not in current.tables or (users is None and admins == known):
-        return Logins()
+        return None
     rows = current.rows("mysql_users")
     afterwards = _names(current, rows[Layer.MEMORY] if users is None else users.target, admins)
     if not afterwards:
-        return Logins()
+        return None
     return Logins(afterwards, admins, _names(current, rows[Layer.RUNTIME], known))
 
 
@@ -179,11 +175,15 @@ def dangers(
         for name in DESTINATIONS:
             if name in changes:
                 yield from strays(current.look.layouts[name], changes[name], servers, needs)
-    yield from lockouts(changes.get("admin_variables", ()), situation.access)
-    names = situation.logins
-    yield from replaced_logins(names.users, names.admins, before=names.before)
-    monitor_is_on = current.look.facts.monitor_enabled
-    yield from blind_monitor(changes.get("mysql_variables", ()), is_on=monitor_is_on)
-    loaded = [one.name for one in modules if one.images]
-    yield from members.dangers(loaded, current.membership)
-    yield from members.drained_elsewhere(modules, current.membership)
+    if "admin_variables" in changes:
+        yield from lockouts(changes["admin_variables"], current.look.access)
+    if situation.logins is not None:
+        names = situation.logins
+        yield from replaced_logins(names.users, names.admins, before=names.before)
+    if "mysql_variables" in changes:
+        is_on = current.look.facts.monitor_enabled
+        yield from blind_monitor(changes["mysql_variables"], is_on=is_on)
+    if current.membership.has_peers:
+        loaded = [one.name for one in modules if one.images]
+        yield from members.dangers(loaded, current.membership)
+        yield from members.drained_elsewhere(modules)

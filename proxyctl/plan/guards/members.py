@@ -36,14 +36,14 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
             )
 
 
-def drained_elsewhere(modules: Iterable[ModulePlan], membership: Membership) -> Iterator[Danger]:
+def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
     """Yield nodes of families that are drained in all layers, where the files say otherwise.
 
     A member takes over what another one loads, into MEMORY and DISK: a drain looks configured
     there.
     """
     diffs = [one.diffs["mysql_servers"] for one in modules if "mysql_servers" in one.diffs]
-    for diff in diffs if membership.has_peers else ():
+    for diff in diffs:
         columns, in_family = ServerColumns.of(diff.layout), by_hostgroup(diff.families)
         out = {
             columns.node(row)

@@ -19,7 +19,7 @@ from proxyctl.routing import Request, Route, Router, Source
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
-from proxyctl.state.row import DesiredTable, Row
+from proxyctl.state.row import Desired, DesiredTable, GuardAction, Row
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
 
@@ -88,20 +88,22 @@ def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[Shard
     return sorted(set(found), key=lambda m: (m.sharding, m.current, m.desired, _natural(m.name)))
 
 
-def refusals(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator[Refusal]:
+def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[Refusal]:
     """Yield why an apply would be refused: a reason for each pair of hostgroups of a section.
 
     A name that joins is none: a new tenant has no data yet, and nobody may get used to allowing.
     """
-    refused = (move for move in moves if move.how != JOINS)
-    yield from (Refusal(CODE, text, ALLOW) for text in move_texts(refused, names))
+    if desired.guards.action(CODE) is GuardAction.REFUSE and not allowed:
+        refused = (move for move in moves if move.how != JOINS)
+        for text in move_texts(refused, desired.hostgroup_names):
+            yield Refusal(CODE, text, ALLOW)
 
 
-def warnings(
-    moves: Iterable[ShardMove], names: Mapping[int, str], *, allowed: bool
-) -> Iterator[str]:
+def warnings(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
     """Yield what is to be said of moves that do not stop an apply."""
-    return move_texts((move for move in moves if allowed or move.how == JOINS), names)
+    is_said = allowed or desired.guards.action(CODE) is GuardAction.WARN
+    said = (move for move in moves if is_said or move.how == JOINS)
+    return move_texts(said, desired.hostgroup_names)
 
 
 MOST_TEXTS = 12

@@ -52,7 +52,7 @@ def mistake_at(where: Where | None, key: str, message: str, hint: str | None = N
     return Mistake(where.path, where.line, where.column, key, message, hint)
 
 
-def mistakes_when_read(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
+def when_read(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
     """Yield what is wrong with what is managed, given the tables that have been read.
 
     `version`: that of ProxySQL.
