@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import time
 import uuid
@@ -55,6 +54,9 @@ _NOW = "CAST(strftime('%s','now') AS INT)"
 """The instance's clock: those of several operators need not agree."""
 
 
+_LEASE_ENDS = f"{_NOW}+{LEASE_S}"
+
+
 @dataclass(frozen=True)
 class Holder:
     """Who holds the lock. Units: `left_s` seconds until it expires, negative when it has.
@@ -90,8 +92,8 @@ class Holder:
 
     def text(self) -> str:
         """Return who it is, for people."""
-        said = f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
-        return printable(said)  # a row that anybody may write
+        text = f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
+        return printable(text)  # a row that anybody may write
 
 
 @cache
@@ -169,26 +171,27 @@ class Lock:
                 announced = True
             time.sleep(POLL_S)
 
-    def _values(self, stage: str, modules: Mapping[str, bool]) -> list[str]:
-        return [
-            literal(self.owner),
-            literal(socket.gethostname()),
-            str(os.getpid()),
-            literal(self.purpose),
-            literal(stage),
-            literal(_text_of(modules)),
-            self._expires(),
-        ]
-
-    def _expires(self) -> str:
-        """Return when the lease ends."""
-        return f"{_NOW}+{LEASE_S}"
+    def _row(self, stage: str, modules: Mapping[str, bool]) -> dict[str, str]:
+        """Return our row as SQL, by column."""
+        return {
+            "owner": literal(self.owner),
+            "host": literal(socket.gethostname()),
+            "pid": str(os.getpid()),
+            "purpose": literal(self.purpose),
+            "stage": literal(stage),
+            "modules": literal(json.dumps(dict(modules))),
+            "expires": _LEASE_ENDS,
+        }
 
     def _insert(self) -> bool:
-        values = ",".join(["1", *self._values("", {})])
+        row = self._row("", {})
         self._is_held = True  # if the connection breaks now it may be: `release` finds out
         try:
-            self.client.execute(Statement.plain(f"INSERT INTO {_TABLE} VALUES ({values})"))
+            self.client.execute(
+                Statement.plain(
+                    f"INSERT INTO {_TABLE}(id,{','.join(row)}) VALUES (1,{','.join(row.values())})"
+                )
+            )
         except StatementError as error:
             self._is_held = False
             if "UNIQUE constraint failed" in error.message:
@@ -199,11 +202,7 @@ class Lock:
 
     def _take_over(self, holder: Holder) -> bool:
         """Take a dead holder's row; its modules stay in it until ours are known."""
-        names = ("owner", "host", "pid", "purpose", "stage", "modules", "expires")
-        sets = ",".join(
-            f"{name}={value}"
-            for name, value in zip(names, self._values("", holder.modules), strict=True)
-        )
+        sets = ",".join(f"{name}={value}" for name, value in self._row("", holder.modules).items())
         self.leftovers, self._is_held = holder.modules, True
         count = self.client.execute(
             Statement.plain(
@@ -218,29 +217,27 @@ class Lock:
         return count == 1
 
     def mark(self, stage: str, modules: Mapping[str, bool]) -> None:
-        """Say what is being done, and renew the lease.
+        """Record what is being done, and renew the lease.
 
         `modules`: those that are being written, and whether MEMORY of each was what DISK held.
         Raises: RefusedError when the lock was taken or removed in the meantime.
         """
-        text = _text_of({**modules, **self.leftovers})
-        self._update(f"stage={literal(stage)},modules={literal(text)},expires={self._expires()}")
+        text = json.dumps({**modules, **self.leftovers})
+        self._update(f"stage={literal(stage)},modules={literal(text)},expires={_LEASE_ENDS}")
 
     def renew(self, *, at_once: bool = False) -> None:
-        """Renew the lease unless that was a moment ago, and not wanted `at_once`.
+        """Renew the lease unless that was done a moment ago; `at_once` always does.
 
-        Raises like `mark`.
-
-        Whoever was stopped for longer, by a debugger or a machine that sleeps, finds out here that
-        another apply went on instead, and not when MEMORY is written.
+        A process that was stopped for longer, by a debugger or a sleeping machine, learns here that
+        another apply has taken over, before it writes MEMORY. Raises: as `mark`.
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
-            self._update(f"expires={self._expires()}")
+            self._update(f"expires={_LEASE_ENDS}")
 
     def fenced(self, statement: Statement) -> Statement:
-        """Return the statement so that it changes nothing where the lock is not ours any more.
+        """Return the statement with a condition: it changes nothing once the lock is not ours.
 
-        Between a look at the lock and a statement that is under way another apply may take over.
+        Another apply may take over between a check of the lock and the statement that follows.
         Shape: as `state.sql` makes them: an INSERT of VALUES, or one that ends with a WHERE.
         """
         condition = f"EXISTS(SELECT 1 FROM {_TABLE} WHERE owner={literal(self.owner)})"
@@ -273,7 +270,7 @@ class Lock:
         )
 
     def take_again(self) -> bool:
-        """Return whether the lock was gone with its process, and is taken anew.
+        """Take the lock again if ProxySQL was restarted; return whether it was.
 
         Raises: RefusedError when somebody else holds it, or removed it: its table is still there.
         """
@@ -293,16 +290,16 @@ class Lock:
         return True
 
     def leave(self, modules: Mapping[str, bool]) -> None:
-        """Keep on record that our own rows are left in MEMORY of these modules."""
+        """Keep in the lock that MEMORY of these modules still holds our rows."""
         self.leftovers = {**modules, **self.leftovers}
 
     def finished(self, modules: Iterable[str]) -> None:
-        """Note that what a dead owner left in these modules is in order now."""
+        """Forget what a dead owner left in these modules: it is in order now."""
         done = {*modules}
         self.leftovers = {name: was for name, was in self.leftovers.items() if name not in done}
 
     def give_back(self, say: Callable[[str], None]) -> None:
-        """Release the lock, over a new connection if ours broke; say when that cannot be done."""
+        """Release the lock, over a new connection if ours broke; report a failure to `say`."""
         try:
             self.release()
         except InstanceError:
@@ -311,12 +308,12 @@ class Lock:
                 self.release()
             except InstanceError as error:
                 say(
-                    f"the lock could not be given back ({error.message}); it is gone with ProxySQL,"
-                    " or expires by itself"
+                    f"the lock could not be released ({error.message}); it ends with ProxySQL, or"
+                    " expires by itself"
                 )
 
     def release(self) -> None:
-        """Give the lock back. With a ProxySQL that was restarted, it is gone already."""
+        """Release the lock; after a restart of ProxySQL it is gone already."""
         if self._is_held and read_holder(self.client) is not None:
             _give_up(self.client, f"owner={literal(self.owner)}", self.leftovers)
         self._is_held = False
@@ -334,31 +331,24 @@ def read_holder(client: AdminClient) -> Holder | None:
     if not _has_table(client):
         return None
     rows = client.query(
-        f"SELECT owner, host, pid, purpose, stage, modules, expires, expires-{_NOW} FROM {_TABLE}",
+        "SELECT owner, host, CAST(pid AS INT), purpose, stage, modules, expires,"
+        f" CAST(expires AS INT)-{_NOW} FROM {_TABLE}",
     )
     if not rows:
         return None
     owner, host, pid, purpose, stage, modules, expires, left = (cell or "" for cell in rows[0])
     return Holder(
-        owner, host, _number(pid), expires, _number(left), purpose, stage, _modules_in(modules)
+        owner, host, int(pid or 0), expires, int(left or 0), purpose, stage, _modules_in(modules)
     )
 
 
-def _text_of(modules: Mapping[str, bool]) -> str:
-    return json.dumps(dict(sorted(modules.items())))
-
-
 def _modules_in(text: str) -> dict[str, bool]:
-    """Return the admin modules of a row. Others may write rows too: what is no object has none."""
+    """Return the admin modules of a row; none where somebody else wrote the row."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return {name: was is True for name, was in found.items()} if isinstance(found, dict) else {}
-
-
-def _number(text: str) -> int:
-    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else 0
 
 
 def read_staged(client: AdminClient) -> Mapping[str, bool]:
@@ -377,11 +367,11 @@ def break_lock(client: AdminClient) -> Holder | None:
 
 
 def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> None:
-    """Remove the row of the lock, or let it expire where the next apply has to know its modules."""
+    """Remove the row of the lock; where the next apply needs its modules, let it expire instead."""
     if not leftovers:
         client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {where}"))
         return
-    names = literal(_text_of(leftovers))
+    names = literal(json.dumps(dict(leftovers)))
     # Without an owner: a process that still lives must not find its lock again.
     sets = f"owner='',stage={literal(_ABANDONED)},modules={names},expires=0"
     client.execute(Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE {where}"))

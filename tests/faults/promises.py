@@ -147,7 +147,7 @@ def the_lock_is_free(case: Case) -> Iterator[str]:
     The lock of one that was killed is free at once on the same machine: the second run does not
     wait. One that has little patience, on a busy machine, may give up giving it back, and says so.
     """
-    is_said = case.kind in FREEZES and "the lock could not be given back" in case.outcome.err
+    is_said = case.kind in FREEZES and "the lock could not be released" in case.outcome.err
     if case.outcome.code != KILLED and case.locks and not is_said:
         yield "the lock is still held"
     if case.locks_again:
