@@ -1,4 +1,4 @@
-"""Apply to one instance: lock, read everything again, and act if it is what was approved."""
+"""Apply to one instance: lock, plan again, and go on only if the plan is the approved one."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ PEER_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class ApplyRequest:
-    """One apply: what is allowed, what was approved, and who is told about it.
+    """One apply: what is allowed, what was approved, and who receives progress.
 
-    `is_approved`: whether a plan, read again under the lock, is the one that a person saw.
-    `before`: called with the plan before anything is changed. `purpose` and `sources` tell others
-    what is under way: the files, or the snapshot. Units: `lock_timeout_s` seconds, `peer_timeout_s`
-    seconds until the members of a ProxySQL Cluster follow; 0 waits for nobody.
+    `is_approved` tells whether the plan made under the lock is the one that a person saw. `before`
+    is called with the plan before anything changes. `purpose` and `sources` (files or a snapshot)
+    stand in the lock and in the snapshot. Units: seconds; `peer_timeout_s` 0 does not wait for the
+    members of a ProxySQL Cluster.
     """
 
     options: PlanOptions
@@ -116,16 +116,16 @@ def apply_planned(
 
 
 def _pause(client: AdminClient, plan: Plan, request: ApplyRequest) -> Callable[[AdminModule], None]:
-    """Return what waits before each LOAD until it is the newest of the cluster."""
+    """Return the wait before each LOAD that makes it the newest of the cluster."""
     if not plan.members:
         return lambda _module: None
     return lambda module: wait_for_a_later_second(client, module.name, request.progress)
 
 
 def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:
-    """Let MEMORY come from DISK where an apply died that had staged a module.
+    """Send LOAD ... FROM DISK for the modules that a dead apply had staged.
 
-    Only where both were the same before; elsewhere somebody's edits are among what it left.
+    Only where MEMORY equalled DISK before; elsewhere MEMORY also holds other people's edits.
     """
     for name in ADMIN_MODULES:
         if lock.leftovers.get(name):
@@ -135,7 +135,7 @@ def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]
 
 @contextmanager
 def applied(result: ApplyResult | None) -> Iterator[None]:
-    """Whatever goes wrong after an apply: say that it is done."""
+    """Turn any error after a finished apply into one that says that the apply is done."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:

@@ -1,7 +1,7 @@
 """Read a layer back, and raise unless it holds what was written.
 
-Most layers hold exactly that. Then their text is the one that the written rows make, and not one of
-the rows has to be parsed or compared. Only where the text is another one, rows decide.
+Mostly the JSON text of a layer is exactly that of the written rows, and no row has to be parsed.
+Rows are compared only where the texts differ.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class ReadBackError(ProxyctlError):
 def in_key_order(rows: Rows) -> Rows:
     """Return the rows sorted by key.
 
-    In this order RUNTIME lists rules and routes. A table that was empty has it in MEMORY and on
-    DISK too if its rows come in it: then one text is expected of all three layers.
+    RUNTIME lists rules and routes in this order. A table that was empty lists them so in MEMORY and
+    on DISK too if they are inserted in this order: then all three layers have one text.
     """
     return {key: rows[key] for key in sorted_keys(rows)}
 
@@ -48,7 +48,7 @@ class _Known:
 
 
 class ReadBack:
-    """Reads back what one apply writes, over its connection."""
+    """Reads layers back over the connection of one apply."""
 
     def __init__(self, client: AdminClient) -> None:
         self._client = client
@@ -58,11 +58,11 @@ class ReadBack:
         own, and then still have one text."""
 
     def read(self, layout: Layout, layer: Layer) -> Rows:
-        """Return the rows of a table, whatever they are."""
+        """Return the rows of a table in one layer."""
         return self._rows(layout, layer, None)
 
     def expect(self, layout: Layout, rows: Rows, ordered: Rows) -> None:
-        """Make the text that is expected of a layer with these rows; `ordered` has them by key."""
+        """Prepare the text that a layer with these rows will have; `ordered` has them by key."""
         self._expected[layout.name] = _Known(rows_text(ordered.values()), rows)
 
     def stored(self, layout: Layout, layer: Layer, wanted: Rows) -> None:
@@ -131,7 +131,7 @@ class Shortfall:
     difference: Difference
 
     def text(self) -> str:
-        """Return what was asked and what is there, secrets masked."""
+        """Return what was written and what the layer holds, with secrets masked."""
         layout, difference = self.layout, self.difference
         key = ":".join(str(part) for part in difference.key)
         if difference.current is None:
@@ -180,11 +180,11 @@ def runtime_shortfalls(
 
 
 def runtime_rows(layout: Layout, loaded: Rows) -> list[Row] | None:
-    """Return the rows of rules or users that RUNTIME lists after a LOAD of these, in its order.
+    """Return the rows of rules or users as RUNTIME lists them after a LOAD, in its order.
 
-    None for other tables. All frontends come before all backends; that each of them follow the
-    keys holds for a first LOAD of users that stood in that order. A user who is loaded in two
-    rows that do not go together is not settled here.
+    None for other tables. RUNTIME lists all frontends before all backends, both by key after a
+    first LOAD of users in that order. The answer is only a guess for a user with two rows that
+    differ: the caller compares rows when the text differs.
     """
     role = layout.table.role
     image = cast("Rows", runtime_image(layout, loaded))  # rows of MEMORY hold no KEEP

@@ -95,7 +95,7 @@ class Restore:
         return second
 
     def _revive(self, error: BaseException) -> None:
-        """Open the connection again unless it surely is in step: an answer may be half read."""
+        """Open the connection again unless its last answer was read whole."""
         if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
             return
         try:
@@ -163,7 +163,7 @@ class Restore:
     def _old_images(self, module: ModulePlan) -> Iterator[dict[str, Rows]]:
         """Yield the MEMORY rows whose LOADs give back the RUNTIME from before.
 
-        Each when its LOAD may come: where that has to wait, the monitor goes on meanwhile.
+        Each image is made right before its LOAD, since the monitor goes on moving nodes.
         """
         self.run.options.before_load(module.module)
         image: dict[str, Rows] = {}

@@ -24,7 +24,7 @@ class ModuleResult:
     disk: str = OLD
 
     def disown(self) -> None:
-        """Claim nothing of it any more: the lock is lost."""
+        """Mark every layer as unknown: the lock is lost."""
         self.memory = self.runtime = self.disk = NOT_OURS
 
     def text(self) -> str:
@@ -34,7 +34,7 @@ class ModuleResult:
 
 @dataclass
 class ApplyResult:
-    """What an apply did; one that failed raises instead."""
+    """What an apply did. A failed apply raises instead."""
 
     modules: list[ModuleResult] = field(default_factory=list)
     statements: int = 0

@@ -99,7 +99,7 @@ class ApplyRun:
     def _statements(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> Iterator[Statement]:
         """Yield the statements that make MEMORY hold these rows.
 
-        The text that is expected of it then is made while the last of them run.
+        The expected text is prepared while ProxySQL runs the last of them.
         """
         before = self.memory[module.name]
         for name, rows in wanted.items():
@@ -108,7 +108,7 @@ class ApplyRun:
             self.read_back.expect(module.diffs[name].layout, rows, ordered)
 
     def read(self, module: ModulePlan, table: str, layer: Layer) -> Rows:
-        """Return the rows of a table, whatever they are."""
+        """Return the rows of a table in one layer."""
         return self.read_back.read(module.diffs[table].layout, layer)
 
     def verify_runtime(
@@ -123,7 +123,7 @@ class ApplyRun:
             self._look_again(servers, parsed["mysql_servers"], loaded["mysql_servers"])
 
     def _look_again(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
-        """Report servers that RUNTIME shows SHUNNED although ONLINE was loaded, if it lasts."""
+        """Report servers that stay SHUNNED at RUNTIME although they were loaded ONLINE."""
         status = diff.layout.index["status"]
 
         def shunned(rows: Rows) -> set[str]:
@@ -149,9 +149,9 @@ class ApplyRun:
             self.read_back.stored(diff.layout, Layer.DISK, wanted[name])
 
     def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
-        """LOAD a module whose rows stand in MEMORY, nodes that have moved since as they are now.
+        """LOAD a module whose rows are in MEMORY; nodes that have moved since keep their new place.
 
-        Returns what was loaded.
+        Returns the rows that were loaded.
         """
         self.options.before_load(module.module)
         families = self._placed_by_now(module)

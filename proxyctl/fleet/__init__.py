@@ -1,4 +1,4 @@
-"""Instances that one command means: their plans, in what order they change, what became of each.
+"""Plan and apply over many instances: their plans, the order of changes, the outcome of each.
 
 One instance is a fleet of one. Values are returned, and nothing is printed.
 """

@@ -1,7 +1,7 @@
-"""Which instances of a fleet are members of one ProxySQL Cluster, and which of them goes first.
+"""Instances of a fleet that are members of one ProxySQL Cluster, and the one that changes first.
 
-One member is changed, and the others take it over. What does not travel is then applied to each of
-them. Pure.
+One member is changed and the others take the change over. What does not travel is then applied to
+each of them. Pure.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from proxyctl.state.row import DesiredRow, Key, Layer
 
 
 def units(fleet: Fleet) -> list[list[Planned]]:
-    """Return the instances that change as one: one alone, or the members of a cluster.
+    """Return the units of a rollout: a single instance, or the members of a cluster.
 
-    Shape: of a cluster the member that is changed first comes first; units in which nothing differs
-    are left out.
+    Shape: the member that changes first comes first. Units in sync are left out.
     """
     found = []
     for positions in _together([one.plan.members for one in fleet.planned]):
@@ -33,14 +32,14 @@ def units(fleet: Fleet) -> list[list[Planned]]:
 
 
 def clusters(fleet: Fleet) -> list[list[Planned]]:
-    """Return the units of several instances."""
+    """Return the units with several members."""
     return [unit for unit in units(fleet) if len(unit) > 1]
 
 
 def as_applied(fleet: Fleet) -> Fleet:
-    """Return the plans as an apply to all of these instances finds them.
+    """Return the plans as an apply to the whole fleet will find them.
 
-    A member that is behind its peers is so no longer once the first one is changed: that refusal
+    A member that is behind its peers catches up once the first member is changed, so that refusal
     becomes a warning.
     """
     first_of_name = {one.name: unit[0].name for unit in clusters(fleet) for one in unit[1:]}
@@ -60,10 +59,10 @@ def as_applied(fleet: Fleet) -> Fleet:
 
 
 def _together(listed: Sequence[Collection[str]]) -> list[list[int]]:
-    """Return the positions of instances that are in one cluster, each once, in their order.
+    """Group instances by cluster; return their positions, each once, in order.
 
-    `listed`: the members that each instance lists. Those who list the same one are together; who
-    lists nobody is alone.
+    `listed`: the members that each instance lists. Instances that list a common member are in one
+    cluster; an instance that lists no member is alone.
     """
     groups: list[tuple[list[int], set[str]]] = []
     for position, names in enumerate(listed):
@@ -80,15 +79,15 @@ def _together(listed: Sequence[Collection[str]]) -> list[list[int]]:
 
 
 def is_behind(plan: Plan) -> bool:
-    """Return whether other members hold newer content, which this one has yet to take over."""
+    """Return whether this member has yet to take over newer content of its peers."""
     return any(one.code == STALE_MEMBER for one in plan.refusals)
 
 
 def _first_of(members: Sequence[Planned]) -> Planned:
-    """Return the member that is changed first.
+    """Return the member to change first.
 
-    It is the one that shows a drained node, for it alone knows that this is no configuration; else
-    the first that is not behind another one.
+    A member that shows a drained node goes first: only there is the drain told from configuration.
+    Otherwise it is the first member that is not behind its peers.
     """
 
     def merit(one: Planned) -> tuple[bool, bool]:
@@ -99,9 +98,9 @@ def _first_of(members: Sequence[Planned]) -> Planned:
 
 
 def _as_follower(plan: Plan, first: str) -> Plan:
-    """Return the plan of a member that is changed after the first one, from which it takes over.
+    """Return the plan of a member that changes after the first one.
 
-    That it is behind the first one now is no reason to refuse then; it is a warning.
+    Being behind the first member is a warning there, no refusal.
     """
     behind = [one for one in plan.refusals if one.code == STALE_MEMBER]
     if not behind:
@@ -112,10 +111,10 @@ def _as_follower(plan: Plan, first: str) -> Plan:
 
 
 def is_covered(found: Plan, approved: Plan) -> bool:
-    """Return whether a plan changes nothing at RUNTIME that the approved one does not.
+    """Return whether everything that a plan changes at RUNTIME is in the approved plan.
 
-    What a member took over in the meantime is not in it any more. In MEMORY and on DISK it may
-    have to write again what a member does not keep when it takes rows over.
+    The plan may lack changes that the member has taken over meanwhile. It may write more to MEMORY
+    and DISK: rows that a member drops when it takes over others.
     """
     wanted = {_wish(one) for module in approved.modules for one in module.changes}
     changes = (one for module in found.modules for one in module.changes)
@@ -123,5 +122,5 @@ def is_covered(found: Plan, approved: Plan) -> bool:
 
 
 def _wish(change: Change) -> tuple[str, Key, DesiredRow | None]:
-    """Return what a change makes of its row, by table and key; None where it deletes it."""
+    """Return the table, the key and the desired row of a change; no row for a deletion."""
     return change.table, change.key, change.shown.desired

@@ -1,4 +1,4 @@
-"""What became of the instances that one command means, and with which code it ends. Pure."""
+"""Plans and results of a fleet, and the exit code that they give. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from proxyctl.plan.plan import Plan
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan of one instance. Instances with the same plan share one `plan`.
+    """The plan of one instance.
 
-    `plan` is that of the first of them: its name and address are those of another instance. A plan
-    keeps the rows of all tables, so that of a fleet only different ones are kept. `is_behind`: it
-    has yet to take over what other members of its cluster hold.
+    `plan` is shared by instances with the same plan, and names the first of them: a plan holds the
+    rows of all tables, so a fleet keeps distinct plans only. `is_behind`: the instance has yet to
+    take over newer content of other members of its cluster.
     """
 
     name: str
@@ -28,23 +28,23 @@ class Planned:
 
     @property
     def is_in_sync(self) -> bool:
-        """Whether nothing differs there."""
+        """Whether the instance matches the files."""
         return self.plan.is_in_sync
 
     @property
     def fingerprint(self) -> str:
-        """That of the plan of this instance."""
+        """The fingerprint of the plan with this instance's name and address."""
         return self.own_plan.fingerprint
 
     @property
     def own_plan(self) -> Plan:
-        """The plan with the name and the address of this instance."""
+        """The plan with this instance's name and address."""
         return replace(self.plan, name=self.name, address=self.address)
 
 
 @dataclass(frozen=True)
 class Failed:
-    """An instance of which nothing is known, and why."""
+    """An instance that could not be planned, and the error."""
 
     name: str
     address: str
@@ -60,43 +60,43 @@ class Fleet:
 
     @property
     def count(self) -> int:
-        """How many instances there are."""
+        """The number of instances."""
         return len(self.planned) + len(self.failed)
 
     @property
     def in_sync(self) -> list[Planned]:
-        """Those where nothing differs."""
+        """The instances that match the files."""
         return [one for one in self.planned if one.is_in_sync]
 
     @property
     def differing(self) -> list[Planned]:
-        """Those where something differs."""
+        """The instances that differ from the files."""
         return [one for one in self.planned if not one.is_in_sync]
 
     @property
     def alike(self) -> list[list[Planned]]:
-        """Those where something differs; with the same plan together."""
+        """The instances that differ, grouped by plan."""
         found: dict[int, list[Planned]] = {}
         for one in self.differing:
             found.setdefault(id(one.plan), []).append(one)
         return [*found.values()]
 
     def only_plan(self) -> Plan:
-        """Return the plan of a fleet of one. Raises: what hindered it."""
+        """Return the plan of a fleet of one. Raises: the error that prevented it."""
         for one in self.failed:
             raise one.error
         (planned,) = self.planned
         return planned.plan
 
     def exit_code(self, *, detailed: bool) -> ExitCode:
-        """Return the worst code: 2 where something differs, if `detailed`, and those of errors."""
+        """Return the worst code of all instances; differences count as 2 if `detailed`."""
         differs = detailed and any(not one.is_in_sync for one in self.planned)
         code = ExitCode.DIFFERENCES if differs else ExitCode.DONE
         return worst([code, *(one.error.exit_code for one in self.failed)])
 
 
 class State(StrEnum):
-    """What became of one instance."""
+    """The result of a rollout for one instance."""
 
     APPLIED = "applied"
     FOLLOWED = "followed"
@@ -109,9 +109,8 @@ class State(StrEnum):
 class Rolled:
     """One instance after a rollout.
 
-    `error`: why it failed. `plan` and `result`: what was applied; the plan is kept of a fleet of
-    one only. `shunned`: its servers that ProxySQL shunned since, as host:port. `behind`: members of
-    its cluster outside the fleet that do not follow. `notes`: what is to be known besides.
+    `plan` is kept for a fleet of one only. `shunned`: servers that ProxySQL has shunned since the
+    apply, as host:port. `behind`: members of its cluster outside the fleet that do not follow.
     """
 
     name: str
@@ -126,19 +125,19 @@ class Rolled:
 
     @property
     def is_well(self) -> bool:
-        """Whether the next batch may begin."""
+        """Whether the next batch may start."""
         return not (self.error or self.shunned or self.behind)
 
     @property
     def snapshot(self) -> str | None:
-        """The file with the state before, where there is one."""
+        """The snapshot that the apply took, if any."""
         if isinstance(self.error, ApplyError):
             return self.error.snapshot
         return self.result.snapshot if self.result else None
 
     @property
     def exit_code(self) -> ExitCode:
-        """What this instance alone would end a command with."""
+        """The exit code that this instance alone would give."""
         if self.error is not None:
             return self.error.exit_code
         return ExitCode.DONE if self.is_well else ExitCode.INCOMPLETE
@@ -146,9 +145,9 @@ class Rolled:
 
 @dataclass(frozen=True)
 class Rollout:
-    """What became of all instances, in their order.
+    """The result of a rollout, in the order of the instances.
 
-    `was_interrupted`: by a person or a signal. `unread`: those that were left out, and why.
+    `unread`: instances that were skipped because they could not be read.
     """
 
     rolled: Sequence[Rolled]
@@ -157,18 +156,18 @@ class Rollout:
 
     @property
     def has_work(self) -> bool:
-        """Whether any instance was to change."""
+        """Whether any instance had to change."""
         return any(one.state is not State.IN_SYNC for one in self.rolled)
 
     @property
     def has_changed(self) -> bool:
-        """Whether any instance was, or may have been, changed."""
+        """Whether any instance changed, or may have changed."""
         unchanged = (State.IN_SYNC, State.NOT_TOUCHED)
         return any(one.state not in unchanged for one in self.rolled)
 
     @property
     def exit_code(self) -> ExitCode:
-        """The worst of all: 4 as soon as one is applied and another one is not."""
+        """The worst code; 4 when some instances were applied and others were not."""
         if self.was_interrupted:
             return ExitCode.INTERRUPTED
         codes = [one.exit_code for one in self.rolled]
@@ -191,5 +190,5 @@ _WORST_FIRST = (
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the code of a command over several instances."""
+    """Return the exit code of a command over several instances."""
     return min(codes, key=_WORST_FIRST.index, default=ExitCode.DONE)

@@ -1,4 +1,4 @@
-"""The plans of all instances that a command means. Sends SELECTs only."""
+"""Plan every instance of a fleet. Sends SELECTs only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from proxyctl.plan.plan import Plan
 
 @dataclass
 class _DistinctPlans:
-    """Plans that differ from one another; a fleet of a hundred mostly has one."""
+    """The distinct plans of a fleet: a hundred instances mostly share one."""
 
     _kept: dict[str, Plan] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def kept(self, plan: Plan) -> Plan:
-        """Return the plan, or one like it that is kept already."""
+        """Return an equal plan that is kept already, or keep this one."""
         with self._guard:
             return self._kept.setdefault(plan.likeness, plan)
 
@@ -34,7 +34,7 @@ def plan_fleet(
     workers: int,
     done: Callable[[int], None] = lambda _count: None,
 ) -> Fleet:
-    """Return the plans of all instances, and why some have none. As `at_all`."""
+    """Return the plan of every instance, or the error that prevented it. See `at_all`."""
     distinct = _DistinctPlans()
 
     def work(target: Target) -> Planned:

@@ -1,4 +1,4 @@
-"""Apply to instances, batch after batch; the next batch only when the last one did well."""
+"""Apply to instances in batches; the next batch starts only when the last one went well."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RolloutRequest:
-    """How instances change.
+    """How a fleet changes.
 
-    `apply`: what holds for each. `batch_size`: how many change at the same time. `has_canary`: one
-    changes first, then all others. `skips`: whether the others are changed where an instance cannot
-    be reached. `say` is told what is under way.
+    `apply` holds for each instance. `batch_size`: units that change at the same time. `has_canary`:
+    one unit first, then all others at once. `skips`: leave out instances that cannot be reached.
+    `say` receives progress.
     """
 
     apply: ApplyRequest
@@ -46,7 +46,7 @@ class RolloutRequest:
 def batches(
     units: Sequence[T], batch_size: int, *, has_canary: bool = False
 ) -> Iterator[Sequence[T]]:
-    """Yield what changes at the same time, one batch after the other."""
+    """Yield the units in batches."""
     if has_canary and units:
         yield units[:1]
         units, batch_size = units[1:], len(units)
@@ -55,11 +55,10 @@ def batches(
 
 
 def roll_out(targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest) -> Rollout:
-    """Apply to the instances that differ, and return what became of all.
+    """Apply to the instances that differ, and return the result of all.
 
-    `approved`: the plans that were shown; an instance that would change in another way by now
-    fails. None: what `request.apply` says of its approval holds. Members of one cluster count as
-    one instance.
+    `approved`: the plans that were shown; an instance whose plan has changed since fails. None:
+    `request.apply` decides about approval. The members of one cluster are one unit.
     """
     return _Rollout(targets, approved, request).run()
 
@@ -76,7 +75,7 @@ def _read_shunned(client: AdminClient) -> frozenset[str]:
 
 
 class _Rollout:
-    """One rollout under way. `_found` says what became of each instance."""
+    """One rollout in progress. `_found` has the result of each instance so far."""
 
     def __init__(
         self, targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest
@@ -105,7 +104,7 @@ class _Rollout:
         return State.IN_SYNC if planned is not None and planned.is_in_sync else State.NOT_TOUCHED
 
     def run(self) -> Rollout:
-        """Change one batch after the other, until one goes wrong."""
+        """Apply batch after batch until one goes wrong."""
         with interruptible():
             try:
                 self._change()
@@ -131,7 +130,7 @@ class _Rollout:
     def _apply(self, batch: Sequence[list[Target]], *, is_watched: bool) -> None:
         """Apply to the units of a batch at the same time.
 
-        An interrupt ends an apply that is alone; several that have begun are finished.
+        An interrupt ends a single apply; of several, those that have started are finished.
         """
         if len(batch) == 1:
             self._apply_unit(batch[0], is_watched)
@@ -152,7 +151,7 @@ class _Rollout:
                 future.result()
 
     def _apply_unit(self, unit: list[Target], is_watched: bool) -> None:
-        """Apply to one after the other until one fails. Changes: what is found of them."""
+        """Apply to the members of a unit in turn until one fails. Changes: `_found`."""
         for target in unit:
             one = self._applied(target, unit, is_watched)
             if self._request.skips and isinstance(one.error, InstanceError):
@@ -187,7 +186,7 @@ class _Rollout:
         )
 
     def _request_of(self, target: Target, unit: list[Target]) -> ApplyRequest:
-        """Return how this instance is changed, and which plan of it is the approved one."""
+        """Return the request for one instance, with the check of its approved plan."""
         request = self._request.apply
         if len(self._targets) > 1:
             say = self._request.say
@@ -211,12 +210,12 @@ class _Rollout:
         return replace(request, is_approved=is_approved)
 
     def _behind(self, result: ApplyResult) -> list[PeerResult]:
-        """Return the peers that do not follow, without instances of the fleet: those come next."""
+        """Return the peers outside of this fleet that do not follow."""
         ours = {f"{one.login.host}:{one.login.port}" for one in self._targets}
         return [peer for peer in result.not_following if peer.name not in ours]
 
     def _note_what_may_have_followed(self, unit: list[Target]) -> None:
-        """Say of the other members of a cluster that a change may have reached them."""
+        """Add a note to the other members of a cluster: the change may have reached them."""
         found = [self._found[one] for one in unit if one in self._found]
         if not any(one.result or isinstance(one.error, ApplyError) for one in found):
             return
@@ -226,7 +225,7 @@ class _Rollout:
                 self._found[target] = replace(self._found[target], notes=[note])
 
     def _look_at_servers(self, targets: Sequence[Target]) -> None:
-        """Name the servers that were shunned since. Changes: what is found of these instances."""
+        """Find the servers that were shunned since the apply. Changes: `_found`."""
         changed = (State.APPLIED, State.FOLLOWED)
         targets = [one for one in targets if self._found[one].state in changed]
         if not targets:
@@ -249,7 +248,7 @@ class _Rollout:
 
 
 def _rolled(target: Target, state: State) -> Rolled:
-    """Return what became of an instance, with nothing more to say."""
+    """Return a result without details."""
     return Rolled(target.name, target.login.address, state)
 
 
@@ -259,7 +258,7 @@ def _names(unit: Sequence[Target]) -> str:
 
 
 def _error_of(target: Target, error: Exception) -> ProxyctlError:
-    """Return what to say of an error; after a bug nobody knows what the layers hold."""
+    """Return the error to report; after a bug in proxyctl the state of the layers is unknown."""
     expected = target.expected_error(error)
     if isinstance(error, ProxyctlError):
         return expected

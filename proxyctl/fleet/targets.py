@@ -1,4 +1,4 @@
-"""The instances that a command means, and the same work done at each of them."""
+"""The instances that a command works on, and running the same work on each of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """One instance, and the files as they are for it."""
+    """One instance, and the files as compiled for it."""
 
     login: Login
     files: ParsedFiles
@@ -28,14 +28,14 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name in the files, or the address."""
         return self.login.name or self.login.address
 
     def connect(self, *, compiles: bool = True) -> AdminClient:
-        """Open a connection; `compiles` where the files are to be compiled then.
+        """Open a connection; with `compiles` the files will be compiled for it.
 
-        Raises: InstanceError; ConfigError for files that cannot be read, or refer to what is not at
-        hand.
+        Raises: InstanceError; ConfigError for files that cannot be read, or that refer to a missing
+        file or environment variable.
         """
         self.files.raise_if_misread()
         if compiles:
@@ -43,7 +43,7 @@ class Target:
         return AdminClient(self.login, trace=self.trace)
 
     def expected_error(self, error: Exception) -> ProxyctlError:
-        """Return an exception that was raised here as one of ours; --debug shows where a bug is."""
+        """Return an exception as a ProxyctlError; --debug shows the traceback of a bug."""
         if isinstance(error, ProxyctlError):
             return error
         if self.trace is not None:
@@ -59,10 +59,10 @@ def at_all(
     workers: int,
     done: Callable[[int], None] = lambda _count: None,
 ) -> tuple[list[R], list[Failed]]:
-    """Return what the work gave for each instance, and where it failed, in their order.
+    """Run work on every instance; return the results and the failures, in the order of targets.
 
-    At most `workers` instances are asked at the same time; `done` is told how many are finished. A
-    bug that shows at one instance is a failure of that one.
+    At most `workers` run at the same time; `done` receives the number of finished ones. A bug that
+    shows at one instance is a failure of that instance alone.
     """
     found: dict[Target, R | BaseException] = {}
     for count, (target, result) in enumerate(_at_once(targets, work, workers=workers), 1):
@@ -85,10 +85,9 @@ def at_all(
 def _at_once(
     targets: Sequence[T], work: Callable[[T], R], *, workers: int
 ) -> Iterator[tuple[T, R | BaseException]]:
-    """Yield each target with what its work returned or raised, as they finish.
+    """Yield each target with what its work returned or raised, in the order of completion.
 
-    At most `workers` are worked on at the same time. The threads end with the process: an instance
-    that hangs does not keep it when the caller stops asking.
+    The threads are daemons: an instance that hangs does not keep the process alive.
     """
     waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
     for target in targets:

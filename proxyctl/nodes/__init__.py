@@ -1,1 +1,1 @@
-"""The servers behind ProxySQL as nodes: configured, at RUNTIME, and in their own words. Pure."""
+"""The servers behind ProxySQL as nodes: list, drain, restore and discover."""

@@ -1,4 +1,4 @@
-"""The members of a Galera cluster in its own words, against the nodes that files name. Pure."""
+"""The members that a Galera cluster reports, compared with the nodes in the files. Pure."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 
 @dataclass(frozen=True)
 class Membership:
-    """A cluster against the files.
+    """A Galera cluster compared with the files.
 
-    Shape: `members` sorted by host, with what each answered. `hostgroups` are those of
-    the family in the files that was compared; none where the files have no such family. `missing`
-    are members that no file names, `gone` nodes of the files that are no members. `silent` is how
-    many members do not say their address; where there are such, a node of the files that is none
-    of the others may be one of them: it is `unsure`, not `gone`.
+    Shape: `members` sorted by host, with the answer of each. `hostgroups` of the family in the
+    files that was compared; none if the files have no such family. `missing`: members that no file
+    names. `gone`: configured nodes that are no members. `silent`: the number of members that do not
+    report an address; a configured node that no member lists may be one of them, and is `unsure`
+    instead of `gone`.
     """
 
     cluster: str
@@ -46,30 +46,29 @@ class Membership:
 
     @property
     def agrees(self) -> bool:
-        """Whether files and cluster name the same nodes."""
+        """Whether the files and the cluster list the same nodes."""
         return not (self.missing or self.gone or self.silent)
 
 
 def members_in(addresses: str) -> tuple[Node, ...]:
-    """Return the nodes of a wsrep_incoming_addresses, without those that do not say theirs.
+    """Return the nodes of a wsrep_incoming_addresses, without members that report no address.
 
-    A garbd has none, and stands there as an empty one. Sorted: the cluster's own order is one of
-    random identifiers, and another one after each start.
+    A garbd has an empty entry. Sorted, since the cluster orders members by random identifiers.
     """
     return tuple(sorted({node for node in _nodes_in(addresses) if node[0] not in _NO_ADDRESS}))
 
 
 def silent_in(addresses: str) -> int:
-    """Return how many members of a wsrep_incoming_addresses do not say their address."""
+    """Return the number of members in a wsrep_incoming_addresses that report no address."""
     return sum(host in _NO_ADDRESS for host, _ in _nodes_in(addresses))
 
 
 def named_by(said: Iterable[Said], seed: Said) -> tuple[frozenset[Node], int]:
-    """Return the members that these nodes name, and how many more there are.
+    """Return the members that these nodes list, and the number of further members.
 
-    Only those of the seed's cluster count, in its primary component. One of them may name fewer
-    than there are, for good, while it counts them all; garbds count there, and name no address.
-    Source: seen on a node of a three-node MariaDB cluster that had joined as the second.
+    Only nodes in the primary component of the seed's cluster count. A node may permanently list
+    fewer members than it counts; garbds are counted and not listed. Source: seen on the second
+    node of a three-node MariaDB cluster.
     """
     ours = [one for one in (seed, *said) if _cluster_of(one) == _cluster_of(seed)]
     lists = [one.status.get("wsrep_incoming_addresses", "") for one in ours]
@@ -130,11 +129,10 @@ def compared(
     *,
     silent: int = 0,
 ) -> Membership:
-    """Return the cluster against the family that shares a node with it, or against the only one.
+    """Compare the cluster with the family that shares a node with it, or with the only family.
 
-    `addresses_of` gives hosts with their addresses, since the cluster may name nodes by address
-    where the files name them by host. It is asked once, for those that one side alone has.
-    `silent`: how many members are not among these, as `silent_in` says.
+    `addresses_of` resolves hosts, since the cluster may list nodes by address where the files name
+    hosts. It is called once, with the hosts that only one side has. `silent`: see `silent_in`.
     """
     asked: set[str] = set()
     for nodes in configured.values():

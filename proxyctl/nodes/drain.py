@@ -1,9 +1,9 @@
-"""Drain one node of an instance, and let it serve again. Only RUNTIME is changed.
+"""Drain and restore one node of an instance. Only RUNTIME changes.
 
     lock -> read MYSQL SERVERS -> refuse, or: LOAD the image -> LOAD FROM DISK -> read back
 
-MEMORY holds the image for some milliseconds. MEMORY and DISK are equal before, so that LOAD ...
-FROM DISK gives back what MEMORY held, also by hand after a command that was killed in between.
+MEMORY holds the image for some milliseconds. MEMORY equals DISK before, so LOAD ... FROM DISK gives
+MEMORY back, also by hand after a command that was killed in between.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True)
 class DrainRequest:
-    """One drain, or restore, of the node that `node` names. Units: `lock_timeout_s` seconds."""
+    """A drain or restore of the node that `node` names. Units: `lock_timeout_s` in seconds."""
 
     node: str
     force: bool = False
@@ -71,14 +71,14 @@ class DrainRequest:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a node. `is_changed` False: it was drained already, or served already."""
+    """The result. `is_changed` is False if the node was drained, or restored, already."""
 
     node: Node
     is_changed: bool
 
 
 def drain(client: AdminClient, request: DrainRequest) -> Done:
-    """Let a node take no new connection.
+    """Drain a node: it gets no new connections.
 
     Raises: UsageError, RefusedError before anything was changed; ApplyError where it failed.
     """
@@ -104,7 +104,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Done:
 
 
 def restore(client: AdminClient, request: DrainRequest) -> Done:
-    """Let a drained node serve again as it is configured.
+    """Restore a drained node to its configured rows.
 
     Raises: UsageError, RefusedError before anything was changed; ApplyError where it failed.
     """
@@ -122,7 +122,7 @@ def restore(client: AdminClient, request: DrainRequest) -> Done:
 
 
 def _check_configured(standing: Standing, node: Node) -> None:
-    """Refuse a node that is out of service by its configuration, or has none."""
+    """Refuse a node that is configured out of service, or that is not configured."""
     columns, name = standing.columns, node_text(node)
     if node not in {columns.node(row) for row in standing.configured.values()}:
         raise RefusedError(
@@ -140,7 +140,7 @@ def _check_configured(standing: Standing, node: Node) -> None:
 
 @contextmanager
 def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Servers]:
-    """Hold the lock of the instance. It names no admin module: MEMORY must hold no row of ours."""
+    """Hold the lock. It names no admin module, since MEMORY keeps no row of ours."""
     lock = Lock(client, f"nodes {what} {request.node}")
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
@@ -166,9 +166,9 @@ class _Servers:
     """What MEMORY held before it was written; None as long as it was not."""
 
     def read(self) -> Standing:
-        """Return where the servers are.
+        """Return the servers as configured and at RUNTIME.
 
-        Raises: RefusedError where MEMORY, DISK and RUNTIME differ by more than drained nodes, or
+        Raises: RefusedError if MEMORY, DISK and RUNTIME differ by more than drained nodes, or if
         the monitor of families is off.
         """
         facts = read_facts(self.client)
@@ -193,9 +193,9 @@ class _Servers:
         )
 
     def _diffs(self, *, rds_discovery: bool) -> tuple[dict[str, TableDiff], tuple[Family, ...]]:
-        """Return MYSQL SERVERS where no row is ours: what was edited is somebody's.
+        """Return the diffs of MYSQL SERVERS with no row managed, and the families.
 
-        Also the families. Nodes that the monitor placed before it was switched off count as placed.
+        Nodes that the monitor placed before it was switched off count as placed.
         """
         layouts = read_layouts(self.client)
         names = [table.name for table in _SERVERS.tables if table.name in layouts]
@@ -216,7 +216,7 @@ class _Servers:
         }, families
 
     def load(self, image: Rows) -> None:
-        """LOAD these rows, and give MEMORY back what it held. Raises: InstanceError, ApplyError."""
+        """LOAD these rows, then put MEMORY back. Raises: InstanceError, ApplyError."""
         layout = read_layouts(self.client)[_TABLE]
         self.before = self._memory(layout)
         try:
@@ -234,7 +234,7 @@ class _Servers:
         self.give_memory_back()
 
     def give_memory_back(self) -> None:
-        """Let MEMORY hold what it held before. Raises: InstanceError, ApplyError."""
+        """Put MEMORY back to what it held before. Raises: InstanceError, ApplyError."""
         if self.before is None:
             return
         layout = read_layouts(self.client)[_TABLE]
@@ -252,7 +252,7 @@ class _Servers:
 
     @contextmanager
     def said_if_cut_off(self, node: Node) -> Iterator[None]:
-        """Let an interrupt or a lost connection come with what became of the node.
+        """Add the state of the node to the error of an interrupt or a lost connection.
 
         Raises: InterruptedApplyError; ApplyError for a connection that was lost.
         """
@@ -268,7 +268,7 @@ class _Servers:
             raise ApplyError(error.message, then=then, hint=error.hint) from error
 
     def _state(self, node: Node, error: BaseException) -> str:
-        """Return what became of the node, with MEMORY as it was before."""
+        """Put MEMORY back, and return whether the node is drained, as text."""
         name = node_text(node)
         try:
             # Half of an answer may still be on its way.
@@ -284,9 +284,9 @@ class _Servers:
 def wait_until_unused(
     client: AdminClient, node: Node, *, timeout_s: float, progress: Callable[[str], None]
 ) -> None:
-    """Wait until no connection of this instance to a drained node is in use.
+    """Wait until the instance uses no connection to a drained node.
 
-    Raises: ApplyError when one still is after `timeout_s`, or that cannot be read;
+    Raises: ApplyError if connections are still in use after `timeout_s` or cannot be read;
     InterruptedApplyError.
     """
     name, hint = node_text(node), f"proxyctl nodes restore {node_text(node)} lets it serve again"
@@ -314,5 +314,5 @@ def wait_until_unused(
 
 
 def _in_use(client: AdminClient, node: Node) -> int:
-    """Return the connections in use to a node, in all its hostgroups. Raises: InstanceError."""
+    """Return the connections in use to a node, over its hostgroups. Raises: InstanceError."""
     return sum(count for key, count in used_connections(client).items() if key[1:] == node)

@@ -1,8 +1,8 @@
-"""The rows to LOAD so that a node is drained, or serves again, and what speaks against it. Pure.
+"""The rows to LOAD that drain or restore a node, and the reasons to refuse. Pure.
 
-A node of a Galera family keeps its places with weight 0 and max_connections 0: its monitor would
-undo OFFLINE_SOFT at the next check, and makes no node of weight 0 the writer. A writer swaps places
-with its heir in the same LOAD, as the monitor would place them. Any other server gets OFFLINE_SOFT.
+A node of a Galera family keeps its hostgroups with weight 0 and max_connections 0: its monitor
+would undo OFFLINE_SOFT at the next check, and never makes a node of weight 0 the writer. A writer
+swaps places with its heir in the same LOAD, as the monitor would. Other servers get OFFLINE_SOFT.
 Source: measured on a three-node Galera cluster and on simulated nodes behind ProxySQL 2.7.1.
 """
 
@@ -39,12 +39,11 @@ _WHO_DECIDES = {
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the servers are.
+    """The servers as configured and at RUNTIME.
 
     Shape: `configured` are the rows of MEMORY, which equal those of DISK; `runtime` has no
-    OFFLINE_HARD rows. `families` are those among which a monitor moves nodes, `drained` the nodes
-    that RUNTIME alone shows drained. `has_peers`: members of a ProxySQL Cluster take over what is
-    loaded.
+    OFFLINE_HARD rows. `families` are those whose nodes a monitor moves, `drained` the nodes that
+    RUNTIME alone shows drained. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
     """
 
     layout: Layout
@@ -60,7 +59,7 @@ class Standing:
         return ServerColumns.of(self.layout)
 
     def find(self, text: str) -> Node:
-        """Return the node that a person means.
+        """Return the node that a text names.
 
         Raises: UsageError when there is none, or several.
         """
@@ -90,7 +89,7 @@ class Standing:
         }
 
     def placed(self, drained: Iterable[Node]) -> Rows:
-        """Return the rows whose LOAD leaves every node where it stands, and these nodes drained."""
+        """Return the rows whose LOAD moves no node and leaves these nodes drained."""
         return placed_rows(
             self.layout, self.configured, self.runtime, self.families, drained=frozenset(drained)
         )
@@ -124,7 +123,7 @@ def drained_image(standing: Standing, node: Node) -> Rows:
 
 
 def restored_image(standing: Standing, node: Node) -> Rows:
-    """Return the rows whose LOAD lets the node serve again as it is configured."""
+    """Return the rows whose LOAD restores the node."""
     columns = standing.columns
     image = standing.placed(standing.drained - {node})
     for family in standing.families:
@@ -147,7 +146,7 @@ def restored_image(standing: Standing, node: Node) -> Rows:
 
 
 def _heir(standing: Standing, family: Family, node: Node, image: Rows) -> Node | None:
-    """Return the node that the Galera monitor would make the writer after this one."""
+    """Return the node that the Galera monitor would make the next writer."""
     if not family.is_galera:
         return None
     columns = standing.columns
@@ -170,7 +169,7 @@ def _heir(standing: Standing, family: Family, node: Node, image: Rows) -> Node |
 
 
 def _take_over(standing: Standing, family: Family, node: Node, image: Rows) -> None:
-    """Let the node write if it is the heir of the writer, and goes before it. Changes: image."""
+    """Make the node the writer if it is the heir and outranks the writer. Changes: image."""
     columns = standing.columns
     at_writer = {
         columns.node(row): columns.election(row)
@@ -184,7 +183,7 @@ def _take_over(standing: Standing, family: Family, node: Node, image: Rows) -> N
 
 
 def _swap(standing: Standing, family: Family, old: Node, heir: Node, image: Rows) -> None:
-    """Let the writer and its heir change places. Changes: image.
+    """Swap the places of the writer and its heir. Changes: image.
 
     The heir gives up the hostgroups that a writer is not in, unless nobody else serves there.
     """
@@ -212,7 +211,7 @@ def _swap(standing: Standing, family: Family, old: Node, heir: Node, image: Rows
 
 
 def reasons_against(standing: Standing, node: Node, image: Rows) -> Iterator[str]:
-    """Yield which hostgroups would have no usable server once `image` drains the node."""
+    """Yield the hostgroups that would have no usable server once `image` is loaded."""
     in_family = by_hostgroup(standing.families)
     hostgroups = {row[standing.columns.hostgroup] for row in standing.runtime.values()}
     for hostgroup in sorted(hostgroups, key=lambda one: int(one or 0)):
@@ -232,7 +231,7 @@ def reasons_against(standing: Standing, node: Node, image: Rows) -> Iterator[str
 def _writer_stays_alone(
     standing: Standing, family: Family, node: Node, image: Rows
 ) -> Iterator[str]:
-    """Yield that the monitor takes the last reader for the writer at its next check."""
+    """Yield the reason that the monitor would make the last reader the writer."""
     if not family.is_galera or family.writer_is_also_reader == 1:
         return
     columns = standing.columns
@@ -250,7 +249,7 @@ def _writer_stays_alone(
 
 
 def configured_out(standing: Standing, node: Node) -> bool:
-    """Return whether the configuration itself lets no new connection to the node."""
+    """Return whether the configuration itself keeps new connections from the node."""
     columns = standing.columns
     rows = [row for row in standing.configured.values() if columns.node(row) == node]
     return bool(rows) and all(drain_columns(columns, row) for row in rows)

@@ -1,4 +1,4 @@
-"""Reads what ProxySQL knows of the servers behind it: their rows, connections and checks."""
+"""Reads what ProxySQL knows of its servers: rows, connections and monitor checks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_nodes(client: AdminClient) -> NodeReport:
 def _families(
     client: AdminClient, layouts: dict[str, Layout], *, rds_discovery: bool
 ) -> list[Family]:
-    """Return the families whose nodes the monitor places, or did until it was switched off."""
+    """Return the families whose nodes the monitor places, or placed until it was switched off."""
     tables = {
         name: read_rows(client, layouts[name], Layer.RUNTIME).values()
         for name in FAMILY_TABLES
@@ -98,7 +98,7 @@ def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, s
 
 
 def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | None]) -> Check:
-    """Return the check with what one more log says."""
+    """Return the check, updated from one more log."""
     began = client.number(row.pop("time_start_us"))
     at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
     if check.at is not None and (at is None or at < check.at):
@@ -164,7 +164,7 @@ def node_groups(
 
 
 def with_answers(groups: Iterable[NodeGroup], said: Mapping[Node, Said]) -> tuple[NodeGroup, ...]:
-    """Return the groups with what the nodes said of themselves."""
+    """Return the groups with the answers of the nodes."""
     return tuple(
         replace(
             group,
@@ -175,7 +175,7 @@ def with_answers(groups: Iterable[NodeGroup], said: Mapping[Node, Said]) -> tupl
 
 
 def _in_order(family: Family) -> tuple[Value, ...]:
-    """Return the hostgroups of a family, its writers' first."""
+    """Return the hostgroups of a family, the writer hostgroup first."""
     rest = sorted(family.hostgroups - {family.writer}, key=lambda one: int(one or 0))
     return (family.writer, *rest)
 

@@ -1,4 +1,4 @@
-"""A node, seen from three sides: the configuration, ProxySQL at RUNTIME, and the node itself."""
+"""A node as configured, as ProxySQL has it at RUNTIME, and as the node answers itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Connections:
-    """The connections of one server in one hostgroup. Counters run since ProxySQL started.
+    """The connections of one server in one hostgroup, counted since ProxySQL started.
 
     Units: `latency_us` is the round trip of the monitor's last ping; 0 when there was none.
     """
@@ -39,7 +39,7 @@ class Connections:
 
 @dataclass(frozen=True)
 class Place:
-    """One row of a server. In MEMORY it has no connections."""
+    """One row of a server, with its connections at RUNTIME."""
 
     hostgroup: Value
     status: str
@@ -49,12 +49,12 @@ class Place:
 
     @property
     def serves(self) -> bool:
-        """Whether new queries come here."""
+        """Whether ProxySQL sends new queries here."""
         return takes_queries(self.status, self.weight, self.max_connections)
 
     @property
     def is_drained(self) -> bool:
-        """Whether the row lets no new connection to the node, by what drains one."""
+        """Whether the row keeps new connections from the node in the way that a drain does."""
         return self.status == "OFFLINE_SOFT" or self.weight == self.max_connections == 0
 
 
@@ -75,9 +75,9 @@ class Check:
 
 @dataclass(frozen=True)
 class NodeView:
-    """One node of a family or hostgroup with everything that is known of it.
+    """One node of a family or hostgroup, with everything known about it.
 
-    `said` is None when it was not asked.
+    `said`: the answer of the node, None if it was not asked.
     """
 
     node: Node
@@ -88,19 +88,19 @@ class NodeView:
 
     @property
     def connections(self) -> Connections:
-        """The connections of all its places."""
+        """The connections of the node in all hostgroups."""
         return sum((place.connections for place in self.runtime), Connections())
 
     @property
     def is_drained(self) -> bool:
-        """Whether RUNTIME alone has it drained: the configuration lets connections to it."""
+        """Whether RUNTIME alone shows the node drained, and the configuration does not."""
         is_out = bool(self.runtime) and all(place.is_drained for place in self.runtime)
         return is_out and not all(place.is_drained for place in self.configured)
 
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """The nodes among which a monitor moves, or those of one hostgroup without a family."""
+    """The nodes of one family, or of one hostgroup without a family."""
 
     hostgroups: tuple[Value, ...]
     family: Family | None
@@ -111,7 +111,7 @@ class NodeGroup:
 class NodeReport:
     """The nodes behind one ProxySQL.
 
-    `is_monitored` False: the monitor is off, and nodes of a family stay where it placed them last.
+    `is_monitored` False: the monitor is off, and nodes stay where it placed them last.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the Galera monitor read of a node, in words. Pure."""
+"""The state of a Galera node, as text. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAYS = {
 
 
 def state(wsrep: Mapping[str, str]) -> str:
-    """Return the state of the node. What it sent may come with it: make it printable."""
+    """Return the state of the node. It may hold text from the server: escape it before printing."""
     number = wsrep.get("wsrep_local_state", "")
     return _STATES.get(number, f"wsrep_local_state {number}")
 

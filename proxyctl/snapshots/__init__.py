@@ -1,5 +1,5 @@
-"""Snapshots: what an instance held before an apply, kept in a file, and the way back to it.
+"""Snapshots: the state of an instance before an apply, in a file, and the rollback to it.
 
-`snapshot` is what a snapshot says, `file` the text of its file, `folder` where the files are,
-`taking` how one is taken, `rollback` the plan that goes back to one.
+`snapshot` has the data, `file` its text, `folder` the place of the files, `taking` writes one, and
+`rollback` plans the way back.
 """

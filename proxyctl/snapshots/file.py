@@ -1,10 +1,10 @@
-"""The text of a snapshot file: JSON lines, packed by gzip, whose checksum shows damage.
+"""The text of a snapshot file: JSON lines, compressed by gzip, whose checksum shows damage.
 
     {"format": 1, "address": ..., "version": ..., "taken_at": ..., "before": "apply", ...}
     {"table": ..., "layer": "memory", "columns": [...], "rows": [[...], ...]}
     {"table": ..., "layer": "disk", "columns": [...], "same_as": "memory"}
 
-Bytes that are not UTF-8 stand as they are.
+Bytes that are not UTF-8 are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WRONG_SHAPE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueEr
 
 
 class SnapshotFileError(ProxyctlError):
-    """A file that is no snapshot, or that was cut, changed or made by another version."""
+    """The file is no snapshot, was truncated or changed, or comes from another version."""
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def _term(term: Term) -> object:
 
 
 def read_header(path: Path) -> Header:
-    """Return what a snapshot says of itself; its tables are not looked at.
+    """Return the header of a snapshot without reading its tables.
 
     Raises: SnapshotFileError.
     """
@@ -99,7 +99,7 @@ def read_header(path: Path) -> Header:
 
 
 def read_snapshot(path: Path, name: str) -> Snapshot:
-    """Return a whole and unchanged snapshot.
+    """Return a snapshot that is complete and unchanged.
 
     Raises: SnapshotFileError.
     """
@@ -110,7 +110,7 @@ def read_snapshot(path: Path, name: str) -> Snapshot:
 
 
 class _Readable:
-    """Turns what goes wrong while a file is read into one error."""
+    """Turns every error of reading a file into one kind."""
 
     def __enter__(self) -> None:
         return None
@@ -176,7 +176,7 @@ def _read_term(given: object) -> Term:
 
 
 def _tables(lines: Iterable[dict[str, Any]]) -> dict[str, HeldTable]:
-    """Return the tables that were read in all layers; of others the apply changed nothing."""
+    """Return the tables that are there in all layers; the apply changed no others."""
     columns: dict[str, tuple[str, ...]] = {}
     layers: dict[str, dict[Layer, list[Row]]] = {}
     for line in lines:

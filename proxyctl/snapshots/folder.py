@@ -1,4 +1,4 @@
-"""Where snapshots are kept, and which of them there are.
+"""The folder of snapshots.
 
     STATE/snapshots/HOST_PORT/20260105T101500.000000Z.jsonl.gz
 
@@ -36,9 +36,9 @@ def folder_of(address: str) -> Path:
 
 
 def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
-    """Write a snapshot of this name, remove the oldest ones, and return its path.
+    """Write a snapshot, remove the oldest ones, and return its path.
 
-    The file gets its name when it is whole. Raises: ProxyctlError when it cannot be written.
+    The file gets its name once it is complete. Raises: ProxyctlError when it cannot be written.
     """
     folder = folder_of(address)
     path = folder / f"{name}{SUFFIX}"
@@ -98,9 +98,9 @@ def _kept(number: int, path: Path) -> Kept:
 
 
 def find(address: str, which: str | None) -> Path:
-    """Return the snapshot that is meant: a number or a name of `history`, or a path.
+    """Return a snapshot by its number or name in `history`, or by its path.
 
-    None means the newest one. Raises: ProxyctlError.
+    None is the newest one. Raises: ProxyctlError.
     """
     paths = _paths(folder_of(address))
     hint = f"proxyctl history lists the snapshots of {address}"

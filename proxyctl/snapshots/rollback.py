@@ -1,7 +1,7 @@
-"""Back to a snapshot: an ordinary plan, whose desired rows are what served traffic then.
+"""Rollback to a snapshot: an ordinary plan whose desired rows are those that served traffic then.
 
-Like an export it starts from RUNTIME, with MEMORY where that explains a row or has one that RUNTIME
-does not show. Only the scope of the snapshot's apply goes back.
+Like an export it folds RUNTIME back into configuration, with MEMORY for rows that RUNTIME does not
+show. Only the scope of the snapshot's apply is restored.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def rollback_plan(
     options: PlanOptions,
     taken_over: Mapping[str, bool] | None = None,
 ) -> tuple[Plan, Current]:
-    """Return the plan that brings the state of the snapshot back, and what it was made from.
+    """Return the plan that restores a snapshot, and what it was made from.
 
-    `taken_over`: the modules that an apply staged whose lock was taken over. Raises: ConfigError,
+    `taken_over`: see `look_at`. Raises: ConfigError,
     InstanceError, RefusedError, UsageError.
     """
     look = look_at(client, taken_over)
@@ -87,9 +87,9 @@ def rollback_plan(
 
 
 def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
-    """Return what is to be hidden: what this snapshot tells of, and the others that are kept.
+    """Return the columns and variables to mask: those of this snapshot and of all others kept.
 
-    A later apply may have put a secret where this one had none.
+    A later apply may have put a secret where this snapshot has none.
     """
     found: dict[str, frozenset[str]] = dict(snapshot.header.references)
     for kept in history(address):
@@ -104,9 +104,9 @@ def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
 def desired_of(
     snapshot: Snapshot, layouts: Mapping[str, Layout], references: References
 ) -> Desired:
-    """Return what the instance has to hold to be as it was. `layouts`: those of the instance.
+    """Return the snapshot as desired rows. `layouts`: those of the instance.
 
-    Raises: RefusedError for a table that the instance has with other columns.
+    Raises: RefusedError if the instance has a table with other columns.
     """
     header = snapshot.header
     for name, held in snapshot.tables.items():
@@ -148,7 +148,7 @@ def desired_of(
 
 
 def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]:
-    """Return the families whose nodes the monitor placed then."""
+    """Return the families whose nodes the monitor placed at that time."""
 
     def families(layer: Layer) -> list[Family]:
         rows = {
@@ -162,7 +162,7 @@ def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]
 
 
 def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Family, ...]) -> Rows:
-    """Return RUNTIME as configuration: nobody drained, no node that only the monitor added."""
+    """Return RUNTIME as configuration, without drains and without nodes that the monitor added."""
     memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
     if layout.table.role is not Role.SERVERS:
         return from_runtime(layout, runtime, memory)
@@ -180,7 +180,7 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
 
 
 def _settable(layout: Layout, rows: Rows, disk: Rows) -> Rows:
-    """Return the variables that a statement can set: DISK's value of those that a restart reads."""
+    """Return the variables that a statement can set; restart-only ones as on DISK."""
     result: Rows = {}
     for key, row in rows.items():
         name, value = str(key[0]), str(row[1])
@@ -196,7 +196,7 @@ def _settable(layout: Layout, rows: Rows, disk: Rows) -> Rows:
 
 
 def _left_alone(keys: Iterable[Key], scope: TableScope) -> Iterator[str]:
-    """Yield the variables of the apply that no statement brings back."""
+    """Yield a warning for each variable that no statement can set back."""
     for (name,) in sorted_keys(keys):
         if scope.rows is not None and scope.rows.owns((name,)):
             yield f"{name}: left alone: no statement sets it back to what it was then"
@@ -232,7 +232,7 @@ def _place(layout: Layout, row: Row, where: Where) -> Where:
 
 
 def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[str]:
-    """Yield where MEMORY and DISK held something else: only what RUNTIME held comes back."""
+    """Yield a warning if MEMORY or DISK differed from RUNTIME: only RUNTIME is restored."""
     layout = table.layout
     for layer in (Layer.MEMORY, Layer.DISK):
         held = layers[layer]

@@ -1,4 +1,4 @@
-"""A snapshot: the rows of MEMORY, RUNTIME and DISK, and what it was taken before. Pure."""
+"""A snapshot: the rows of MEMORY, RUNTIME and DISK, and the command that it preceded. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ variables: the variables."""
 class TableScope:
     """The part of a table that an apply managed.
 
-    `rows` None: all of them. `ignored`: columns that it set in new rows only.
+    `rows` None: the whole table. `ignored`: columns that it set in new rows only.
     """
 
     rows: Scope | None = None
@@ -32,11 +32,11 @@ class TableScope:
 
 @dataclass(frozen=True)
 class Header:
-    """What a snapshot says of itself.
+    """The header of a snapshot.
 
-    Shape: `before` is APPLY, ROLLBACK or BY_HAND; `sources` are the files of that apply, or the
-    snapshot of that rollback. `scope` by table; None: everything that the snapshot holds.
-    `changes`: rows by admin module and action. Units: `taken_at` in ISO 8601.
+    Shape: `before` is APPLY, ROLLBACK or BY_HAND; `sources` are the files of the apply, or the
+    snapshot of the rollback. `scope` by table; None: all tables of the snapshot. `changes`: rows by
+    admin module and action. Units: `taken_at` in ISO 8601.
     """
 
     address: str
@@ -84,7 +84,7 @@ class Kept:
 
 
 def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
-    """Return what a snapshot says that is taken before the apply of this plan."""
+    """Return the header of a snapshot taken before the apply of this plan."""
     tables = [
         diff.desired
         for module in plan.modules
@@ -115,7 +115,7 @@ def _scope(table: DesiredTable) -> TableScope:
 
 
 def references_in(tables: Iterable[DesiredTable]) -> References:
-    """Return the columns and variables whose texts came by a reference."""
+    """Return the columns and variables whose values came from a reference."""
     found: dict[str, set[str]] = {}
     for table in tables:
         for key, row in table.rows.items():

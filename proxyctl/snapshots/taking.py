@@ -1,4 +1,4 @@
-"""Taking a snapshot: before an apply, of the tables that its plan read, or by hand, of all."""
+"""Take a snapshot: of the tables that a plan read before its apply, or of all tables by hand."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from proxyctl.state.row import Layer
 
 
 def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
-    """Write tables, in the JSON text that ProxySQL gave, into a new snapshot and return its path.
+    """Write tables, as the JSON text that ProxySQL gave, into a new snapshot; return its path.
 
-    `header`: without time and person. Raises: ProxyctlError when it cannot be written.
+    `header`: without time and user. Raises: ProxyctlError when it cannot be written.
     """
     now = datetime.now(UTC)
     header = replace(header, taken_at=now.isoformat(timespec="seconds"), by=_whoami())
@@ -39,7 +39,7 @@ def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
 
 
 def _lines(tables: Mapping[str, TableRows]) -> Iterator[bytes]:
-    """Yield a line for each layer; one with the text of another names that layer."""
+    """Yield one line a layer; a layer equal to another one refers to it."""
     for name, table in tables.items():
         written: dict[int, Layer] = {}
         for layer, chunks in table.texts.items():
@@ -51,7 +51,7 @@ def _lines(tables: Mapping[str, TableRows]) -> Iterator[bytes]:
 
 
 def _whoami() -> str:
-    """Return `user@host`, as far as the system tells."""
+    """Return `user@host`."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -69,9 +69,9 @@ class Taken:
 
 
 def take_by_hand(client: AdminClient) -> Taken:
-    """Keep everything that the instance holds now. Sends SELECTs only.
+    """Take a snapshot of the whole instance. Sends SELECTs only.
 
-    Raises: RefusedError in the middle of an apply; InstanceError; ProxyctlError when the file
+    Raises: RefusedError during an apply; InstanceError; ProxyctlError when the file
     cannot be written.
     """
     holder = read_holder(client)
