@@ -1,1 +1,1 @@
-"""From desired rows and an instance to a Plan. `inspect` reads, `make` is pure."""
+"""Desired rows and an instance become a Plan: `inspect` reads, `make` is pure."""

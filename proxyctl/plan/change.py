@@ -1,4 +1,4 @@
-"""One row that differs from the files, in whatever layers: what a plan is made of and shows."""
+"""One row that differs from the files in some layers, as a plan shows it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADD, CHANGE, DELETE = "add", "change", "delete"
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a changed row. Secrets carry no values: that they differ is all that is said."""
+    """One field of a changed row. The values of a secret are left out."""
 
     column: str
     current: Value
@@ -30,10 +30,10 @@ class FieldChange:
 class Change(NamedTuple):
     """One row that differs from the files in at least one layer.
 
-    Shape: `layers` where it differs; `shown` is the difference of the first of RUNTIME, MEMORY,
-    DISK; `beside` has those of the other layers, where any has the row; `places` tells where rows
-    come from. Everything else is made from these when somebody looks: a first apply has many rows,
-    and shows few of them.
+    Shape: `layers` are those that differ; `shown` is the difference of the first of RUNTIME,
+    MEMORY, DISK, and `beside` has those of the other layers, if any layer has the row; `places`
+    gives the places of rows in the files. All else is computed on demand: a first apply has many
+    rows and shows few.
     """
 
     layout: Layout
@@ -57,17 +57,17 @@ class Change(NamedTuple):
 
     @property
     def is_members_own(self) -> bool:
-        """Whether it is of a variable that members of a cluster do not take from one another."""
+        """Whether each member of a ProxySQL Cluster has its own value of this variable."""
         return self.layout.table.prefix is not None and self.key[0] in MEMBERS_OWN
 
     @property
     def where(self) -> Where | None:
-        """The place in the files that the row comes from."""
+        """The place of the row in the files."""
         return self.places.get(self.key)
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; of a new row those that files name."""
+        """The fields that differ; for a new row those that the files set."""
         if self.shown.desired is None:
             return ()
         if self.shown.current is None:
@@ -76,10 +76,10 @@ class Change(NamedTuple):
 
     @property
     def further(self) -> list[Change]:
-        """What the files change in other layers, in columns that are well where it is shown.
+        """Changes in other layers of columns that agree in the layer that is shown.
 
-        A drained node is one: RUNTIME keeps its limit and weight, whatever the files say by now.
-        Shape: a change of one layer each, or of two that change alike.
+        For example a drained node: RUNTIME keeps its weight and limit while MEMORY and DISK change.
+        Shape: a change for each layer, or for two that change alike.
         """
         found: list[Change] = []
         for layer, held in self.beside if self.action == CHANGE else ():
@@ -93,9 +93,9 @@ class Change(NamedTuple):
 
     @property
     def elsewhere(self) -> list[Change]:
-        """What other layers hold that is neither what is shown nor what the files say.
+        """The rows of other layers that equal neither the row that is shown nor the files.
 
-        Shape: a change of one layer each, or of two that hold the same.
+        Shape: a change for each layer, or for two that hold the same.
         """
         found: list[Change] = []
         for layer, held in self.beside:
@@ -108,10 +108,10 @@ class Change(NamedTuple):
         return found
 
     def _as_shown(self, held: Difference) -> Difference:
-        """Return the difference of another layer as RUNTIME, which is shown, would have it.
+        """Return the difference of another layer as a LOAD would bring it to RUNTIME.
 
-        A row that no LOAD takes is absent there. But the files may have no word on a server that
-        is OFFLINE_HARD: then its other columns are all that differs.
+        A row that a LOAD drops is absent, except a server that is OFFLINE_HARD: the files may leave
+        its status alone, and then only its other columns differ.
         """
         loaded = _as_loaded(self.layout, held)
         if loaded is None and self.layout.table.role is not Role.SERVERS:
@@ -125,7 +125,7 @@ class Change(NamedTuple):
 
 
 def _join(found: list[Change], one: Change, same: Change | None) -> None:
-    """Add a change, or its layers to the one that says the same."""
+    """Add a change, or add its layers to an equal one."""
     if same is None:
         found.append(one)
     else:
@@ -133,7 +133,7 @@ def _join(found: list[Change], one: Change, same: Change | None) -> None:
 
 
 def changes_of(diff: TableDiff) -> list[Change]:
-    """Return the differences of the three layers as one change a row, sorted by key."""
+    """Merge the differences of the three layers into one change a row, sorted by key."""
     places = diff.desired.where if diff.desired else {}
     lists = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
     if diff.place is not None:
@@ -156,10 +156,10 @@ def changes_of(diff: TableDiff) -> list[Change]:
 def _one_key_a_node(
     diff: TableDiff, place: Callable[[Key], Key], lists: list[list[Difference]]
 ) -> list[list[Difference]]:
-    """Return the differences with one key for all rows of a node that leaves its family.
+    """Give all rows of a node that leaves its family one key.
 
-    RUNTIME has them in other hostgroups than MEMORY; the key is that of a row that both have, if
-    there is one.
+    RUNTIME has the node in other hostgroups than MEMORY; the key is that of a row in both, if there
+    is one.
     """
     staying = set(map(place, diff.desired.rows)) if diff.desired else set()
     keys: dict[Key, Key] = {}
@@ -177,7 +177,7 @@ def _one_key_a_node(
 
 
 def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
-    """Return by key the difference to show, and a bit mask of the layers that differ."""
+    """Return the difference to show and a bit mask of the differing layers, both by key."""
     shown: dict[Key, Difference] = {}
     masks: dict[Key, int] = {}
     for bit, found in enumerate(lists):
@@ -190,7 +190,7 @@ def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[
 def _beside(
     lists: list[list[Difference]], shown: Mapping[Key, Difference]
 ) -> dict[Key, tuple[tuple[Layer, Difference], ...]]:
-    """Return by key the differences of the layers that are not shown."""
+    """Return the differences of the other layers, by key."""
     found: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
     for layer, differences in zip(_SHOWN_FIRST[1:], lists[1:], strict=True):
         for one in differences:
@@ -200,7 +200,7 @@ def _beside(
 
 
 def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
-    """Return the difference with the row that a LOAD makes of it; None where it makes no row."""
+    """Return the difference with its row as a LOAD makes it; None if the LOAD drops the row."""
     row = held.current
     if row is None or layout.table.prefix is not None:
         return held
@@ -213,7 +213,7 @@ def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
 def _is_other(layout: Layout, one: Difference, other: Difference) -> bool:
     """Return whether two layers differ from the files in different ways.
 
-    Of rows that the files do not have, only that they are there counts.
+    For rows in no file, only their presence counts.
     """
     if one.desired is None or other.desired is None:
         return False
@@ -253,7 +253,7 @@ def _field(layout: Layout, position: int, current: Row | None, desired: DesiredR
 
 
 def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
-    """Yield the fields of a new row that the files have to name to have them so."""
+    """Yield the fields of a new row that differ from the default of a file."""
     for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
         is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
         if is_said and position not in layout.key_index:

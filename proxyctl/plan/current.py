@@ -1,4 +1,4 @@
-"""Everything that a plan knows of an instance: read once, by `inspect`, and never changed."""
+"""Everything that a plan knows of an instance: read once by `inspect`, then never changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proxyctl.state.row import DesiredRow, Key, Layer, Rows
 
 @dataclass(frozen=True)
 class Access:
-    """How we got in. `socket`: the path of a Unix socket, in place of host and port."""
+    """The login in use. `socket`: the path of a Unix socket, instead of host and port."""
 
     user: str
     password: str = field(repr=False)
@@ -26,11 +26,11 @@ class Access:
 
 @dataclass(frozen=True)
 class Look:
-    """What is asked first of an instance: the tables it has, and what decides how to read them.
+    """The first things to know of an instance: its tables, and how to read them.
 
-    `additions`: what files may use besides the catalogue. `staged`: the admin modules that an apply
-    had begun to write when it died, and whether MEMORY of each was what DISK held before.
-    `taken_over`: the same, once its lock was taken over and those modules came from DISK again.
+    `additions`: columns and variables that the catalogue lacks. `staged`: the admin modules that a
+    dead apply had begun to write, and whether MEMORY equalled DISK before. `taken_over`: the same,
+    after its lock was taken over and MEMORY came from DISK again.
     """
 
     name: str
@@ -45,18 +45,18 @@ class Look:
 
     @property
     def version(self) -> Version:
-        """The ProxySQL version that the instance names."""
+        """The version of ProxySQL."""
         return parse_version(self.version_text)
 
 
 @dataclass(frozen=True)
 class Current:
-    """What an instance holds.
+    """The state of an instance.
 
-    Shape: `tables` by name, every one that the plan may need, with all layers. `destinations`: by
-    table of DESTINATIONS that was not read, the hostgroups that RUNTIME sends traffic to.
-    `connections`: those in use, keyed like mysql_servers. `membership`: what the instance knows of
-    its ProxySQL Cluster.
+    Shape: `tables` by name with all layers, every one that the plan may need. `destinations`: the
+    hostgroups that RUNTIME sends traffic to, for those tables of DESTINATIONS that were not read.
+    `connections` in use, keyed like mysql_servers. `membership`: the ProxySQL Cluster as the
+    instance sees it.
     """
 
     look: Look
@@ -66,10 +66,10 @@ class Current:
     membership: Membership = field(default_factory=Membership)
 
     def rows(self, name: str) -> Mapping[Layer, Rows]:
-        """Return the rows of a table by layer, as they will be when an apply begins.
+        """Return the rows of a table by layer, as an apply will find them.
 
-        Where an apply died over a module that MEMORY and DISK agreed on, the next one begins with
-        LOAD ... FROM DISK.
+        If an apply died while it staged a module whose MEMORY equalled DISK, the next apply begins
+        with LOAD ... FROM DISK.
         """
         table = self.tables[name]
         if not self.look.staged.get(table.layout.table.admin_module):
@@ -80,7 +80,7 @@ class Current:
         return {**table.rows, Layer.MEMORY: memory}
 
     def at_runtime(self, name: str) -> Rows:
-        """Return the rows of RUNTIME of a table."""
+        """Return the RUNTIME rows of a table."""
         return self.tables[name].rows[Layer.RUNTIME]
 
     def hostgroups_used(self) -> dict[str, frozenset[Value]]:
@@ -94,5 +94,5 @@ class Current:
 
 
 def hostgroups_in(rows: Iterable[DesiredRow], position: int) -> frozenset[Value]:
-    """Return the hostgroups that stand in one column of these rows."""
+    """Return the hostgroups in one column of these rows."""
     return frozenset(cell for row in rows if isinstance(cell := row[position], int))

@@ -1,4 +1,4 @@
-"""Where one table differs from the files, and its layers from one another. Pure."""
+"""The differences of one table: its layers against the files, and against one another. Pure."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
 
 @dataclass(frozen=True)
 class TableDiff:
-    """Where the layers of one table differ.
+    """The differences of one table.
 
     Shape: `memory`, `runtime` and `disk` as stored (users in halves stay halves), RUNTIME without
-    servers that are OFFLINE_HARD. `target` is MEMORY after staging, the same object as `memory`
-    where nothing is staged. `changes` lists by layer where it differs from the files; `unpublished`
-    and `unsaved` where RUNTIME and DISK differ from MEMORY, ours or not: `current` is the layer's
-    row, `desired` MEMORY's. `memory_count` and `runtime_count` count a user and a node of a family
-    once, however many rows they have; `place` tells by a row's key what it counts as. Of servers,
-    `families` are those that the monitor places, `drained` the nodes that RUNTIME alone shows
-    drained, `discovered` those that no file names, `draining` the rows that are OFFLINE_HARD.
-    `unowned`: rows of MEMORY outside the scope of the files.
+    OFFLINE_HARD servers. `target` is MEMORY after staging, the same object as `memory` if nothing
+    is staged. `changes` by layer: differences from the files. `unpublished` and `unsaved`:
+    differences of RUNTIME and DISK from MEMORY, managed or not, with the layer's row as `current`
+    and MEMORY's as `desired`. `memory_count` and `runtime_count` count a user, and a node of a
+    family, once; `place` maps a key to what it counts as. For servers: `families` that the monitor
+    places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, and the number of
+    OFFLINE_HARD rows (`draining`). `unowned`: MEMORY rows outside the scope of the files.
     """
 
     layout: Layout
@@ -69,7 +68,7 @@ class TableDiff:
 
     @property
     def is_of_servers(self) -> bool:
-        """Whether it is a table of servers."""
+        """Whether this is a table of servers."""
         return self.layout.table.role is Role.SERVERS
 
     @property
@@ -82,7 +81,7 @@ class TableDiff:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What has to be known of an instance to compare its servers.
+    """The facts of an instance that decide how its servers compare.
 
     `families` are the desired families that the monitor places now; `memory_families` those of the
     MEMORY rows. `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
@@ -99,9 +98,9 @@ def placed_families(
     *,
     rds_discovery: bool,
 ) -> tuple[tuple[Family, ...], tuple[Family, ...], tuple[Family, ...]]:
-    """Return the families that are desired, and of those and of MEMORY's the ones placed now.
+    """Return the desired families, those of them that the monitor places now, and those of MEMORY.
 
-    `rows` gives the desired, the MEMORY and the RUNTIME rows of a table of families.
+    `rows` returns the desired, MEMORY and RUNTIME rows of a family table.
     """
     names = [name for name in FAMILY_TABLES if name in layouts]
     sides = zip(*map(rows, names), strict=True) if names else iter([()] * 3)
@@ -124,8 +123,8 @@ def diff_table(
 ) -> TableDiff:
     """Compare the three layers of a table with the files, and with one another.
 
-    `desired` None: the files do not manage it. `rows` by layer; layers that hold the same may be
-    the same object, which is quicker.
+    `desired` None: the files do not manage the table. `rows` by layer; equal layers are compared
+    faster when they are one object.
     """
     if desired is not None and desired.references:
         rows = {
@@ -141,7 +140,7 @@ def diff_table(
 
 
 def _hide_replaced(diff: TableDiff) -> TableDiff:
-    """Return the differences with the texts as secrets that secrets of the files replace."""
+    """Make secrets of the texts that a secret of the files replaces."""
     if not (diff.memory or diff.runtime or diff.disk):
         return diff
     place: Place = diff.place or (lambda key: key)
@@ -167,7 +166,7 @@ def _username(key: Key) -> object:
 def _diff_rows(
     layout: Layout, desired: DesiredTable | None, rows: Mapping[Layer, Rows]
 ) -> TableDiff:
-    """Compare a table whose rows nobody but ProxySQL's commands moves."""
+    """Compare a table of anything but servers."""
     memory, runtime, disk = rows[Layer.MEMORY], rows[Layer.RUNTIME], rows[Layer.DISK]
     folded = _folded(layout, memory)
     in_memory = _against(layout, desired, folded, Layer.MEMORY)
@@ -285,7 +284,7 @@ def _unowned(desired: DesiredTable | None, rows: Rows) -> int:
 def _against(
     layout: Layout, desired: DesiredTable | None, current: Rows, layer: Layer
 ) -> list[Difference]:
-    """Return where rows (users folded) differ from the desired ones, exactly."""
+    """Return the exact differences of rows (users folded) from the desired ones."""
     if desired is None:
         return []
     wanted = _wanted(desired, layer)
@@ -315,7 +314,7 @@ def _removals(
 
 
 def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) -> list[Difference]:
-    """Return where a layer differs from MEMORY; the layer's row is `current`."""
+    """Return the differences of a layer from MEMORY; the layer's row is `current`."""
     if layer == memory:
         return []
     found = list(differences(layout, layer, memory.items()))
@@ -328,9 +327,9 @@ def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) ->
 
 
 def counts(layout: Layout, difference: Difference) -> bool:
-    """Return whether a variable means one thing here and another one there.
+    """Return whether a difference of a variable counts.
 
-    Not where it has a value that this version does not take: nobody gave it, and nobody can.
+    It does not if both values are ones that this version does not accept: no statement sets them.
     """
     texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
     return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
@@ -339,7 +338,7 @@ def counts(layout: Layout, difference: Difference) -> bool:
 def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRow]:
     """Return what RUNTIME shows once the desired rows are loaded.
 
-    What it shows of a variable depends on others, also on those that the files do not name.
+    RUNTIME shows some variables depending on others, which the files may not name.
     """
     layout, wanted = desired.layout, _wanted(desired, Layer.RUNTIME)
     if layout.table.prefix is None:
@@ -353,7 +352,7 @@ def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRo
 def taken_off(
     layout: Layout, target: Rows, runtime: Rows, place: Callable[[Key], Key] | None
 ) -> set[Key]:
-    """Return the servers that MEMORY will have OFFLINE_HARD, and that RUNTIME has no more."""
+    """Return the servers that will be OFFLINE_HARD in MEMORY and that RUNTIME no longer has."""
     found = {key for key, row in target.items() if is_offline_hard(layout, row)}
     place = place or (lambda key: key)
     live = {place(key) for key in runtime} if found else set()
@@ -361,7 +360,7 @@ def taken_off(
 
 
 def is_offline_hard(layout: Layout, row: DesiredRow) -> bool:
-    """Return whether a row of servers is in MEMORY or on DISK only, by its status."""
+    """Return whether a server row is OFFLINE_HARD: such rows never reach RUNTIME."""
     return str(row[layout.index["status"]]).upper() == "OFFLINE_HARD"
 
 
@@ -386,9 +385,9 @@ def _by_family(
 
 
 def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Difference]) -> Rows:
-    """Return MEMORY after the changes: KEEP keeps what is there, or becomes ProxySQL's default.
+    """Return MEMORY after the changes: KEEP keeps the present value, or becomes the default.
 
-    A user held in two halves becomes one row as soon as anything about it changes.
+    A user in two halves becomes one row as soon as anything about it changes.
     """
     result = dict(memory)
     is_users = folded is not memory
@@ -426,12 +425,11 @@ def _remove(result: Rows, key: Key, memory: Rows, folded: Rows, *, is_users: boo
 
 
 def without_guess(desired: DesiredTable, rows: Mapping[Layer, Rows]) -> DesiredTable:
-    """Return the desired variables without a guessed one that the instance does not need.
+    """Drop a default charset or collation that the instance does not need.
 
-    Files that name only a character set, or only a collation, are compiled with the default of the
-    other. If the instance has another value that goes with the named one, that was somebody's
-    choice and stays. If a layer has one that does not go with it, all layers get the value of
-    RUNTIME where that one does, else the default.
+    Files that set only a character set, or only a collation, are compiled with the default of the
+    other. If every layer has a value that fits the one in the files, the default is dropped. If
+    only RUNTIME's value fits, all layers get that value; otherwise they get the default.
     """
     for guessed, named in ((COLLATION, CHARSET), (CHARSET, COLLATION)):
         key = (guessed,)

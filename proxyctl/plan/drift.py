@@ -1,6 +1,6 @@
-"""Drift: in which layers an instance differs from its files, and what that pattern means. Pure.
+"""Drift: which layers of an instance differ from the files, and what that pattern means. Pure.
 
-The layers alone are judged. Who changed what, and when, nobody can prove afterwards.
+Only the layers are judged: who changed what, and when, cannot be proven afterwards.
 """
 
 from __future__ import annotations

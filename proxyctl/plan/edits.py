@@ -1,4 +1,4 @@
-"""Pending edits: what somebody left in MEMORY that a LOAD or SAVE of ours would publish or lose.
+"""Pending edits: changes that somebody left in MEMORY and that our LOAD or SAVE would publish.
 
 LOAD and SAVE move whole admin modules, while the files own rows. A row of MEMORY is pending if it
 is not what the files say, and RUNTIME does not show it (before a LOAD) or DISK does not hold it
@@ -30,9 +30,9 @@ MOST_LISTED = 20
 class Pending:
     """One row that somebody edited in MEMORY.
 
-    Shape: `layers` lack the edit; `difference` has the row of the first of them as `current`, that
-    of MEMORY as `desired`, and no columns for a row that is added or deleted. `is_ours`: the files
-    say otherwise; else the row, or the columns that were edited, are not in the files.
+    Shape: `layers` lack the edit; `difference` has the row of the first of them as `current`,
+    MEMORY's as `desired`, and no columns if the row was added or deleted. `is_ours`: the files
+    manage the row and say otherwise; else the row, or the edited columns, are not managed.
     """
 
     layout: Layout
@@ -51,7 +51,7 @@ class Pending:
         return tuple(self.layout.names[position] for position in self.difference.columns)
 
     def text(self) -> str:
-        """Return the edit in a few words."""
+        """Return a short description."""
         what = ", ".join(self.columns) or "row"
         key = ":".join(map(str, self.key))
         if Layer.RUNTIME not in self.layers:
@@ -65,8 +65,7 @@ class Pending:
 def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
     """Return the pending edits that this module's steps would publish, persist or overwrite.
 
-    Shape: sorted by table, in the order of the rows; a row is listed once for what is ours of it,
-    and once for the rest.
+    Shape: sorted by table; a row may come twice, for its managed and its unmanaged columns.
     """
     found: dict[tuple[str, Key, bool], Pending] = {}
     for name in sorted(module.diffs):
@@ -89,10 +88,10 @@ def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
 
 
 def _unpublished(diff: TableDiff) -> Iterator[Difference]:
-    """Yield where MEMORY differs from RUNTIME.
+    """Yield the differences between MEMORY and RUNTIME.
 
-    A row that MEMORY holds and RUNTIME would lose, being inactive or OFFLINE_HARD there, is edited
-    in those columns. RUNTIME may have a node of a family in other hostgroups than MEMORY.
+    A MEMORY row that RUNTIME would lose (inactive, OFFLINE_HARD) counts as edited in those columns.
+    RUNTIME may have a node of a family in other hostgroups than MEMORY.
     """
     layout, place = diff.layout, diff.place or (lambda key: key)
     gone = [one for one in diff.unpublished if one.desired is None]
@@ -109,9 +108,9 @@ def _unpublished(diff: TableDiff) -> Iterator[Difference]:
 
 
 def _hidden(diff: TableDiff) -> Iterator[Difference]:
-    """Yield the edits of rows that RUNTIME never shows, where MEMORY is written without a SAVE.
+    """Yield edits of rows that RUNTIME never shows, for an apply without SAVE.
 
-    Of an inactive rule only DISK tells whether somebody edited it.
+    Only DISK tells whether somebody edited an inactive rule.
     """
     if not diff.unsaved or is_copied(diff.layout):
         return
@@ -123,7 +122,7 @@ def _hidden(diff: TableDiff) -> Iterator[Difference]:
 
 
 def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pending]:
-    """Yield the edit of a managed part, and the edit of an unmanaged part, of one row."""
+    """Yield the edits of the managed and of the unmanaged columns of one row."""
     layout, desired, key = diff.layout, diff.desired, difference.key
     if desired is None or not desired.owns(key):
         yield Pending(layout, (layer,), difference, is_ours=False)
@@ -161,8 +160,8 @@ def refusals(
 ) -> Iterator[Refusal]:
     """Yield the refusals for the pending edits of a module.
 
-    Each lists the rows. Of those that are not ours: what publishes them, and what takes exactly
-    these back.
+    Each lists the rows. For unmanaged rows it also has the statements that publish them, and the
+    statements that take exactly these back.
     """
     found = list(edits)
     ours = [edit for edit in found if edit.is_ours]
@@ -193,7 +192,7 @@ def _publishing(module: ModulePlan, edits: Iterable[Pending]) -> str:
 
 
 def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
-    """Yield the statements after which MEMORY lacks these edits and nothing else changed."""
+    """Yield the statements that remove exactly these edits from MEMORY."""
     by_table: dict[str, list[Pending]] = {name: [] for name in module.diffs}
     for edit in edits:
         by_table[edit.layout.name].append(edit)
@@ -209,9 +208,9 @@ def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
 
 
 def _without(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
-    """Return MEMORY without these edits: the rows of the layer that lacks them.
+    """Return MEMORY without these edits.
 
-    A row that DISK has beside comes from there: it is the one that was configured.
+    Rows come from DISK where it differs, since that is the configured row, else from RUNTIME.
     """
     layout = diff.layout
     folded = fold_users(layout, diff.memory) if layout.table.role is Role.USERS else diff.memory

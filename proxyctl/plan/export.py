@@ -26,9 +26,9 @@ from proxyctl.state.sql import quoted_name
 
 
 def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
-    """Return everything that a layer holds, as configuration rows.
+    """Return a layer as configuration rows.
 
-    Warnings say which tables differ between the layers: an export is one layer, not all three.
+    Warnings name the tables whose layers differ, since an export has one layer only.
     """
     layouts = read_layouts(client)
     facts = read_facts(client)
@@ -83,7 +83,7 @@ def _export_table(
 
 
 def unknown_tables(client: AdminClient) -> list[str]:
-    """Return the tables with rows and a twin at RUNTIME that the catalogue does not know."""
+    """Return the tables that have rows and a runtime table, and that the catalogue lacks."""
     rows = client.query(
         "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
         " WHERE m.type='table' ORDER BY m.name",

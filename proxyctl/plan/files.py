@@ -1,4 +1,4 @@
-"""From files and an open connection to a plan: what `plan`, `apply` and a fleet begin with."""
+"""Plan files for an instance: compile, inspect, make."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def plan_files_under_lock(
 ) -> tuple[Plan, Current]:
     """Return the plan, and what it was made from.
 
-    `taken_over`: the modules that an apply staged whose lock was taken over. Raises: as
-    `plan_files`.
+    `taken_over`: see `look_at`. Raises: as `plan_files`.
     """
     desired, current = _inspected(client, files, options, taken_over=taken_over)
     return planned(client, desired, current, options), current
@@ -57,7 +56,7 @@ def _inspected(
     taken_over: Mapping[str, bool] | None = None,
     routing: bool = False,
 ) -> tuple[Desired, Current]:
-    """Compile the files for this instance, and read what a plan of them needs."""
+    """Compile the files for the instance, and inspect it."""
     look = look_at(client, taken_over)
     reading = begin_reading(client, look, () if options.only else files.sections)
     desired = files.project(look.version, additions=look.additions).desired
@@ -66,7 +65,7 @@ def _inspected(
 
 
 def planned(client: AdminClient, desired: Desired, current: Current, options: PlanOptions) -> Plan:
-    """Return the plan, and tell --debug what was decided. Raises: as `make`."""
+    """Make the plan, and trace its decisions for --debug. Raises: as `make`."""
     plan = make(desired, current, options)
     if client.is_traced:
         for module in plan.modules:

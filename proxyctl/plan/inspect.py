@@ -1,4 +1,4 @@
-"""The only reading before an apply: an instance becomes one `Current`. Sends SELECTs only."""
+"""Read an instance into one `Current`: the only reading before an apply. Sends SELECTs only."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ folding those is done while ProxySQL is busy with the next table."""
 def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> Look:
     """Return the first look at an instance.
 
-    `taken_over`: who holds the lock already gives the modules of the apply that held it before.
-    Raises: InstanceError.
+    `taken_over`: given by an apply, which holds the lock: the modules that the dead apply before it
+    had staged. Raises: InstanceError.
     """
     login, layouts = client.login, read_layouts(client)
     return Look(
@@ -51,7 +51,7 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
 
 
 def begin_reading(client: AdminClient, look: Look, likely: Iterable[str]) -> Reading:
-    """Ask for the large tables among the likely ones: ProxySQL works while files are compiled."""
+    """Request the large tables early: ProxySQL reads them while the files are compiled."""
     reading, layouts, names = Reading(client), look.layouts, {*likely}
     for large in _LARGE:
         if large in names and large in layouts:
@@ -70,8 +70,8 @@ def inspect(
 ) -> Current:
     """Return everything that a plan of these desired rows may need.
 
-    `reading`: tables that were asked for already. `routing`: read all that decides where queries
-    go. Raises: InstanceError.
+    `reading`: tables that were requested early. `routing`: also read all tables that decide where
+    queries go. Raises: InstanceError.
     """
     reading, layouts = reading or Reading(client), look.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
@@ -98,10 +98,7 @@ def inspect(
 
 
 def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
-    """Yield the tables that a plan may need.
-
-    A LOAD or SAVE moves a whole admin module, so that all its tables matter.
-    """
+    """Yield the tables that a plan may need: whole admin modules, since a LOAD moves all tables."""
     names = {*desired.tables}
     changed = _variables_set(desired)
     if REGEX_ENGINE in changed:
@@ -119,7 +116,7 @@ def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
 
 
 def _variables_set(desired: Desired) -> set[object]:
-    """Return the names of the variables that are desired."""
+    """Return the names of the variables that the files set."""
     return {
         key[0]
         for name, table in desired.tables.items()

@@ -1,11 +1,11 @@
-"""Desired rows and a `Current` become a Plan. Pure: nothing here asks an instance.
+"""Make a Plan of desired rows and a `Current`. Pure: nothing here asks the instance.
 
 tables     the desired rows in the columns that the instance has
-diff       where each layer differs from them                     -> changes
-steps      which module is staged, LOADed and SAVEd, and with what rows
+diff       the differences of each layer from them                -> changes
+steps      which modules are staged, LOADed and SAVEd, with which rows
 edits      what others left in MEMORY                             -> refusals
 guards     dangerous transitions                                  -> refusals
-notes      what is left alone, and what a LOAD does by the way    -> warnings
+notes      what is left alone, and side effects of a LOAD         -> warnings
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, Rows
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What the command line allows. `saves`: whether an apply would SAVE."""
+    """The options of plan and apply. `saves`: whether an apply will SAVE."""
 
     only: tuple[str, ...] = ()
     force: bool = False
@@ -90,9 +90,9 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:
-    """Return what is desired of the tables that `--only` names, by admin module or by table.
+    """Keep the desired tables that `--only` names, by admin module or by table.
 
-    Raises: UsageError for a name that is neither, or of which nothing is managed.
+    Raises: UsageError for an unknown name, or one without a managed table.
     """
     tables: dict[str, DesiredTable] = {}
     for name in only:
@@ -112,7 +112,7 @@ def select(desired: Desired, only: tuple[str, ...]) -> Desired:
 
 
 def sides(desired: Desired, current: Current) -> Sides:
-    """Return what routes queries now, and once the desired rows are applied.
+    """Return the routing configuration now and after an apply.
 
     `current`: inspected with `routing`. Raises: as `make`.
     """
@@ -146,7 +146,7 @@ def _fitted(desired: Desired, current: Current) -> dict[str, DesiredTable]:
 def _surroundings(
     tables: Mapping[str, DesiredTable], current: Current
 ) -> tuple[Surroundings, tuple[Family, ...]]:
-    """Return which families the monitor places now, and those that are desired."""
+    """Return the families that the monitor places now, and the desired families."""
     facts = current.look.facts
     servers = {table.name for table in ADMIN_MODULES["MYSQL SERVERS"].tables}
     if not (facts.monitor_enabled and servers & tables.keys()):
@@ -165,7 +165,7 @@ def _surroundings(
 def _modules(
     tables: Mapping[str, DesiredTable], current: Current, around: Surroundings
 ) -> tuple[list[ModulePlan], dict[str, TableDiff]]:
-    """Return the plans of the admin modules with managed tables, and what they were made from."""
+    """Return the plans of the admin modules with managed tables, and the diffs by table."""
     layouts = current.look.layouts
     diffs = {
         name: diff_table(layouts[name], table, current.rows(name), around)
@@ -195,7 +195,7 @@ def _changes_engine(modules: Iterable[ModulePlan]) -> bool:
 def _pending_refusals(
     modules: Iterable[ModulePlan], desired: Desired, current: Current, options: PlanOptions
 ) -> Iterator[Refusal]:
-    """Yield the refusals for pending edits; where MEMORY comes from DISK, differences are ours."""
+    """Yield the refusals for pending edits; differences that a dead apply left are ours."""
     look = current.look
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
@@ -211,7 +211,7 @@ def _shard_moves(
     current: Current,
     hostgroup_names: Mapping[int, str],
 ) -> list[ShardMove]:
-    """Return tables and schemas that change shard; looked for where something may do that."""
+    """Return the tables and schemas that change shard, if any change concerns sharding."""
     changes = {
         name: found
         for module in modules

@@ -1,4 +1,4 @@
-"""Desired rows in the columns that the instance really has, and what it cannot take. Pure."""
+"""Fit desired rows to the columns of the instance, and find what it cannot take. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Where
 
 
 def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
-    """Return the desired table in the instance's layout.
+    """Return the desired table in the layout of the instance.
 
-    A column that the files were compiled without is left as it is.
+    Columns that the files were compiled without are left alone.
     """
     if table.layout.names == layout.names:
         return table if table.layout is layout else replace(table, layout=layout)
@@ -29,7 +29,7 @@ def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
 def misfits(
     tables: Mapping[str, DesiredTable], layouts: Mapping[str, Layout], version: Version
 ) -> Iterator[Mistake]:
-    """Yield what the files use and this instance does not have."""
+    """Yield tables and columns that the files use and the instance lacks."""
     for name, table in tables.items():
         layout = layouts.get(name)
         if layout is None:
@@ -46,14 +46,14 @@ def _first(table: DesiredTable) -> Where | None:
 
 
 def mistake_at(where: Where | None, key: str, message: str, hint: str | None = None) -> Mistake:
-    """Return a mistake at a place in the files, as far as it is known."""
+    """Return a mistake at a place in the files, if the place is known."""
     if where is None:
         return Mistake("files", 0, 0, key, message, hint)
     return Mistake(where.path, where.line, where.column, key, message, hint)
 
 
 def when_read(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
-    """Yield what is wrong with what is managed, given the tables that have been read.
+    """Yield the mistakes that show only once the tables are read.
 
     `version`: that of ProxySQL.
     """

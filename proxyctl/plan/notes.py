@@ -1,4 +1,4 @@
-"""What a plan says beside its changes: what is left alone, what a LOAD does by the way. Pure."""
+"""Notes of a plan: what is left alone, and side effects of a LOAD. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IN_LAYER = {
 
 
 def left_alone(found: TableDiff) -> Iterator[str]:
-    """Yield what one table holds that the files do not ask for, and that stays."""
+    """Yield what a table holds that the files do not mention and that stays."""
     table = found.layout.name
     scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
     if scope and found.unowned:
@@ -37,7 +37,7 @@ def left_alone(found: TableDiff) -> Iterator[str]:
 
 
 def taken_out(found: TableDiff) -> Iterator[str]:
-    """Yield the servers that an operator took out, where the files do not say otherwise."""
+    """Yield the servers that an operator took out of service, if the files leave that alone."""
     staying = {(key[1], key[2]) for key in found.target} if found.drained else set()
     for node in sorted(found.drained & staying, key=node_text):
         yield f"{node_text(node)} drained"
@@ -45,9 +45,9 @@ def taken_out(found: TableDiff) -> Iterator[str]:
 
 
 def _statuses(found: TableDiff) -> Iterator[str]:
-    """Yield the servers with a status that is not ONLINE and that no file sets.
+    """Yield the servers with a status other than ONLINE that no file sets.
 
-    A SHUNNED of RUNTIME is ProxySQL's own unless MEMORY has it, too.
+    SHUNNED at RUNTIME alone was set by ProxySQL itself.
     """
     if not found.is_of_servers or found.desired is None:
         return
@@ -73,7 +73,7 @@ def _statuses(found: TableDiff) -> Iterator[str]:
 
 
 def _status_text(out: Mapping[Layer, str]) -> str:
-    """Return `OFFLINE_SOFT`, with the layers where not all of them have it."""
+    """Return `OFFLINE_SOFT`, with the layers unless all have it."""
     texts = {
         status: [_IN_LAYER[layer] for layer, text in out.items() if text == status]
         for status in out.values()
@@ -85,10 +85,10 @@ def _status_text(out: Mapping[Layer, str]) -> str:
 
 
 def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
-    """Return the new nodes that enter through another hostgroup than their own, and that hostgroup.
+    """Return the new nodes that enter through another hostgroup than configured, with that hostgroup.
 
-    A node that joins a placed Galera family is loaded into its offline hostgroup first: as a writer
-    it would take writes beside the one that is there.
+    A node that joins a placed Galera family is loaded into the offline hostgroup first: otherwise
+    it would be a second writer.
     """
     if "mysql_servers" not in module.diffs:
         return {}
@@ -112,7 +112,7 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
 def warnings(
     modules: Sequence[ModulePlan], families: Sequence[Family], current: Current
 ) -> Iterator[str]:
-    """Yield what a person should know of these changes, beside what guards say.
+    """Yield warnings about these changes, other than those of guards.
 
     `families`: those that the monitor will place.
     """
