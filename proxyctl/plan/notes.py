@@ -85,7 +85,7 @@ def _status_text(out: Mapping[Layer, str]) -> str:
 
 
 def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
-    """Return the new nodes that enter through another hostgroup than configured, with that hostgroup.
+    """Return the new nodes that enter through another hostgroup than configured, and which.
 
     A node that joins a placed Galera family is loaded into the offline hostgroup first: otherwise
     it would be a second writer.
