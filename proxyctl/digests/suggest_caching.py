@@ -11,7 +11,7 @@ from proxyctl.digests.suggest_load import Query
 from proxyctl.digests.suggest_rules import Cells, placed
 from proxyctl.digests.suggest_texts import is_write, not_cacheable, tables_in
 from proxyctl.digests.units import count_text, number_text, rows_text, time_text
-from proxyctl.replay.comparing import Verdict
+from proxyctl.replay.comparison import Verdict
 from proxyctl.replay.outcome import Kind as Change
 from proxyctl.replay.outcome import Outcome
 from proxyctl.replay.seen import SeenDigest

@@ -12,7 +12,7 @@ from proxyctl.digests.suggest_load import Load
 from proxyctl.digests.suggest_rules import Places, is_anyone
 from proxyctl.digests.suggest_thresholds import Thresholds
 from proxyctl.digests.units import count_text
-from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.comparison import CUT, OTHER_OPTIONS, Comparison
 from proxyctl.replay.report import Report, replay
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
@@ -71,8 +71,8 @@ class Context:
 
     def is_vague(self, seen: SeenDigest) -> bool:
         """Return whether the text of a digest does not say what the query was."""
-        facts = self.now.facts(seen)
-        return facts.is_cut or facts.is_of_other_options
+        notes = self.now.verdict(seen).notes
+        return CUT in notes or OTHER_OPTIONS in notes
 
     def rows_of(self, digests: Iterable[str]) -> dict[str, list[SeenDigest]]:
         """Return all rows of some digests, by digest. Changes: self."""

@@ -11,7 +11,7 @@ from proxyctl.digests.suggest_readers import Readers
 from proxyctl.digests.suggest_rules import Cells, placed
 from proxyctl.digests.suggest_texts import not_for_a_reader
 from proxyctl.digests.units import count_text
-from proxyctl.replay.comparing import Verdict
+from proxyctl.replay.comparison import Verdict
 from proxyctl.replay.outcome import Kind as Change
 from proxyctl.replay.outcome import Outcome
 from proxyctl.replay.seen import SeenDigest

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from proxyctl.catalog import TABLES, Layout, Value, layout_of
-from proxyctl.replay.comparing import Comparison, Verdict
+from proxyctl.replay.comparison import Comparison, Verdict
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
 from proxyctl.state.configuration import Configuration, Held

@@ -56,6 +56,7 @@ def replay_object(report: Report) -> dict[str, object]:
         "elsewhere": _tally(report, report.elsewhere),
         "not_compared": _tally(report, report.not_compared),
         "texts": dict(sorted(report.texts.items())),
+        "next_query_flagIN": list(report.flag_rules),
         "flows": [
             {
                 "current": {"hostgroup": flow.before, "rule_id": flow.rule_before},
@@ -95,9 +96,8 @@ def _entry(report: Report, entry: Entry, status: str) -> dict[str, object]:
         "undecided": [
             {"rule_id": rule_id, "column": column} for rule_id, column in verdict.undecided
         ],
-        "too_many_ways": verdict.is_too_much,
         "expected_hostgroups": expected,
-        "notes": list(entry.notes),
+        "notes": list(verdict.notes),
     }
 
 

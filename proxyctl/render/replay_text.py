@@ -138,8 +138,11 @@ def _list_lines(report: Report, style: Style) -> Iterator[str]:
             yield f"          {_text(entry)}"
         yield ""
     for note, count in sorted(report.texts.items()):
-        yield f"{counted(count, 'digest text')}: {note}"
-    if report.texts:
+        yield f"{counted(count, 'digest')}: {note}"
+    if report.flag_rules:
+        rules = ", ".join(map(str, report.flag_rules[:MOST_FLOWS]))
+        yield f"next_query_flagIN (rule {rules}): every query is taken to begin at flagIN 0"
+    if report.texts or report.flag_rules:
         yield ""
 
 
@@ -176,15 +179,15 @@ def _entry_head(report: Report, entry: Entry) -> str:
 
 
 def _text(entry: Entry) -> str:
-    notes = f"   ({'; '.join(entry.notes)})" if entry.notes else ""
+    notes = f"   ({'; '.join(entry.verdict.notes)})" if entry.verdict.notes else ""
     return shown(entry.seen.digest_text, limit=WIDEST_TEXT) + notes
 
 
 def entry_text(entry: Entry, report: Report) -> str:
     """Return what becomes of a digest before and after."""
     verdict, names = entry.verdict, report.hostgroup_names
-    if verdict.is_too_much:
-        return "too many rules that cannot be told"
+    if not verdict.before:
+        return "cannot be told"
     before, after = (_outcomes(side, names) for side in (verdict.before, verdict.after))
     rules = sorted({rule_id for rule_id, _ in verdict.undecided})
     open_ = f"   (rule {', '.join(map(str, rules))} cannot be told)" if rules else ""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from proxyctl.routing import Route, Source, Special, Stage
-from proxyctl.routing.guessing import Rewriting
+from proxyctl.routing.open_questions import Rewriting
 from proxyctl.routing.special import LAST_INSERT_ID
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from typing import NamedTuple
 
-from proxyctl.replay.comparing import Comparison, Verdict
+from proxyctl.replay.comparison import Comparison, Verdict
 from proxyctl.replay.outcome import Kind
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
-from proxyctl.replay.texts import TextFacts
 
 CACHE = -1
 """The hostgroup of answers from the query cache."""
@@ -34,11 +33,10 @@ class Tally:
 
 
 class Entry(NamedTuple):
-    """A digest that is listed. `notes`: what else is to be known about its text."""
+    """A digest that is listed."""
 
     seen: SeenDigest
     verdict: Verdict
-    notes: tuple[str, ...] = ()
 
 
 class Biggest:
@@ -82,7 +80,8 @@ class Report:
     count by kind, and a digest can have several. `flows` are the digests that change hostgroup for
     sure, where both are known. `open_rules` tell what could not be told, by (rule_id, column).
     `elsewhere` went to a hostgroup that the rules in force do not choose; `not_compared` could not
-    be held against that. `texts` count what is not known of texts, by reason.
+    be held against that. `texts` count what is not known of texts, by reason. `flag_rules` lead a
+    session's next query to another flagIN: that is not followed, every query begins at 0.
     """
 
     name: str
@@ -104,6 +103,7 @@ class Report:
     flows: dict[Flow, Tally] = field(default_factory=dict)
     open_rules: dict[tuple[int, str], Tally] = field(default_factory=dict)
     texts: Counter[str] = field(default_factory=Counter)
+    flag_rules: tuple[int, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -115,11 +115,6 @@ class Report:
         if self.total.sum_time:
             return tally.sum_time / self.total.sum_time
         return tally.count_star / self.total.count_star if self.total.count_star else 0.0
-
-
-CUT = "cut"
-OTHER_OPTIONS = "made under other mysql-query_digests variables"
-REWRITTEN = "may be what a rule made of another query"
 
 
 def replay(
@@ -145,10 +140,11 @@ def replay(
         Biggest(limit),
     )
     comparison = Comparison(sides, table.variables)
+    report.flag_rules = tuple(comparison.flag_rules)
     for number, seen in enumerate(table.rows):
         if number % _STEP == 0:
             progress(number)
-        _count(report, comparison, seen)
+        _count(report, seen, comparison.verdict(seen))
     progress(len(table.rows))
     return report
 
@@ -156,19 +152,16 @@ def replay(
 _STEP = 500
 
 
-def _count(report: Report, comparison: Comparison, seen: SeenDigest) -> None:
-    facts = comparison.facts(seen)
-    verdict = comparison.verdict(seen)
+def _count(report: Report, seen: SeenDigest, verdict: Verdict) -> None:
     report.total.add(seen)
-    notes = tuple(_notes(comparison, seen, facts))
-    report.texts.update(notes)
+    report.texts.update(verdict.notes)
     if verdict.is_changed:
         report.changed.add(seen)
-        report.moved.add(Entry(seen, verdict, notes))
+        report.moved.add(Entry(seen, verdict))
         _count_flow(report, seen, verdict)
     elif verdict.is_open:
         report.undecided.add(seen)
-        report.open.add(Entry(seen, verdict, notes))
+        report.open.add(Entry(seen, verdict))
     else:
         report.unchanged.add(seen)
     for kinds, tallies in (
@@ -183,7 +176,7 @@ def _count(report: Report, comparison: Comparison, seen: SeenDigest) -> None:
         report.not_compared.add(seen)
     elif seen.hostgroup not in verdict.expected:
         report.elsewhere.add(seen)
-        report.astray.add(Entry(seen, verdict, notes))
+        report.astray.add(Entry(seen, verdict))
 
 
 def _count_flow(report: Report, seen: SeenDigest, verdict: Verdict) -> None:
@@ -194,12 +187,3 @@ def _count_flow(report: Report, seen: SeenDigest, verdict: Verdict) -> None:
         before, after = verdict.before[0], verdict.after[0]
         flow = Flow(before.hostgroup, after.hostgroup, before.rule_id, after.rule_id)
         report.flows.setdefault(flow, Tally()).add(seen)
-
-
-def _notes(comparison: Comparison, seen: SeenDigest, facts: TextFacts) -> Iterator[str]:
-    if facts.is_cut:
-        yield CUT
-    if facts.is_of_other_options:
-        yield OTHER_OPTIONS
-    if comparison.may_be_rewritten(seen, facts):
-        yield REWRITTEN

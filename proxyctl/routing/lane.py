@@ -7,8 +7,7 @@ found cannot match.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -76,24 +75,6 @@ class Lane:
             found.sort(key=_BY_POSITION)
         return found
 
-    def possible(self, walk: Walk, found_patterns: Collection[Compiled] | None) -> list[Rule]:
-        """Return the same as `candidates` for a query that is not known, only its digest.
-
-        `found_patterns`: those of match_digest that may match; None if that is not known either.
-        """
-        found: list[Rule] = []
-        for who in self._whos(walk):
-            found += self._by_who.get(who, ())
-        if walk.digest is not None:
-            if walk.is_digest_known:
-                found += self._by_digest.get(walk.digest.number, ())
-            else:
-                found += chain.from_iterable(self._by_digest.values())
-            self._digest_texts.add(found_patterns, found)
-        self._queries.add(None, found)
-        rest = {rule.position: rule for rule in found if rule.position > walk.position}
-        return [rest[position] for position in sorted(rest)]
-
     def _whos(self, walk: Walk) -> Iterable[Who]:
         if self._asks_everybody:
             return ((None, None),)
@@ -107,7 +88,6 @@ class _Finder:
     def __init__(self, by_pattern: dict[Compiled, list[Rule]], engine: Engine, lane: Lane) -> None:
         self._patterns = [p for p in by_pattern if not isinstance(p, Broken)]
         self._rules = [by_pattern[pattern] for pattern in self._patterns]
-        self._by_pattern = dict(zip(self._patterns, self._rules, strict=True))
         self._set: PatternSet | None = None
         if not self._patterns:
             return
@@ -125,14 +105,6 @@ class _Finder:
             if not self._rules[place] and place not in unfiltered
         ]
         """Patterns of rules that are tried in any case: it helps to know which do not match."""
-
-    def add(self, patterns: Collection[Compiled] | None, found: list[Rule]) -> None:
-        """Add the rules of these patterns, or of all (None). Changes: found."""
-        if patterns is None:
-            found += chain.from_iterable(self._rules)
-            return
-        for pattern in patterns:
-            found += self._by_pattern.get(pattern, ())
 
     def find(self, subject: bytes | None, found: list[Rule], known: dict[Compiled, bool]) -> None:
         """Add the rules whose pattern may match, and what is known of patterns for sure.

@@ -53,10 +53,6 @@ class Patterns:
             self._known[key] = made
         return self._known[key]
 
-    def texts(self) -> dict[Compiled, bytes]:
-        """Return what was compiled, by what came of it."""
-        return {made: as_bytes(text) for (text, _), made in self._known.items()}
-
 
 def as_bytes(text: str) -> bytes:
     """Return text as ProxySQL holds it."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from proxyctl.catalog import Layout
 from proxyctl.routing.chance import Choose, heaviest
 from proxyctl.routing.explanation import Explanation, FastRoutingUse
-from proxyctl.routing.guessing import Facts, Guesses, GuessingWalk, Rewriting
 from proxyctl.routing.hints import hints
 from proxyctl.routing.lane import Lane
+from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
 from proxyctl.routing.patterns import Patterns
 from proxyctl.routing.request import Digested, DigestOf, Request
 from proxyctl.routing.route import Route, Settings, Source
@@ -143,17 +143,17 @@ class Router:
             found.append(Outcome(route, probability))
         return found
 
-    def possible(self, facts: Facts, guesses: Guesses) -> tuple[Route, Rewriting]:
-        """Return what becomes of a query of which little more than the digest is known.
+    def evaluate_digest(self, request: Request, way: Way) -> tuple[Route, Rewriting]:
+        """Return what becomes of a query of which only the digest is known, taken one way.
 
-        `guesses` settle what cannot be told, and remember what was asked. Changes: guesses.
+        `request` has a digest and no query; its client_addr is None where that is not known.
+        Changes: way, which remembers what was asked.
         """
-        request = facts.request
         if self._meets_no_rules(request):
             return self._untouched(request), ()
-        walk = GuessingWalk(
-            facts,
-            guesses,
+        walk = DigestWalk(
+            request,
+            way,
             schemaname=self.schema_of(request),
             digest=self._digest(request),
             iterations=self.variables.query_processor_iterations,

@@ -142,17 +142,17 @@ class Rule:
                         walk.undecided.append(self.rule_id)
                     return Reason.UNKNOWN_DIGEST
         else:
-            if self.digest is not None and not self._is_digest(walk, digest.number):
+            if self.digest is not None and self.digest != digest.number:
                 return Reason.DIGEST
             if self.match_digest is not None:
                 found = walk.known_in_digest.get(self.match_digest)
                 if found is None:
-                    found = walk.is_in_digest(self, self.match_digest, digest.text)
+                    found = self.judge(walk, "match_digest", self.match_digest, digest.text)
                 if found is self.negated:
                     return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
         if self.match_pattern is not None:
             if walk.text is None:
-                found = self._guess_query(walk, self.match_pattern)
+                found = walk.guess(self, "match_pattern", self.match_pattern)
                 if found is None:
                     walk.undecided.append(self.rule_id)
                     return Reason.UNKNOWN_QUERY
@@ -193,19 +193,6 @@ class Rule:
     def _may_be(self, walk: Walk, column: str, known: Value, wanted: Value) -> bool:
         """Return whether something that is not known is taken to be what the rule asks for."""
         return known is None and bool(walk.guess(self, column, wanted))
-
-    def _is_digest(self, walk: Walk, number: int) -> bool:
-        found = None if walk.is_digest_known else walk.guess(self, "digest", self.digest)
-        return self.digest == number if found is None else found
-
-    def _guess_query(self, walk: Walk, pattern: Compiled) -> bool | None:
-        """Return whether the pattern is taken to match a query that is not known.
-
-        Some patterns need no guess; None if there are none to be made.
-        """
-        if walk.is_guessing and not self.asks_the_query:
-            return not isinstance(pattern, Broken)
-        return walk.guess(self, "match_pattern", pattern)
 
     def is_from(self, address: str | None) -> bool:
         """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""

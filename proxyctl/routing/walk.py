@@ -29,11 +29,6 @@ MAX_TURNS = 1_000
 class Walk:
     """The state of an evaluation, changed rule by rule."""
 
-    is_guessing = False
-    """Whether `guess` answers where something cannot be told."""
-    is_digest_known = True
-    """Whether the digest's number is that of the query."""
-
     __slots__ = (
         "applied",
         "choose",
@@ -110,7 +105,7 @@ class Walk:
             lane = lanes.get(self.flag)
             if lane is None:
                 return False
-            candidates = self.candidates(lane)
+            candidates = lane.candidates(self)
         else:
             candidates = rules[self.position + 1 :]
         for rule in candidates:
@@ -127,10 +122,6 @@ class Walk:
                 return True
         return False
 
-    def candidates(self, lane: Lane) -> Sequence[Rule]:
-        """Return the rules of a lane that may match, in order."""
-        return lane.candidates(self)
-
     def guess(self, rule: Rule, column: str, subject: object) -> bool | None:
         """Return what to assume of a criterion that cannot be told; None: that is not done.
 
@@ -138,10 +129,6 @@ class Walk:
         """
         del rule, column, subject
         return None
-
-    def is_in_digest(self, rule: Rule, pattern: Compiled, text: bytes) -> bool:
-        """Return whether match_digest of a rule matches the digest text. Changes: troubles."""
-        return rule.judge(self, "match_digest", pattern, text)
 
     def begins(self) -> tuple[int, object]:
         """Return what a turn depends on: where the query stands, and its text."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.digests.top import Caught, Fate, Load, Top
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration
-from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.comparison import Comparison
 from proxyctl.replay.outcome import Outcome
 from proxyctl.replay.seen import SeenDigest
 from proxyctl.replay.sides import Sides
@@ -53,7 +53,7 @@ def with_rules(client: AdminClient, top: Top, members: Members) -> Top:
 
 def _fates(comparison: Comparison, seen: SeenDigest) -> tuple[Fate, ...]:
     found = list(dict.fromkeys(map(_fate, comparison.verdict(seen).before)))
-    special = comparison.facts(seen).special
+    special = comparison.special(seen)
     if special is not None and special.goes_with and _OWN in found and seen.hostgroup >= 0:
         # The statistics name a hostgroup for what ProxySQL answers as well: both may be so.
         found.insert(0, Fate(seen.hostgroup, special.goes_with, None))

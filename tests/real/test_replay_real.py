@@ -11,7 +11,7 @@ import pytest
 from proxyctl.digest import digest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.comparison import Comparison
 from proxyctl.replay.outcome import Kind, is_own
 from proxyctl.replay.seen import DigestTable, SeenDigest
 from proxyctl.replay.sides import Sides
@@ -119,10 +119,10 @@ def test_random_rules_do_what_a_replay_says(rig: Rig) -> None:
 def check(table: DigestTable, case: Case, after: Case, old: Seen, new: Seen, what: object) -> None:
     comparison = Comparison(Sides(configuration(case), configuration(after)), table.variables)
     rows = [row for row in table.rows if is_of_query(row)]
-    if len(rows) != 1 or is_own(comparison.facts(rows[0]).special):
+    if len(rows) != 1 or is_own(comparison.special(rows[0])):
         return
     verdict = comparison.verdict(rows[0])
-    if verdict.is_too_much or old.text is None or new.text is None:
+    if verdict.is_unknown or old.text is None or new.text is None:
         return
     moved = old.hostgroup != new.hostgroup
     assert not moved or Kind.HOSTGROUP in verdict.certain | verdict.possible, (what, verdict)

@@ -9,7 +9,7 @@ import pytest
 from proxyctl.digests.suggest import suggest
 from proxyctl.digests.suggest_found import Kind
 from proxyctl.digests.suggest_rules import with_rules
-from proxyctl.replay.comparing import Comparison
+from proxyctl.replay.comparison import Comparison
 from proxyctl.replay.report import replay
 from proxyctl.replay.sides import Sides
 from tests.unit.test_digest_suggest import APP, configuration, digest, rule, table
