@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
-    from proxyctl.replay.report import Report
+    from proxyctl.stats.replay.result import Report
 
 
 class DriftFormat(StrEnum):
@@ -154,8 +154,8 @@ def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Report]:
     from proxyctl.cli.progress import progress
     from proxyctl.fleet.outcome import Fleet, Planned
     from proxyctl.plan.files import plan_with_sides
-    from proxyctl.replay.report import replay
-    from proxyctl.stats.digests import read_digests
+    from proxyctl.stats.read import read_digests
+    from proxyctl.stats.replay.result import replay
 
     with target.connect() as client:
         plan, sides = plan_with_sides(client, target.files, options)

@@ -12,7 +12,7 @@ from proxyctl.cli.output import say, style, write
 from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
-    from proxyctl.replay.seen import DigestTable
+    from proxyctl.stats.model import DigestTable
 
 
 def register(app: typer.Typer) -> None:
@@ -44,12 +44,12 @@ def replay(
     """Show what the files would change for the queries that the instance has seen."""
     from proxyctl.cli.connection import opened
     from proxyctl.cli.progress import progress
-    from proxyctl.formats.digest_file import read_digest_file
     from proxyctl.render.replay_machine import replay_json
     from proxyctl.render.replay_text import replay_text
-    from proxyctl.replay.report import replay as replayed
-    from proxyctl.replaying import routing_change
-    from proxyctl.stats.digests import read_digests
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.read import read_digests
+    from proxyctl.stats.replay.change import routing_change
+    from proxyctl.stats.replay.result import replay as replayed
 
     table = read_digest_file(Path(digests)) if digests else None
     with opened(files, connection) as (client, parsed):
@@ -74,7 +74,7 @@ def _save(table: DigestTable, path: Path) -> None:
 
     Raises: ProxyctlError when it cannot be written.
     """
-    from proxyctl.formats.digest_file import write_digest_file
+    from proxyctl.stats.digest_file import write_digest_file
 
     try:
         write_digest_file(table, path)

@@ -33,9 +33,9 @@ def rules(
 ) -> int:
     """Show hits of the query rules in force, and the rules that nothing has hit."""
     from proxyctl.cli.connection import connected
-    from proxyctl.digests.rules_hits import rule_report
     from proxyctl.render.rules_text import rules_json, rules_text
-    from proxyctl.stats.rule_hits import read_rule_hits
+    from proxyctl.stats.read import read_rule_hits
+    from proxyctl.stats.rule_hits import rule_report
 
     with connected(files, connection) as client:
         earlier = None

@@ -21,7 +21,7 @@ from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_ta
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in, takes_queries
 from proxyctl.state.row import Layer, sorted_keys
-from proxyctl.stats.digest_size import read_digest_size
+from proxyctl.stats.read import read_digest_size
 
 
 class Server(NamedTuple):

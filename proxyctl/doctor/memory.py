@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.digests.units import size_text
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
+from proxyctl.stats.units import size_text
 
 _RESIDENT = 1_000_000_000
 _DIGESTS = 250_000_000

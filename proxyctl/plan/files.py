@@ -11,7 +11,7 @@ from proxyctl.plan.current import Current
 from proxyctl.plan.inspect import begin_reading, inspect, look_at
 from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, select, sides
 from proxyctl.plan.plan import Plan
-from proxyctl.replay.sides import Sides
+from proxyctl.routing.sides import Sides
 from proxyctl.state.row import Desired
 
 

@@ -15,7 +15,7 @@ from proxyctl.instance.read import Reading, read_additions, read_layouts
 from proxyctl.plan.current import Access, Current, Look
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, has_sections, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
-from proxyctl.replay.sides import SIDE_TABLES
+from proxyctl.routing.sides import SIDE_TABLES
 from proxyctl.state.row import Desired, Layer
 
 _LARGE = (

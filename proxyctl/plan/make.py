@@ -23,7 +23,7 @@ from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_famil
 from proxyctl.plan.guards import danger, judge, shard_moves
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
-from proxyctl.replay.sides import SIDE_TABLES, Sides, sides_of
+from proxyctl.routing.sides import SIDE_TABLES, Sides, sides_of
 from proxyctl.state.families import Family
 from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, Rows
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from proxyctl.digests.diff import Diff
-from proxyctl.digests.diff_entry import Entry
-from proxyctl.digests.diff_verdict import Verdict
-from proxyctl.digests.units import number_text, share_text, time_text
 from proxyctl.render.style import shown
+from proxyctl.stats.diff.compare import Diff, Entry
+from proxyctl.stats.diff.verdict import Verdict
+from proxyctl.stats.units import number_text, share_text, time_text
 
 WORDS = {
     Verdict.SLOWER: "slower",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from proxyctl.digests.diff import Diff, Side
-from proxyctl.digests.diff_entry import Entry
-from proxyctl.digests.diff_tally import Load
-from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, LEAST_MOVE
+from proxyctl.stats.diff.compare import Diff, Entry, Side
+from proxyctl.stats.diff.tally import Load
+from proxyctl.stats.diff.verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, LEAST_MOVE
 
 FORMAT = 1
 

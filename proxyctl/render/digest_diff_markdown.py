@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxyctl.digests.diff import Diff
-from proxyctl.digests.diff_entry import Entry
-from proxyctl.digests.diff_verdict import Verdict
-from proxyctl.digests.units import time_text
 from proxyctl.render.digest_diff_figures import (
     change_text,
     counts_text,
@@ -20,6 +16,9 @@ from proxyctl.render.digest_diff_figures import (
 from proxyctl.render.digest_diff_text import head_text
 from proxyctl.render.markdown_code import code_span
 from proxyctl.render.style import shown
+from proxyctl.stats.diff.compare import Diff, Entry
+from proxyctl.stats.diff.verdict import Verdict
+from proxyctl.stats.units import time_text
 
 WIDEST_TEXT = 300
 

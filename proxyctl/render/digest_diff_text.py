@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.digests.diff import Diff
-from proxyctl.digests.diff_entry import Entry
-from proxyctl.digests.diff_verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Verdict
-from proxyctl.digests.units import time_text
 from proxyctl.render.digest_diff_figures import (
     change_text,
     counts_text,
@@ -19,6 +15,9 @@ from proxyctl.render.digest_diff_figures import (
 )
 from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
+from proxyctl.stats.diff.compare import Diff, Entry
+from proxyctl.stats.diff.verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Verdict
+from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
 WIDTH = 100

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
-from proxyctl.digests.report import Part, Report, ReportDigest
-from proxyctl.digests.units import count_text, share_text, time_text
+from proxyctl.stats.report import Part, Report, ReportDigest
+from proxyctl.stats.units import count_text, share_text, time_text
 from proxyctl.text import printable
 
 _TEXTS = 2_000_000

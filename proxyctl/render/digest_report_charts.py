@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from proxyctl.digests.report import Interval, Part, Report, ReportDigest, first_parts
-from proxyctl.digests.units import time_text
 from proxyctl.errors import ProxyctlError
 from proxyctl.formats.digest_report_svg import classes_of, short, svg_of
 from proxyctl.render.digest_report import moment, part_text, percent
+from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
+from proxyctl.stats.units import time_text
 
 COLOURS = 7
 

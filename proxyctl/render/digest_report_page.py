@@ -6,9 +6,9 @@ import base64
 import hashlib
 from pathlib import Path
 
-from proxyctl.digests.report import Report
 from proxyctl.render.digest_report import Origin, digest_page
 from proxyctl.render.digest_report_charts import charts
+from proxyctl.stats.report import Report
 
 
 def report_html(report: Report, origin: Origin, templates: Path) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from proxyctl.digests.suggest_found import Suggestion, Suggestions
-from proxyctl.digests.suggest_thresholds import threshold_rows
 from proxyctl.render.digest_suggest_text import RulesText
+from proxyctl.stats.suggest.found import Suggestion, Suggestions, threshold_rows
 
 FORMAT = 1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
 from proxyctl.render.digest_suggest_text import (
     HEADINGS,
     RulesText,
@@ -13,6 +12,7 @@ from proxyctl.render.digest_suggest_text import (
     title,
     unknowns,
 )
+from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions
 from proxyctl.text import printable
 
 _MARKED = re.compile(r"([\\`*_{}\[\]<>#|!~&])")

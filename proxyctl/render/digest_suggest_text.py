@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Value
-from proxyctl.digests.suggest_found import Kind, Suggestion, Suggestions
-from proxyctl.digests.units import count_text, time_text
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.render.wrapped import wrapped
+from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions
+from proxyctl.stats.units import count_text, time_text
 from proxyctl.text import printable
 
 RulesText = Callable[[Sequence[Mapping[str, Value]]], str]

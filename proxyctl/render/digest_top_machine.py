@@ -6,7 +6,8 @@ import csv
 import io
 import json
 
-from proxyctl.digests.top import Caught, Group, Load, Top, TopRow
+from proxyctl.stats.model import Group
+from proxyctl.stats.top.listing import Caught, Load, Top, TopRow
 from proxyctl.text import printable
 
 FORMAT = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from proxyctl.digests.top import Group, Top, TopRow
 from proxyctl.render.digest_top_text import (
     EMPTY,
     HEADS,
@@ -15,6 +14,8 @@ from proxyctl.render.digest_top_text import (
 )
 from proxyctl.render.markdown_code import code_span
 from proxyctl.render.style import shown
+from proxyctl.stats.model import Group
+from proxyctl.stats.top.listing import Top, TopRow
 
 WIDEST_TEXT = 300
 

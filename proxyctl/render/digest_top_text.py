@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proxyctl.digests.top import Caught, Fate, Group, Top, TopRow
-from proxyctl.digests.units import count_text, number_text, share_text, time_text
 from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
+from proxyctl.stats.model import Group
+from proxyctl.stats.top.listing import Caught, Fate, Top, TopRow
+from proxyctl.stats.units import count_text, number_text, share_text, time_text
 from proxyctl.text import printable
 
 WIDTH = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from proxyctl.live.view import View
 from proxyctl.render.live_numbers import UNKNOWN, bytes_text, rate_text, short_text
+from proxyctl.stats.live.view import View
 from proxyctl.text import printable
 
 Part = tuple[str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.digests.units import share_text, size_text, time_text
+from proxyctl.stats.units import share_text, size_text, time_text
 
 UNKNOWN = "-"
 _UNITS = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from proxyctl.errors import counted
-from proxyctl.live.hostgroups import HostgroupLine, ServerLine
 from proxyctl.render.live_numbers import bytes_text, duration_text, rate_text, short_text
 from proxyctl.render.live_table import WIDE, Column, Key, LiveTable
+from proxyctl.stats.live.view import HostgroupLine, ServerLine
 from proxyctl.text import printable
 
 Line = ServerLine | HostgroupLine

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from proxyctl.live.view import View
+from proxyctl.stats.live.view import View
 
 Line = TypeVar("Line")
 Key = float | str | None

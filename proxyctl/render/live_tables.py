@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxyctl.digests.rules_hits import RuleHits
-from proxyctl.live.digest_rates import DigestLine
 from proxyctl.render.live_numbers import (
     UNKNOWN,
     busy_text,
@@ -18,6 +16,8 @@ from proxyctl.render.live_servers import SERVERS
 from proxyctl.render.live_table import WIDE, Column, LiveTable
 from proxyctl.render.rules_text import rule_text
 from proxyctl.render.style import shown
+from proxyctl.stats.live.rates import DigestLine
+from proxyctl.stats.rule_hits import RuleHits
 from proxyctl.text import printable
 
 _WIDER = 140

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from proxyctl.digests.counting import is_counting
-from proxyctl.digests.top import Top, TopRow
 from proxyctl.fleet.outcome import Failed
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import Plan
+from proxyctl.stats.model import is_counting
+from proxyctl.stats.top.listing import Top, TopRow
 from proxyctl.text import printable
 
 LONGEST_TEXT = 200

@@ -9,8 +9,8 @@ from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.render.explain_machine import SOURCES
 from proxyctl.render.plan_machine import FORMAT as PLAN_FORMAT
 from proxyctl.render.plan_machine import plan_object
-from proxyctl.replay.outcome import Kind, Outcome
-from proxyctl.replay.report import Entry, Report, Tally
+from proxyctl.stats.replay.outcome import Kind, Outcome
+from proxyctl.stats.replay.result import Entry, Report, Tally
 
 FORMAT = 1
 

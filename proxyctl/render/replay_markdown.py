@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.render.replay_text import appended_text, verdict
-from proxyctl.replay.report import Report
+from proxyctl.stats.replay.result import Report
 
 LONGEST = 12_000
 """Characters of the list."""

@@ -8,9 +8,9 @@ from proxyctl.errors import counted
 from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
-from proxyctl.replay.outcome import Kind, Outcome
-from proxyctl.replay.report import Entry, Flow, Report, Tally
 from proxyctl.routing import Source
+from proxyctl.stats.replay.outcome import Kind, Outcome
+from proxyctl.stats.replay.result import Entry, Flow, Report, Tally
 from proxyctl.text import printable
 
 WIDEST_TEXT = 110

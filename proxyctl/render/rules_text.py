@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from proxyctl.catalog import Value
-from proxyctl.digests.rules_hits import RuleHits, RuleReport
-from proxyctl.digests.units import count_text, number_text, share_text
 from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
+from proxyctl.stats.rule_hits import RuleHits, RuleReport
+from proxyctl.stats.units import count_text, number_text, share_text
 from proxyctl.text import printable
 
 FORMAT = 1

@@ -1,1 +1,1 @@
-"""Reads the statistics of an instance."""
+"""Statistics: digests and the hits of rules, read, compared, listed, replayed."""

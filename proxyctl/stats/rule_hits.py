@@ -1,49 +1,106 @@
-"""Reads the query rules at RUNTIME and stats_mysql_query_rules."""
+"""How often query rules were hit: a sample, and what happened between two of them. Pure."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from proxyctl.catalog import Value
-from proxyctl.digests.rules_hits import Sample
-from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import read_configuration
-from proxyctl.state.row import Layer
-
-_TABLE = "mysql_query_rules"
+from proxyctl.stats.counters import Reading, were_cleared
 
 
-def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample:
-    """Return the rules in force and their hits, some two seconds behind. Raises: InstanceError.
+@dataclass(frozen=True)
+class RuleHits:
+    """A rule at RUNTIME and its hits.
 
-    Rules that were not loaded since an `earlier` sample of this client are not read again.
+    Shape: `cells` are its columns, by name. `per_s` is None without a second sample, and where the
+    rules were loaded in between: every LOAD sets the hits to 0.
     """
-    loads, loaded_at = _loaded(client)
-    if earlier and loads is not None and (loads, loaded_at) == (earlier.loads, earlier.loaded_at):
-        rules = earlier.rules
-    else:
-        rules = _rules(client)
-    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
-    hits = {client.number(rule_id): client.number(hits) for rule_id, hits in rows}
-    return Sample(time.monotonic(), hits, rules, loads, loaded_at)
+
+    rule_id: int
+    hits: int
+    cells: Mapping[str, Value]
+    share: float = 0.0
+    per_s: float | None = None
 
 
-def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
-    """Return the rules at RUNTIME, in the order in which they are tried."""
-    held = read_configuration(client, Layer.RUNTIME, [_TABLE]).tables[_TABLE]
-    rules = [dict(zip(held.layout.names, row, strict=True)) for row in held.rows.values()]
-    rules.sort(key=lambda cells: int(str(cells["rule_id"])))
-    return {int(str(cells["rule_id"])): cells for cells in rules}
+@dataclass(frozen=True)
+class Sample:
+    """The rules at RUNTIME at one moment, in the order in which they are tried.
 
-
-def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
-    """Return how often rules were loaded and when last.
-
-    ProxySQL counts that unless admin-checksum_mysql_query_rules is false; then the version is 0.
+    `loads` is how often rules were loaded since ProxySQL started, `loaded_at` when that was last;
+    None where the instance does not tell. Units: `taken_at` in seconds of any clock that only goes
+    on, `loaded_at` in unix seconds of the instance.
     """
-    rows = client.query(
-        f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_TABLE}'",
+
+    taken_at: float
+    hits: Mapping[int, int]
+    rules: Mapping[int, Mapping[str, Value]]
+    loads: int | None = None
+    loaded_at: int | None = None
+
+
+@dataclass(frozen=True)
+class RuleReport:
+    """Hits of all rules. `interval_s` is the time between two samples, None with one."""
+
+    name: str
+    address: str
+    version: str
+    rules: tuple[RuleHits, ...]
+    loaded_at: int | None = None
+    interval_s: float | None = None
+    was_reloaded: bool = False
+    never_hit: tuple[int, ...] = field(default=())
+
+    @property
+    def total(self) -> int:
+        """Hits of all rules. A query can hit several."""
+        return sum(rule.hits for rule in self.rules)
+
+
+def rule_report(
+    name: str, address: str, version: str, sample: Sample, earlier: Sample | None = None
+) -> RuleReport:
+    """Return the report of a sample; with rates where there is an earlier one.
+
+    Shares are those of all hits; with an earlier sample of the hits in between.
+    """
+    was_reloaded = earlier is not None and _is_new_set(earlier, sample)
+    interval = None if earlier is None else sample.taken_at - earlier.taken_at
+    between = {
+        rule_id: sample.hits.get(rule_id, 0)
+        - (0 if earlier is None or was_reloaded else earlier.hits.get(rule_id, 0))
+        for rule_id in sample.rules
+    }
+    whole = sum(between.values())
+    rules = tuple(
+        RuleHits(
+            rule_id,
+            sample.hits.get(rule_id, 0),
+            cells,
+            between[rule_id] / whole if whole else 0.0,
+            between[rule_id] / interval if interval and not was_reloaded else None,
+        )
+        for rule_id, cells in sample.rules.items()
     )
-    version, epoch = rows[0] if rows else (None, None)
-    loads, loaded_at = client.number(version), client.number(epoch)
-    return (loads, loaded_at) if loads else (None, None)
+    return RuleReport(
+        name,
+        address,
+        version,
+        rules,
+        sample.loaded_at,
+        interval,
+        was_reloaded,
+        tuple(rule.rule_id for rule in rules if rule.hits == 0),
+    )
+
+
+def _is_new_set(earlier: Sample, later: Sample) -> bool:
+    """Return whether rules were loaded in between, or ProxySQL was restarted."""
+    if earlier.loads != later.loads or earlier.loaded_at != later.loaded_at:
+        return True
+    return any(
+        were_cleared(Reading(hits), Reading(later.hits.get(rule_id, 0)))
+        for rule_id, hits in earlier.hits.items()
+    )

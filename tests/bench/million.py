@@ -10,9 +10,8 @@ from pathlib import Path
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.digest import Digester
-from proxyctl.digests.diff_snapshot import Snapshot
-from proxyctl.formats.digest_file import write_digest_file
-from proxyctl.replay.seen import SeenDigest
+from proxyctl.stats.digest_file import write_digest_file
+from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows
 
 COUNT = 1_000_000
 _PLACES = 50
@@ -39,7 +38,9 @@ mysql_users:
 
 def write_snapshot(path: Path) -> None:
     """Write the digests into a file as `digest snapshot` does."""
-    snapshot = Snapshot("bench", "bench", str(REFERENCE), 2_000_000, 1_000_000, COUNT, _rows())
+    snapshot = DigestTable(
+        "bench", "bench", str(REFERENCE), 2_000_000, StreamedRows(_rows(), COUNT), uptime=1_000_000
+    )
     write_digest_file(snapshot, path)
 
 

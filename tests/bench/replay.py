@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.digest import Digester
-from proxyctl.replay.report import Report, replay
-from proxyctl.replay.seen import DigestTable, SeenDigest
-from proxyctl.replay.sides import Sides
+from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
+from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.replay.result import Report, replay
 from tests.bench.line import Line
 from tests.support.build import layout, rows
 

@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 
 from proxyctl.digest import Digester
-from proxyctl.formats.digest_file import write_digest_file
-from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.stats.digest_file import write_digest_file
+from proxyctl.stats.model import DigestTable, SeenDigest
 
 START = 1_788_246_000
 EVERY = 600

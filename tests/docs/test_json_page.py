@@ -13,14 +13,6 @@ from proxyctl import errors
 from proxyctl.apply.result import ApplyResult, ModuleResult
 from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
-from proxyctl.digests.diff import compare
-from proxyctl.digests.diff_snapshot import Snapshot
-from proxyctl.digests.diff_tally import tally
-from proxyctl.digests.rules_hits import Sample, rule_report
-from proxyctl.digests.suggest import suggest
-from proxyctl.digests.suggest_found import Kind
-from proxyctl.digests.top import Caught, Fate, Group, Top, TopOptions, TopRow
-from proxyctl.digests.top import Load as TopLoad
 from proxyctl.doctor.finding import Examination, Finding
 from proxyctl.explaining import Explainer
 from proxyctl.instance.backend import Said
@@ -52,14 +44,21 @@ from proxyctl.render.plan_machine import plan_json
 from proxyctl.render.replay_machine import plan_json_with, replay_json
 from proxyctl.render.routing_tests_machine import routing_tests_json
 from proxyctl.render.rules_text import rules_json
-from proxyctl.replay.report import replay
-from proxyctl.replay.seen import DigestTable, SeenDigest
-from proxyctl.replay.sides import Sides
 from proxyctl.routing import Request
+from proxyctl.routing.sides import Sides
 from proxyctl.routing_tests import RoutingTest, run
 from proxyctl.snapshots.snapshot import Header, Kept
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Where
+from proxyctl.stats.diff.compare import compare
+from proxyctl.stats.diff.tally import tally
+from proxyctl.stats.model import DigestTable, Group, SeenDigest
+from proxyctl.stats.replay.result import replay
+from proxyctl.stats.rule_hits import Sample, rule_report
+from proxyctl.stats.suggest.found import Kind
+from proxyctl.stats.suggest.run import suggest
+from proxyctl.stats.top.listing import Caught, Fate, Top, TopOptions, TopRow
+from proxyctl.stats.top.listing import Load as TopLoad
 from tests.docs.pages import ROOT
 from tests.support.build import desired, diff, layout, module_plan, rows
 
@@ -169,7 +168,9 @@ def digest_documents() -> Iterator[object]:
         digest_top_json(Top("px1", "h:6032", "2.7.1", 1, options, (row,), total, total, 1))
     )
     seen = SeenDigest(10, "db", "app", "", digest, text, 5_000, 1, 2, 9_000_000, 1, 1, 0, 5_000)
-    shots = [Snapshot("px1", "h:6032", version, 1, 1, 1, [seen]) for version in ("2.6.0", "2.7.1")]
+    shots = [
+        DigestTable("px1", "h:6032", version, 1, [seen], uptime=1) for version in ("2.6.0", "2.7.1")
+    ]
     sides = [tally(shot, tuple(Group)) for shot in shots]
     yield json.loads(digest_diff_json(compare(*sides)))
     peers = [seen._replace(digest=f"0x{n:016X}", sum_time=n * 5_000_000) for n in range(1, 8)]

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from proxyctl.digests.diff import compare
-from proxyctl.digests.diff_tally import tally
-from proxyctl.digests.report import make_report
-from proxyctl.formats.digest_file import KIND, read_digest_file, read_snapshot
 from proxyctl.formats.query_lines import read_requests
 from proxyctl.plan.saved import FORMAT, SavedPlan
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_diff_text import digest_diff_text
-from proxyctl.replay.seen import SeenDigest
+from proxyctl.stats.diff.compare import compare
+from proxyctl.stats.diff.tally import tally
+from proxyctl.stats.digest_file import KIND, read_digest_file
+from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.report import make_report
 from tests.fuzz.target import Run, Target
 
 # -- saved plans -----------------------------------------------------------------------------------
@@ -114,8 +114,8 @@ def _snapshot(folder: Path) -> Iterator[Run]:
 
     def run(data: bytes) -> None:
         path.write_bytes(data)
-        first = tally(read_snapshot(before))
-        found = compare(first, tally(read_snapshot(path), earlier=first))
+        first = tally(read_digest_file(before))
+        found = compare(first, tally(read_digest_file(path), earlier=first))
         digest_diff_text(found, "change")
         digest_diff_json(found)
 

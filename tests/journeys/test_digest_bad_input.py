@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.formats.digest_file import write_digest_file
-from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.stats.digest_file import write_digest_file
+from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from proxyctl.replay.seen import SeenDigest
+from proxyctl.stats.model import SeenDigest
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
 from tests.support.snapshot_files import change_header

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.formats.digest_file import write_digest_file
-from proxyctl.replay.seen import DigestTable
+from proxyctl.stats.digest_file import write_digest_file
+from proxyctl.stats.model import DigestTable
 from tests.browser.shop_digests import shop_snapshots
 from tests.journeys.test_replay import SEEN
 from tests.support.cli import Outcome, Project, proxyctl

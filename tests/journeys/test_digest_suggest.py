@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.digest import Digester
-from proxyctl.replay.seen import SeenDigest
+from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import applied
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from proxyctl.formats.digest_file import read_digest_file
-from proxyctl.replay.seen import SeenDigest
 from proxyctl.sandbox.recorded_digests import recorded_digests
+from proxyctl.stats.digest_file import read_digest_file
+from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.digest import Digester
-from proxyctl.replay.seen import SeenDigest
+from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied, said
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance

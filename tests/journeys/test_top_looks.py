@@ -12,7 +12,7 @@ from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.sandbox.recorded_digests import recorded_digests
-from proxyctl.stats.live import Looker
+from proxyctl.stats.live.read import Looker
 from tests.support.servers import Instance
 
 DIGESTS = "stats_mysql_query_digest"

@@ -17,7 +17,7 @@ import pytest
 from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.stats.digests import streamed_digests
+from proxyctl.stats.read import streamed_digests
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from proxyctl.digests.report import make_report
-from proxyctl.formats.digest_file import read_digest_file
+from proxyctl.stats.digest_file import read_digest_file
+from proxyctl.stats.report import make_report
 from tests.real.sysbench_rig import sysbench_rig
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.mariadb_server import MISSING, MariaDB, sysbench

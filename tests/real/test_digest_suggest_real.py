@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from proxyctl.digest import digest
-from proxyctl.formats.digest_file import write_digest_file
-from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.stats.digest_file import write_digest_file
+from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_rig import Rig, rig
 from tests.support.routing_shapes import Case, Client

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.formats.digest_file import read_digest_file
+from proxyctl.stats.digest_file import read_digest_file
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_rig import Rig, rig
 from tests.support.routing_shapes import Case, Client

@@ -11,11 +11,11 @@ import pytest
 from proxyctl.digest import digest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.replay.comparison import Comparison
-from proxyctl.replay.outcome import Kind, is_own
-from proxyctl.replay.seen import DigestTable, SeenDigest
-from proxyctl.replay.sides import Sides
-from proxyctl.stats.digests import read_digests
+from proxyctl.routing.sides import Sides
+from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.read import read_digests
+from proxyctl.stats.replay.comparison import Comparison
+from proxyctl.stats.replay.outcome import Kind, is_own
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_cases import random_case
 from tests.support.routing_rig import Rig, rig

@@ -13,8 +13,8 @@ import pytest
 from proxyctl.cli.top.app import TopApp
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.live.view import Meter, View
-from proxyctl.stats.live import Looker
+from proxyctl.stats.live.read import Looker
+from proxyctl.stats.live.view import Meter, View
 from tests.real.live_traffic import proxysql_for_traffic
 from tests.real.top_picture import PICTURE
 from tests.support.mariadb_server import MISSING, running_sysbench, sysbench

@@ -18,7 +18,7 @@ from pymysql.constants import COMMAND
 
 from proxyctl.digest import DigestOptions
 from proxyctl.digest.options import PREFIX
-from proxyctl.stats.digest_spelling import as_usual
+from proxyctl.stats.read import as_usual
 from tests.support.servers import ProxySQL
 
 _USER, _PASSWORD = "digests", "digests"

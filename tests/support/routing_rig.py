@@ -22,7 +22,7 @@ import pytest
 
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.routing.special import before_rules
-from proxyctl.stats.digest_spelling import as_usual
+from proxyctl.stats.read import as_usual
 from tests.support.build import layout, row
 from tests.support.routing_backend import RecordingBackends
 from tests.support.routing_shapes import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxyctl.digests.rules_hits import Sample
-from proxyctl.digests.top import Load
-from proxyctl.live.look import DigestEntry, DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.live.model import DigestEntry, DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.rule_hits import Sample
+from proxyctl.stats.top.listing import Load
 
 CLOCK = 1_800_000_000
 """The instance's time at the moment 0 of the looks."""

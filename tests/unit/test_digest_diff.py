@@ -6,15 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from proxyctl.digests.diff import Remark, check_order, compare
-from proxyctl.digests.diff_order import DiffSort
-from proxyctl.digests.diff_snapshot import Snapshot
-from proxyctl.digests.diff_tally import Load, Tally, tally
-from proxyctl.digests.diff_verdict import Verdict, is_moved, verdict
-from proxyctl.digests.top import Group
 from proxyctl.errors import UsageError
 from proxyctl.render.digest_diff_figures import change_text, rate_text
-from proxyctl.replay.seen import SeenDigest
+from proxyctl.stats.diff.compare import DiffSort, Remark, check_order, compare
+from proxyctl.stats.diff.tally import Load, Tally, tally
+from proxyctl.stats.diff.verdict import Verdict, is_moved, verdict
+from proxyctl.stats.model import DigestTable, Group, SeenDigest
 
 
 @pytest.mark.parametrize(
@@ -97,7 +94,7 @@ def at(
     by: Group = Group.DIGEST,
 ) -> Tally:
     known = variables or {}
-    made = Snapshot("px1", "px1:6032", "2.7.1", moment, uptime, len(rows), rows, known)
+    made = DigestTable("px1", "px1:6032", "2.7.1", moment, rows, known, uptime)
     return tally(made, (by,))
 
 

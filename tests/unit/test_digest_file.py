@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.digests.diff_snapshot import Snapshot
 from proxyctl.errors import ProxyctlError
-from proxyctl.formats.digest_file import read_digest_file, read_snapshot, write_digest_file
-from proxyctl.replay.seen import DigestTable, SeenDigest
+from proxyctl.stats.digest_file import read_digest_file, write_digest_file
+from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows
 
 ROWS = [
     SeenDigest(10, "shop", "app", "", f"0x{number:016X}", text, 2**63 - 1, 1, 2, 3, 4, 5, 6, 7)
@@ -22,13 +21,13 @@ ROWS = [
 ]
 
 
-def snapshot(**other: object) -> Snapshot:
+def snapshot(**other: object) -> DigestTable:
     cells = {
         **{"name": "px1", "address": "px1:6032", "version": "2.7.1", "taken_at": 1000},
-        **{"uptime": 500, "count": len(ROWS), "rows": iter(ROWS), "variables": {"a": "b"}},
+        **{"uptime": 500, "rows": StreamedRows(iter(ROWS), len(ROWS)), "variables": {"a": "b"}},
         **other,
     }
-    return Snapshot(**cells)  # type: ignore[arg-type]
+    return DigestTable(**cells)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("is_compressed", [True, False])
@@ -36,7 +35,7 @@ def test_what_is_written_comes_back(tmp_path: Path, is_compressed: bool) -> None
     path = tmp_path / "file"
     size = write_digest_file(snapshot(), path, is_compressed=is_compressed)
     assert size == path.stat().st_size
-    found = read_snapshot(path)
+    found = read_digest_file(path)
     assert list(found.rows) == ROWS
     assert list(found.rows) == ROWS, "rows of a file can be gone through again"
     assert (found.taken_at, found.uptime, found.variables) == (1000, 500, {"a": "b"})
@@ -56,7 +55,7 @@ def test_a_file_without_an_uptime_and_with_other_columns(tmp_path: Path) -> None
     header, row = map(json.loads, path.read_text().splitlines())
     header["columns"] = ["unheard_of", *header["columns"][:-2]]
     path.write_text(f"{json.dumps(header)}\n{json.dumps([None, *row[:-2]])}\n")
-    found = read_snapshot(path)
+    found = read_digest_file(path)
     assert found.uptime is None
     assert list(found.rows) == [ROWS[0]._replace(sum_rows_affected=0, sum_rows_sent=0)]
 
@@ -68,7 +67,9 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written_whole(tmp_path: Pat
 
     (tmp_path / "file").write_text("what was there before")
     with pytest.raises(ProxyctlError, match="connection was lost"):
-        write_digest_file(snapshot(rows=broken()), tmp_path / "file", is_compressed=True)
+        write_digest_file(
+            snapshot(rows=StreamedRows(broken(), 2)), tmp_path / "file", is_compressed=True
+        )
     assert [path.read_text() for path in tmp_path.iterdir()] == ["what was there before"]
 
 
@@ -97,7 +98,7 @@ def test_a_compressed_file_that_is_damaged(
     write_digest_file(snapshot(), path, is_compressed=True)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ProxyctlError, match=reason):
-        list(read_snapshot(path).rows)
+        list(read_digest_file(path).rows)
 
 
 @pytest.mark.parametrize(
@@ -129,14 +130,14 @@ def test_a_plain_file_that_is_damaged(tmp_path: Path, old: bytes, new: bytes, re
     assert old in data
     path.write_bytes(data.replace(old, new, 1))
     with pytest.raises(ProxyctlError, match=reason):
-        list(read_snapshot(path).rows)
+        list(read_digest_file(path).rows)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ProxyctlError, match="No such file"):
-        read_snapshot(tmp_path / "file")
+        read_digest_file(tmp_path / "file")
     with pytest.raises(ProxyctlError, match="directory"):
-        read_snapshot(tmp_path)
+        read_digest_file(tmp_path)
 
 
 def test_a_small_file_with_a_line_that_fills_the_memory_is_not_read_whole(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_small_file_with_a_line_that_fills_the_memory_is_not_read_whole(tmp_pa
     header = path.read_bytes().splitlines(keepends=True)[0]
     path.write_bytes(gzip.compress(header + b" " * (1 << 25)))
     with pytest.raises(ProxyctlError, match=":2: not a digest"):
-        list(read_snapshot(path).rows)
+        list(read_digest_file(path).rows)
 
 
 @pytest.mark.parametrize("key", ["taken_at", "uptime", "count"])
@@ -156,7 +157,7 @@ def test_a_time_that_no_clock_shows_is_damage(tmp_path: Path, key: str, number: 
     header, rest = path.read_text().split("\n", 1)
     path.write_text(json.dumps({**json.loads(header), key: number}) + "\n" + rest)
     with pytest.raises(ProxyctlError, match="the first line is damaged"):
-        read_snapshot(path)
+        read_digest_file(path)
 
 
 def test_half_a_character_in_a_text_is_damage(tmp_path: Path) -> None:
@@ -164,11 +165,11 @@ def test_half_a_character_in_a_text_is_damage(tmp_path: Path) -> None:
     write_digest_file(snapshot(), path)
     path.write_text(path.read_text().replace('"SELECT ?"', '"\\ud800"'))
     with pytest.raises(ProxyctlError, match=":2: not a digest"):
-        list(read_snapshot(path).rows)
+        list(read_digest_file(path).rows)
 
 
 def test_a_digest_that_nobody_could_read_is_not_saved(tmp_path: Path) -> None:
-    rows = iter([ROWS[0], ROWS[1]._replace(sum_time=-5)])
+    rows = [ROWS[0], ROWS[1]._replace(sum_time=-5)]
     with pytest.raises(ProxyctlError, match="digest 0x0000000000000001 cannot be saved: sum_time"):
         write_digest_file(snapshot(rows=rows), tmp_path / "file")
     assert list(tmp_path.iterdir()) == []

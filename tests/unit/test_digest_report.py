@@ -6,28 +6,24 @@ import random
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html.parser import HTMLParser
 
 import pytest
 
-import proxyctl.digests.report as report_module
-from proxyctl.digests.report import Part, Report, first_parts, make_report
+import proxyctl.stats.report as report_module
 from proxyctl.errors import ProxyctlError
 from proxyctl.render.digest_report import Origin, digest_page, fitted
 from proxyctl.render.digest_report_page import report_html
-from proxyctl.replay.seen import SeenDigest
 from proxyctl.starters import starter_names, templates_folder
+from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.report import Part, Report, first_parts, make_report
 from tests.browser.shop_digests import HOSTILE
 
 ORIGIN = Origin("px1", "127.0.0.1:6032", "2.7.1", snapshots=2)
 
 
-@dataclass(frozen=True)
-class Moment:
-    taken_at: int
-    rows: Sequence[SeenDigest]
-    uptime: int | None = None
+def moment(taken_at: int, rows: Sequence[SeenDigest], uptime: int | None = None) -> DigestTable:
+    return DigestTable("px1", "px1:6032", "2.7.1", taken_at, rows, uptime=uptime)
 
 
 def row(digest: str = "0x1", calls: int = 1, time: int = 1, **other: object) -> SeenDigest:
@@ -50,7 +46,7 @@ def test_one_moment_counts_since_the_statistics_began() -> None:
         row("0x1", 30, 9000, hostgroup=20, username="batch", first_seen=50),
         row("0x2", 5, 2000, schemaname="stock", max_time=1500),
     ]
-    report = make_report([Moment(1000, rows)])
+    report = make_report([moment(1000, rows)])
     assert (report.start, report.end, report.calls, report.time) == (50, 1000, 45, 12000)
     first, second = report.digests
     assert (first.digest, first.calls, first.time, first.rows) == ("0x1", 40, 10000, 20)
@@ -62,9 +58,9 @@ def test_one_moment_counts_since_the_statistics_began() -> None:
 
 
 def test_several_moments_in_any_order_show_what_was_counted_between_them() -> None:
-    before = Moment(1000, [row("0x1", 10, 1000), row("0x2", 5, 500)])
-    between = Moment(1060, [row("0x1", 10, 1000), row("0x2", 8, 900)])
-    after = Moment(1120, [row("0x1", 11, 1100), row("0x2", 8, 900), row("0x3", 2, 70)])
+    before = moment(1000, [row("0x1", 10, 1000), row("0x2", 5, 500)])
+    between = moment(1060, [row("0x1", 10, 1000), row("0x2", 8, 900)])
+    after = moment(1120, [row("0x1", 11, 1100), row("0x2", 8, 900), row("0x3", 2, 70)])
     report = make_report([after, before, between])
     assert {d.digest: (d.calls, d.time) for d in report.digests} == {
         "0x1": (1, 100),
@@ -89,20 +85,20 @@ def test_several_moments_in_any_order_show_what_was_counted_between_them() -> No
 def test_a_reset_is_marked_and_what_came_after_it_counts(
     after: list[SeenDigest], calls: int
 ) -> None:
-    report = make_report([Moment(1000, [row(calls=10, time=1000)]), Moment(1060, after)])
+    report = make_report([moment(1000, [row(calls=10, time=1000)]), moment(1060, after)])
     assert [interval.is_reset for interval in report.intervals] == [True]
     assert report.calls == calls
     assert "were reset, or ProxySQL was restarted" in html(report)
 
 
 def test_a_first_seen_that_jitters_is_no_reset() -> None:
-    moments = [Moment(1000, [row(first_seen=1000)]), Moment(1060, [row(calls=3, first_seen=1001)])]
+    moments = [moment(1000, [row(first_seen=1000)]), moment(1060, [row(calls=3, first_seen=1001)])]
     assert not make_report(moments).intervals[0].is_reset
 
 
 def test_two_snapshots_of_one_second_have_no_difference() -> None:
     with pytest.raises(ValueError, match="same second"):
-        make_report([Moment(1000, []), Moment(1000, [])])
+        make_report([moment(1000, []), moment(1000, [])])
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -115,7 +111,7 @@ def test_what_is_listed_is_first_in_some_order_however_few_texts_are_held(
         row(f"0x{chance.randrange(60)}", chance.randrange(1, 99), chance.randrange(9999))
         for _ in range(300)
     ]
-    report = make_report([Moment(1000, rows)], limit=4)
+    report = make_report([moment(1000, rows)], limit=4)
     sums: dict[str, list[int]] = {}
     for one in rows:
         calls, time, most = sums.setdefault(one.digest, [0, 0, 0])
@@ -131,7 +127,7 @@ def test_what_is_listed_is_first_in_some_order_however_few_texts_are_held(
 
 def test_what_is_left_out_is_said() -> None:
     rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
-    page = digest_page(make_report([Moment(1000, rows)], limit=5), ORIGIN)
+    page = digest_page(make_report([moment(1000, rows)], limit=5), ORIGIN)
     assert page.listed.startswith("10 of 50 digests: those among the first 5 by")
     parts = [Part(str(n), 1, 100 - n) for n in range(10)]
     assert [part.name for part in first_parts(parts, 4)] == ["0", "1", "2", "7 others"]
@@ -139,14 +135,14 @@ def test_what_is_left_out_is_said() -> None:
 
 def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
     rows = [row(f"0x{n:03}", n + 1, n + 1, digest_text="'" * 60_000) for n in range(500)]
-    text = html(make_report([Moment(1000, rows)], limit=500))
+    text = html(make_report([moment(1000, rows)], limit=500))
     assert len(text.encode()) < 5_000_000
     assert "more characters are not in this page" in text
     assert fitted(["short"]) == [("short", 0)]
 
 
 def test_a_text_that_proxysql_cut_is_marked() -> None:
-    report = make_report([Moment(1000, [row(digest_text="SELECT 1234")])])
+    report = make_report([moment(1000, [row(digest_text="SELECT 1234")])])
     cut = "cut by ProxySQL at mysql-query_digests_max_digest_length"
     assert cut in html(report, Origin("px1", "", "2.7.1", snapshots=0, max_length=11))
     assert cut not in html(report, Origin("px1", "", "2.7.1", snapshots=0, max_length=12))
@@ -173,7 +169,7 @@ def test_nothing_of_a_server_is_more_than_text() -> None:
         row("0x<img src=//x>", 10, 1000, digest_text=HOSTILE, **names),
         row("0x2", 10, 1000, digest_text="\x1b[2J\x9b1m \ud800 \ufffe\uffff \x00", **names),
     ]
-    moments = [Moment(1000, []), Moment(1060, rows)]
+    moments = [moment(1000, []), moment(1060, rows)]
     origin = Origin("<i>px", '"><script>', "<u>2", snapshots=2, notes=("<s>\x1b[1m",))
     text = html(make_report(moments), origin)
     page = _Page(text)
@@ -187,7 +183,7 @@ def test_nothing_of_a_server_is_more_than_text() -> None:
 
 
 def test_only_the_script_and_the_style_of_the_page_are_allowed() -> None:
-    text = html(make_report([Moment(1000, [row()])]))
+    text = html(make_report([moment(1000, [row()])]))
     policy = re.search('Content-Security-Policy" content="([^"]+)"', text)
     assert policy
     assert re.fullmatch(
@@ -208,11 +204,11 @@ def test_only_the_script_and_the_style_of_the_page_are_allowed() -> None:
     ],
 )
 def test_odd_numbers_make_a_page_too(rows: list[SeenDigest]) -> None:
-    text = html(make_report([Moment(10**9, rows)]))
+    text = html(make_report([moment(10**9, rows)]))
     assert text.rstrip().endswith("</html>")
     if not rows:
         assert "No queries were counted." in text
-    later = html(make_report([Moment(10**9, []), Moment(10**9 + 86400 * 900, rows)]))
+    later = html(make_report([moment(10**9, []), moment(10**9 + 86400 * 900, rows)]))
     assert later.rstrip().endswith("</html>")
 
 
@@ -221,7 +217,7 @@ def test_without_the_library_for_charts_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pygal", None)
     with pytest.raises(ProxyctlError, match="pygal, which is not installed") as caught:
-        html(make_report([Moment(1000, [row()])]))
+        html(make_report([moment(1000, [row()])]))
     assert caught.value.hint is not None
     assert "proxyctl-proxysql[report]" in caught.value.hint
 

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from proxyctl.catalog import Version
-from proxyctl.stats.digest_spelling import as_usual, digest_column, spellings
+from proxyctl.stats.read import as_usual, digest_column, spellings
 
 USUAL = "0x0AB53E2C43EB6101"
 IN_2_5_5, IN_2_7_0 = "0xab53e2c43eb6101", "0x AB53E2C43EB6101"

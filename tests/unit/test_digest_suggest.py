@@ -9,15 +9,14 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.digest import Digester
-from proxyctl.digests.suggest import suggest
-from proxyctl.digests.suggest_found import Kind
-from proxyctl.digests.suggest_readers import readers_of
-from proxyctl.digests.suggest_rules import with_rules
-from proxyctl.digests.suggest_thresholds import Thresholds, threshold_rows
-from proxyctl.replay.report import replay
-from proxyctl.replay.seen import DigestTable, SeenDigest
-from proxyctl.replay.sides import Sides
+from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
+from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.replay.result import replay
+from proxyctl.stats.suggest.found import Kind, Thresholds, threshold_rows
+from proxyctl.stats.suggest.readers import readers_of
+from proxyctl.stats.suggest.rules import with_rules
+from proxyctl.stats.suggest.run import suggest
 from tests.support.build import layout, rows
 
 APP = {"username": "app", "default_hostgroup": 10, "frontend": 1, "backend": 1}

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from proxyctl.digests.suggest import suggest
-from proxyctl.digests.suggest_found import Kind
-from proxyctl.digests.suggest_rules import with_rules
-from proxyctl.replay.comparison import Comparison
-from proxyctl.replay.report import replay
-from proxyctl.replay.sides import Sides
+from proxyctl.routing.sides import Sides
+from proxyctl.stats.replay.comparison import Comparison
+from proxyctl.stats.replay.result import replay
+from proxyctl.stats.suggest.found import Kind
+from proxyctl.stats.suggest.rules import with_rules
+from proxyctl.stats.suggest.run import suggest
 from tests.unit.test_digest_suggest import APP, configuration, digest, rule, table
 
 _QUERIES = [

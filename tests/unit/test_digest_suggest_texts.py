@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.digest import Digester
-from proxyctl.digests.suggest_texts import not_cacheable, not_for_a_reader, tables_in
 from proxyctl.lint.rules.px411_caches_what_changes import CHANGING, LOCKING
 from proxyctl.routing.probes import PROBES, Kind
+from proxyctl.stats.suggest.texts import not_cacheable, not_for_a_reader, tables_in
 
 
 def text_of(query):

@@ -6,11 +6,12 @@ import sqlite3
 
 import pytest
 
-from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
-from proxyctl.digests.units import microseconds_of, number_text, size_text, time_text
 from proxyctl.render.prometheus import Family, exposition
-from proxyctl.stats.digest_size import DigestSize
-from proxyctl.stats.digest_top import hidden_literal, like_pattern, top_statement
+from proxyctl.stats.model import Group
+from proxyctl.stats.read import DigestSize
+from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
+from proxyctl.stats.top.query import hidden_literal, like_pattern, top_statement
+from proxyctl.stats.units import microseconds_of, number_text, size_text, time_text
 
 
 @pytest.mark.parametrize(

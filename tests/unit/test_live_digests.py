@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from proxyctl.digests.top import Load
-from proxyctl.live.digest_rates import DigestLine, DigestMeter, DigestRates
-from proxyctl.live.look import DigestLook
+from proxyctl.stats.live.model import DigestLook
+from proxyctl.stats.live.rates import DigestLine, DigestMeter, DigestRates
+from proxyctl.stats.top.listing import Load
 from tests.unit.live_looks import CLOCK, digest_look, entry
 
 

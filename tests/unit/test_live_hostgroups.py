@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from proxyctl.live.hostgroups import HostgroupLine, ServerLine, hostgroup_lines
-from proxyctl.live.view import Meter
 from proxyctl.render.live_servers import SERVERS, Line
 from proxyctl.render.live_table import Arrangement, arranged
+from proxyctl.stats.live.view import HostgroupLine, Meter, ServerLine, hostgroup_lines
 from tests.unit.live_looks import look, server
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from proxyctl.live.digest_rates import DigestLine
-from proxyctl.live.hostgroups import ServerLine
 from proxyctl.render.live_numbers import bytes_text, duration_text, part_text, rate_text, short_text
 from proxyctl.render.live_table import GAP, Arrangement, LiveTable, arranged, fitted
 from proxyctl.render.live_tables import DIGESTS, SERVERS, TABLES
+from proxyctl.stats.live.rates import DigestLine
+from proxyctl.stats.live.view import ServerLine
 from tests.unit.live_looks import server
 
 

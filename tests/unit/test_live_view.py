@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.digests.rules_hits import Sample
-from proxyctl.live.look import Look
-from proxyctl.live.notes import notes_of
-from proxyctl.live.pace import seconds_between, seconds_between_sizes
-from proxyctl.live.view import Meter, View
 from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
+from proxyctl.stats.live.model import Look
+from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
+from proxyctl.stats.live.view import Meter, View, notes_of
+from proxyctl.stats.rule_hits import Sample
 from tests.unit.live_looks import CLOCK, RULE, STATE, digest_look, entry, look, server
 
 

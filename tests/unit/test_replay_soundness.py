@@ -12,13 +12,13 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.digest import Digest
-from proxyctl.replay.comparison import Comparison
-from proxyctl.replay.outcome import Kind, Outcome, is_own, kinds_of, outcome_of
-from proxyctl.replay.seen import SeenDigest
-from proxyctl.replay.sides import Sides
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.of_configuration import router_of
+from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
+from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.replay.comparison import Comparison
+from proxyctl.stats.replay.outcome import Kind, Outcome, is_own, kinds_of, outcome_of
 from tests.support.build import layout, rows
 from tests.support.routing_cases import random_case, rule
 from tests.support.routing_shapes import (

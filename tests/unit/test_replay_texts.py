@@ -8,7 +8,10 @@ import pytest
 
 from proxyctl.catalog import REFERENCE, Value
 from proxyctl.digest import Digester, DigestOptions
-from proxyctl.replay.comparison import (
+from proxyctl.routing.sides import Sides
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.replay.comparison import (
     CUT,
     OTHER_OPTIONS,
     REWRITTEN,
@@ -17,11 +20,8 @@ from proxyctl.replay.comparison import (
     Verdict,
     words_of,
 )
-from proxyctl.replay.outcome import Kind
-from proxyctl.replay.report import replay
-from proxyctl.replay.seen import DigestTable, SeenDigest
-from proxyctl.replay.sides import Sides
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.stats.replay.outcome import Kind
+from proxyctl.stats.replay.result import replay
 from tests.support.build import layout, rows
 
 Cells = Mapping[str, Value]

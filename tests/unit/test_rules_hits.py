@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.digests.rules_hits import RuleReport, Sample, rule_report
 from proxyctl.render.rules_text import rule_text, rules_text
+from proxyctl.stats.rule_hits import RuleReport, Sample, rule_report
 
 RULES = {
     1: {"rule_id": 1, "flagIN": 0, "match_digest": "^SELECT", "destination_hostgroup": 2},

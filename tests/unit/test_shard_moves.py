@@ -13,10 +13,10 @@ from proxyctl.catalog import REFERENCE, Value
 from proxyctl.config.alternatives import split
 from proxyctl.config.load import Sources, load_project
 from proxyctl.config.sharding import AFTER, BEFORE
+from proxyctl.plan.guards import shard_names
 from proxyctl.plan.guards.shard_moves import move_texts, refusals, shard_moves, warnings
 from proxyctl.plan.plan import ShardMove
-from proxyctl.replay import shard_names
-from proxyctl.replay.sides import SIDE_TABLES, sides_of
+from proxyctl.routing.sides import SIDE_TABLES, sides_of
 from proxyctl.state.row import Desired, Rows
 from proxyctl.state.runtime import runtime_image
 from tests.support.build import layout, rows

@@ -12,12 +12,12 @@ from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, style, write
-from proxyctl.digests.diff_order import DiffSort
 from proxyctl.errors import ExitCode, UsageError
+from proxyctl.stats.diff.compare import DiffSort
 
 if TYPE_CHECKING:
-    from proxyctl.digests.diff import Diff
-    from proxyctl.digests.diff_tally import Tally
+    from proxyctl.stats.diff.compare import Diff
+    from proxyctl.stats.diff.tally import Tally
 
 
 class DiffFormat(StrEnum):
@@ -59,15 +59,15 @@ def diff(
     format: Annotated[DiffFormat, typer.Option("--format", help="How to write.")] = DiffFormat.TEXT,
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
-    from proxyctl.digests.diff import check_order, compare
-    from proxyctl.digests.diff_tally import tally
-    from proxyctl.formats.digest_file import read_snapshot
+    from proxyctl.stats.diff.compare import check_order, compare
+    from proxyctl.stats.diff.tally import tally
+    from proxyctl.stats.digest_file import read_digest_file
 
     one, other = _named(snapshots or [], before, after)
     by = columns_of(group)
-    first = tally(read_snapshot(Path(one)), by)
+    first = tally(read_digest_file(Path(one)), by)
     if other is not None:
-        second = tally(read_snapshot(Path(other)), by, earlier=first)
+        second = tally(read_digest_file(Path(other)), by, earlier=first)
     else:
         second = _live(files, connection, first)
     check_order(first, second, is_live=other is None)
@@ -95,11 +95,11 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
 
 def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Tally:
     from proxyctl.cli.connection import connected
-    from proxyctl.digests.diff_tally import tally
-    from proxyctl.stats.digests import streamed_digests
+    from proxyctl.stats.diff.tally import tally
+    from proxyctl.stats.read import streamed_digests
 
-    with connected(files, connection) as client, streamed_digests(client) as snapshot:
-        return tally(snapshot, first.by, earlier=first)
+    with connected(files, connection) as client, streamed_digests(client) as table:
+        return tally(table, first.by, earlier=first)
 
 
 def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:

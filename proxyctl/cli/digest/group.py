@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from proxyctl.cli.digest.limits import cut_short
-from proxyctl.digests.top import SHORT_NAMES, Group
 from proxyctl.errors import UsageError
+from proxyctl.stats.model import SHORT_NAMES, Group
 
 GroupOption = Annotated[
     list[str] | None,

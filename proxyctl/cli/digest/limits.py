@@ -17,7 +17,7 @@ _SHOWN = 60
 
 def texts_of(given: Sequence[str] | None) -> tuple[str, ...]:
     """Return the values of --text, as far as SQLite looks for such ones. Raises: UsageError."""
-    from proxyctl.stats.digest_top import like_pattern
+    from proxyctl.stats.top.query import like_pattern
 
     texts = tuple(given or ())
     if len(texts) > _MOST_TEXTS:

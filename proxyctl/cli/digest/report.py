@@ -11,13 +11,13 @@ import typer
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import say, write_file
 from proxyctl.cli.target import check_place
-from proxyctl.digests.counting import NOT_COUNTING, is_counting
-from proxyctl.digests.units import count_text
 from proxyctl.errors import ExitCode, ProxyctlError
+from proxyctl.stats.model import NOT_COUNTING, is_counting
+from proxyctl.stats.units import count_text
 
 if TYPE_CHECKING:
     from proxyctl.render.digest_report import Origin
-    from proxyctl.replay.seen import DigestTable
+    from proxyctl.stats.model import DigestTable
 
 _FOLDER = "report"
 
@@ -50,11 +50,11 @@ def report(
     ] = 250,
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
-    from proxyctl.digests.report import make_report
-    from proxyctl.formats.digest_file import read_digest_file
     from proxyctl.render.digest_report_charts import need_library
     from proxyctl.render.digest_report_page import report_html
     from proxyctl.starters import templates_folder
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.report import make_report
 
     path = Path(out)
     need_library()
@@ -86,7 +86,7 @@ def _check_target(path: Path, snapshots: Sequence[str]) -> None:
 
 def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTable:
     from proxyctl.cli.connection import connected
-    from proxyctl.stats.digests import read_digests
+    from proxyctl.stats.read import read_digests
 
     with connected(files, connection) as client:
         return read_digests(client)

@@ -11,7 +11,6 @@ import typer
 
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import is_terminal, say, says_yes
-from proxyctl.digests.units import count_text
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -20,6 +19,7 @@ from proxyctl.errors import (
     RefusedError,
     UsageError,
 )
+from proxyctl.stats.units import count_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
@@ -48,9 +48,8 @@ def reset(
     """Clear the digest statistics for everybody, after they were saved to a file."""
     from proxyctl.cli.connection import connected
     from proxyctl.cli.digest.target import snapshot_path
-    from proxyctl.digests.units import size_text
-    from proxyctl.stats.digest_reset import clear_digests
-    from proxyctl.stats.digest_size import read_digest_size
+    from proxyctl.stats.read import clear_digests, read_digest_size
+    from proxyctl.stats.units import size_text
 
     with connected(files, connection) as client:
         path = snapshot_path(out, client.login.name or client.address)
@@ -84,8 +83,8 @@ def reset(
 
 def _save(client: AdminClient, path: Path) -> int:
     """Write the snapshot; return how many digests it holds. Raises: ProxyctlError."""
-    from proxyctl.formats.digest_file import write_digest_file
-    from proxyctl.stats.digests import streamed_digests
+    from proxyctl.stats.digest_file import write_digest_file
+    from proxyctl.stats.read import streamed_digests
 
     is_compressed = path.suffix not in (".json", ".jsonl")
     with streamed_digests(client) as found:
@@ -95,7 +94,7 @@ def _save(client: AdminClient, path: Path) -> int:
             raise ProxyctlError(
                 f"{path}: cannot be written: {error.strerror}; nothing was cleared"
             ) from error
-    return found.count
+    return len(found.rows)
 
 
 def _ask(address: str) -> None:

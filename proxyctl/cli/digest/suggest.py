@@ -16,8 +16,8 @@ from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Value
-    from proxyctl.digests.suggest_found import Suggestions
-    from proxyctl.suggesting import Subject
+    from proxyctl.stats.suggest.files import Subject
+    from proxyctl.stats.suggest.found import Suggestions
 
 
 class SuggestFormat(StrEnum):
@@ -73,8 +73,8 @@ def suggest(
 ) -> int:
     """Propose what would help, from the digests that the instance has seen."""
     from proxyctl.cli.progress import progress
-    from proxyctl.digests.suggest_found import Kind
-    from proxyctl.suggesting import suggestions
+    from proxyctl.stats.suggest.files import suggestions
+    from proxyctl.stats.suggest.found import Kind
 
     subject = _read(files, connection, digests)
     with progress("replaying digests", len(subject.table.rows)) as tell:
@@ -89,8 +89,13 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.cli.subject import is_about_instance
-    from proxyctl.formats.digest_file import read_digest_file
-    from proxyctl.suggesting import desired_at, subject_of_files, subject_of_instance, with_files
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.suggest.files import (
+        desired_at,
+        subject_of_files,
+        subject_of_instance,
+        with_files,
+    )
 
     table = read_digest_file(Path(digests)) if digests is not None else None
     if table is not None and not is_about_instance(files, connection):
@@ -114,7 +119,7 @@ def _output(found: Suggestions, format: SuggestFormat) -> str:
     from proxyctl.render.digest_suggest_machine import suggest_json
     from proxyctl.render.digest_suggest_markdown import suggest_markdown
     from proxyctl.render.digest_suggest_text import suggest_text
-    from proxyctl.suggesting import rules_yaml
+    from proxyctl.stats.suggest.files import rules_yaml
 
     def rules_text(rules: Sequence[Mapping[str, Value]]) -> str:
         return rules_yaml(found.layout, rules)

@@ -14,12 +14,13 @@ from proxyctl.cli.digest.group import GroupOption, columns_of
 from proxyctl.cli.digest.limits import MOST_LISTED, cut_short, texts_of
 from proxyctl.cli.options import ConnectionOptions, FileOptions, command
 from proxyctl.cli.output import columns, say, style, write
-from proxyctl.digests.top import Group, SeenSince, Sort, TopOptions
-from proxyctl.digests.units import microseconds_of
 from proxyctl.errors import ExitCode, UsageError
+from proxyctl.stats.model import Group
+from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
+from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
-    from proxyctl.digests.top import Top
+    from proxyctl.stats.top.listing import Top
 
 _FILTERS = "Filters"
 
@@ -134,7 +135,7 @@ def top(
 ) -> int:
     """List the digests that cost most. Sends SELECTs only, and resets nothing."""
     from proxyctl.cli.connection import connected
-    from proxyctl.stats.digest_top import read_top
+    from proxyctl.stats.top.query import read_top
 
     options = _options(filters, _chosen(Sort, "--sort", sort), group, limit, has_rules=rule)
     chosen = _chosen(TopFormat, "--format", format)
@@ -143,7 +144,7 @@ def top(
     with connected(files, connection) as client:
         found, members = read_top(client, options)
         if rule:
-            from proxyctl.stats.digest_rules import with_rules  # takes its time to import
+            from proxyctl.stats.top.fates import with_rules  # takes its time to import
 
             found = with_rules(client, found, members)
     if chosen not in (TopFormat.TEXT, TopFormat.MARKDOWN):

@@ -20,8 +20,6 @@ from proxyctl.cli.top.keys import FOOTER, KEYS, help_lines
 from proxyctl.cli.top.looking import Failed, Looked, Lookout, Lost
 from proxyctl.cli.top.panel import Panel
 from proxyctl.instance.client import AdminClient
-from proxyctl.live.notes import notes_of
-from proxyctl.live.view import Meter, View
 from proxyctl.render.live_header import (
     SEPARATOR,
     Part,
@@ -31,6 +29,7 @@ from proxyctl.render.live_header import (
     size_parts,
 )
 from proxyctl.render.live_tables import TABLES
+from proxyctl.stats.live.view import Meter, View, notes_of
 from proxyctl.text import printable
 
 _INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)

@@ -14,8 +14,8 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable, Static
 
-from proxyctl.live.view import View
 from proxyctl.render.live_table import GAP, Arrangement, Column, LiveTable, arranged, fitted
+from proxyctl.stats.live.view import View
 
 MOST_LINES = 500
 _COLOURS = {"": "", "bold": "bold", "dim": "dim", "refuse": "red", "change": "yellow"}

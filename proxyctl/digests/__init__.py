@@ -1,1 +1,0 @@
-"""Digest statistics: what they say, and what would help. Pure."""

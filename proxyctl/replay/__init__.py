@@ -1,1 +1,0 @@
-"""What queries that a ProxySQL has seen would meet under other rules."""

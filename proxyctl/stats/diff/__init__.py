@@ -1,0 +1,1 @@
+"""Two digest tables compared: `digest diff`."""

@@ -1,0 +1,125 @@
+"""What the statistics of an instance say at one moment.
+
+Times of looks are in seconds of a clock that only goes on; that of the instance is unix seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from proxyctl.stats.counters import Reading
+from proxyctl.stats.rule_hits import Sample as RuleSample
+from proxyctl.stats.top.listing import Load
+
+
+class ServerCounters(NamedTuple):
+    """A row of stats_mysql_connection_pool. Units: `latency_us` is that of the last ping."""
+
+    hostgroup: int
+    hostname: str
+    port: int
+    status: str
+    conn_used: int
+    conn_free: int
+    conn_ok: int
+    conn_err: int
+    queries: int
+    bytes_sent: int
+    bytes_recv: int
+    latency_us: int
+
+    @property
+    def key(self) -> tuple[int, str, int]:
+        """What tells it from other servers."""
+        return self.hostgroup, self.hostname, self.port
+
+    @property
+    def reading(self) -> Reading:
+        """What tells whether the counters were cleared."""
+        return Reading(self.queries, self.conn_ok)
+
+
+DigestKey = tuple[int, str, str, str, str]
+
+
+class DigestEntry(NamedTuple):
+    """A row of stats_mysql_query_digest. Units: `sum_time` in microseconds, `first_seen` unix.
+
+    The beginning of `digest_text` is enough.
+    """
+
+    hostgroup: int
+    schemaname: str
+    username: str
+    client_address: str
+    digest: str
+    digest_text: str
+    count_star: int
+    first_seen: int
+    sum_time: int
+
+    @property
+    def key(self) -> DigestKey:
+        """The table's own key."""
+        return self[:5]
+
+    @property
+    def reading(self) -> Reading:
+        """What tells whether the counters were cleared."""
+        return Reading(self.count_star, self.sum_time, self.first_seen)
+
+
+@dataclass(frozen=True)
+class DigestLook:
+    """Entries of the digest table: those that were hit since the look before, and the costliest.
+
+    Shape: `busy` is how many were hit, of which `entries` may hold only those with most time; then
+    `is_cut`. `whole` is the sum over all of the table. Units: `clock` in unix seconds of the
+    instance.
+    """
+
+    taken_at: float
+    clock: int
+    entries: tuple[DigestEntry, ...]
+    busy: int
+    is_cut: bool
+    whole: Load
+
+
+@dataclass(frozen=True)
+class DigestState:
+    """What is known of the digest table without naming it.
+
+    Shape: `every_s` is how often it is looked at, None for never: it is too large. `is_rare`: less
+    often than other statistics. `is_on` is mysql-query_digests. Units: `memory` in bytes,
+    `look_s` is how long a look takes.
+    """
+
+    memory: int
+    look_s: float
+    every_s: float | None
+    is_rare: bool
+    is_on: bool
+
+
+@dataclass(frozen=True)
+class Look:
+    """All that is looked at. Shape: `digests` is None when it was not their turn.
+
+    `counters` are of stats_mysql_global, `memory` of stats_memory_metrics, by ProxySQL's names.
+    """
+
+    taken_at: float
+    counters: Mapping[str, int]
+    memory: Mapping[str, int]
+    servers: tuple[ServerCounters, ...]
+    rules: RuleSample
+    state: DigestState
+    digests: DigestLook | None = None
+
+    @property
+    def started_at(self) -> float:
+        """When ProxySQL was started, by the clock of the looks, to about a second."""
+        return self.taken_at - self.counters.get("ProxySQL_Uptime", 0)

@@ -1,0 +1,205 @@
+"""Looks at the statistics again and again, with SELECTs only.
+
+What is cheap is read at every look. The digest table is copied as a whole by any statement that
+names it, and traffic waits while its size is added up: both get a small part of the time at most,
+and a table that is too large is not named at all. To add up its size ProxySQL goes through all
+of it, and every query waits meanwhile: with 300,000 digests 0.3 s, 1 s on a busy machine.
+"""
+
+from __future__ import annotations
+
+import time
+
+from proxyctl.instance.client import AdminClient
+from proxyctl.stats.live.model import DigestEntry, DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.model import is_counting
+from proxyctl.stats.read import (
+    DIGESTS,
+    DigestSize,
+    incomplete,
+    read_digest_variables,
+    read_rule_hits,
+)
+from proxyctl.stats.top.listing import Load
+
+MOST_ENTRIES = 2_000
+"""Entries of the digest table that a look brings."""
+
+_MOST_TIME = 100
+"""Entries with most time that it brings even if nothing hit them."""
+
+_TEXT = 1_000
+"""Characters of a digest text."""
+
+_JITTER_S = 2
+"""first_seen and last_seen are whole seconds, made out of two clocks whenever they are read."""
+
+_COUNTERS = (
+    "ProxySQL_Uptime",
+    "Active_Transactions",
+    "Client_Connections_connected",
+    "Client_Connections_non_idle",
+    "Questions",
+    "Slow_queries",
+    "Queries_frontends_bytes_recv",
+    "Queries_frontends_bytes_sent",
+)
+
+_SERVERS = (
+    "SELECT hostgroup, srv_host, srv_port, status, ConnUsed, ConnFree, ConnOK, ConnERR, Queries,"
+    " Bytes_data_sent, Bytes_data_recv, Latency_us FROM stats_mysql_connection_pool"
+    " ORDER BY hostgroup, srv_host, srv_port"
+)
+
+
+# How often ---------------------------------------------------------------------------------------
+_REST = 20
+"""A look may take a twentieth of the time: the others who administrate must get their turn."""
+
+
+def seconds_between(interval_s: float, look_s: float) -> float:
+    """Return the seconds from one look to the next, for looks that take `look_s`."""
+    return max(interval_s, look_s * _REST)
+
+
+_SIZE_REST = 10_000
+_SIZE_EVERY_S, _SIZE_AT_LEAST_EVERY_S = 10.0, 3_600.0
+
+
+def seconds_between_sizes(took_s: float) -> float:
+    """Return the seconds until the size is asked for again, when the last answer took `took_s`."""
+    return min(max(_SIZE_EVERY_S, took_s * _SIZE_REST), _SIZE_AT_LEAST_EVERY_S)
+
+
+class Looker:
+    """Looks at one instance. After an error: `client.connect()`, and look again."""
+
+    def __init__(self, client: AdminClient) -> None:
+        self.client = client
+        self._last: Look | None = None
+        self._clock = 0
+        self._digests_at: float | None = None
+        self._digests_took_s = 0.0
+        self._memory: dict[str, int] = {}
+        self._variables: dict[str, str] = {}
+        self._size_due = 0.0
+
+    def look(self, interval_s: float) -> Look:
+        """Return what there is; the digests only when it is their turn. Raises: InstanceError."""
+        self._read_size()
+        counters = self._named(
+            "SELECT Variable_Name, Variable_Value FROM stats_mysql_global"
+            f" WHERE Variable_Name IN ({', '.join(map(repr, _COUNTERS))})"
+        )
+        taken_at = time.monotonic()
+        servers = tuple(map(self._server, self.client.query(_SERVERS)))
+        rules = read_rule_hits(self.client, self._last.rules if self._last else None)
+        state = self._state(interval_s)
+        look = Look(
+            taken_at=taken_at,
+            counters=counters,
+            memory=self._memory,
+            servers=servers,
+            rules=rules,
+            state=state,
+            digests=self._look_at_digests() if self._is_turn_of_digests(state) else None,
+        )
+        self._last = look
+        return look
+
+    def _read_size(self) -> None:
+        start = time.monotonic()
+        if start < self._size_due:
+            return
+        self._memory = self._named("SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
+        self._variables = read_digest_variables(self.client)
+        now = time.monotonic()
+        self._size_due = now + seconds_between_sizes(now - start)
+
+    def _state(self, interval_s: float) -> DigestState:
+        size = DigestSize(self._memory.get("query_digest_memory", 0))
+        look_s = max(size.expected_s, self._digests_took_s)
+        every_s = seconds_between(interval_s, look_s)
+        return DigestState(
+            memory=size.memory,
+            look_s=look_s,
+            every_s=None if size.is_large else every_s,
+            is_rare=every_s > interval_s,
+            is_on=is_counting(self._variables),
+        )
+
+    def _is_turn_of_digests(self, state: DigestState) -> bool:
+        if state.every_s is None:
+            return False
+        last = self._digests_at
+        # Looks begin a little early or late; one that is left out would double the time.
+        return last is None or time.monotonic() - last > state.every_s * 0.9
+
+    def _look_at_digests(self) -> DigestLook:
+        since = max(self._clock - _JITTER_S, 0)
+        self._digests_at = taken_at = time.monotonic()
+        try:
+            rows = self.client.query(digest_statement(since))
+        finally:
+            # Also where no answer came in time: ProxySQL is busy with it all the same.
+            self._digests_took_s = time.monotonic() - taken_at
+        if not rows or rows[-1][1] is not None:
+            raise incomplete(self.client)
+        number = self.client.number
+        busy, _, _, _, _, count, calls, clock, total = rows.pop()
+        entries = tuple(map(self._entry, rows))
+        look = DigestLook(
+            taken_at=taken_at,
+            clock=number(clock),
+            entries=entries,
+            busy=number(busy),
+            is_cut=len(entries) >= MOST_ENTRIES,
+            whole=Load(number(count), number(calls), number(total)),
+        )
+        self._clock = look.clock
+        return look
+
+    def _named(self, sql: str) -> dict[str, int]:
+        """Return numbers by name, but for what is NULL."""
+        rows = self.client.query(sql)
+        return {str(name): self.client.number(value) for name, value in rows if value is not None}
+
+    def _server(self, row: tuple[str | None, ...]) -> ServerCounters:
+        hostgroup, hostname, port, status, *counters = row
+        number = self.client.number
+        return ServerCounters(
+            number(hostgroup), hostname or "", number(port), status or "", *map(number, counters)
+        )
+
+    def _entry(self, row: tuple[str | None, ...]) -> DigestEntry:
+        hostgroup, schema, user, client, digest, text, count, first_seen, time_us = row
+        number = self.client.number
+        return DigestEntry(
+            number(hostgroup),
+            schema or "",
+            user or "",
+            client or "",
+            digest or "",
+            text or "",
+            number(count),
+            number(first_seen),
+            number(time_us),
+        )
+
+
+def digest_statement(since: int) -> str:
+    """Return the statement for what was hit since a moment, and for the entries with most time.
+
+    Shape of the answer: the fields of DigestEntry, most time first; at the very end a row of sums,
+    since ProxySQL answers OK with a part of the rows when a SELECT fails while it runs. There
+    hostgroup is how many entries were hit, digest_text how many there are, first_seen the time.
+    """
+    return (
+        "SELECT * FROM (SELECT hostgroup, schemaname, username, client_address, digest,"
+        f" substr(digest_text, 1, {_TEXT}), count_star, first_seen, sum_time FROM {DIGESTS}"
+        f" WHERE last_seen >= {since} OR rowid IN"
+        f" (SELECT rowid FROM {DIGESTS} ORDER BY sum_time DESC LIMIT {_MOST_TIME})"
+        f" ORDER BY sum_time DESC LIMIT {MOST_ENTRIES})"
+        f" UNION ALL SELECT ifnull(sum(last_seen >= {since}), 0), NULL, NULL, NULL, NULL, count(*),"
+        f" sum(count_star), strftime('%s','now'), sum(sum_time) FROM {DIGESTS}"
+    )

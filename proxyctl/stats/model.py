@@ -1,0 +1,161 @@
+"""Rows of stats_mysql_query_digest, and the table at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+_LARGEST = (1 << 63) - 1
+"""Of a counter: ProxySQL shows them by way of SQLite."""
+_LARGEST_HOSTGROUP = (1 << 31) - 1
+
+CACHE = -1
+"""The hostgroup of answers from the query cache."""
+
+
+class Group(StrEnum):
+    """A column by which rows are put together, by ProxySQL's name."""
+
+    DIGEST = "digest"
+    HOSTGROUP = "hostgroup"
+    SCHEMANAME = "schemaname"
+    USERNAME = "username"
+    CLIENT_ADDRESS = "client_address"
+
+
+SHORT_NAMES = {
+    "schema": Group.SCHEMANAME,
+    "user": Group.USERNAME,
+    "client": Group.CLIENT_ADDRESS,
+}
+
+
+class SeenDigest(NamedTuple):
+    """A row of stats_mysql_query_digest, by its own column names.
+
+    Shape: unique by (hostgroup, schemaname, username, client_address, digest); `hostgroup` is -1
+    for answers from the query cache; `client_address` is '' unless clients are tracked.
+    `digest_text` has at most max_digest_length bytes; bytes that are not UTF-8 are surrogate
+    escapes. Units: first_seen and last_seen in unix seconds, the times in microseconds.
+    """
+
+    hostgroup: int
+    schemaname: str
+    username: str
+    client_address: str
+    digest: str
+    digest_text: str
+    count_star: int
+    first_seen: int
+    last_seen: int
+    sum_time: int
+    min_time: int
+    max_time: int
+    sum_rows_affected: int = 0
+    sum_rows_sent: int = 0
+
+    @property
+    def key(self) -> tuple[int, str, str, str, str]:
+        """The table's own key."""
+        return self[:5]
+
+    @property
+    def rows(self) -> int:
+        """Rows sent and affected."""
+        return self.sum_rows_affected + self.sum_rows_sent
+
+    @property
+    def text(self) -> bytes:
+        """The digest text as bytes."""
+        return self.digest_text.encode("utf-8", "surrogateescape")
+
+    @property
+    def oddity(self) -> str | None:
+        """What no ProxySQL counts, such as `count_star is -1`; None where all numbers can be."""
+        if (
+            # A million rows are asked: at once first, one by one only where something is odd.
+            0 <= self.min_time <= self.max_time <= _LARGEST
+            and 0 <= self.first_seen <= self.last_seen <= _LARGEST
+            and 0 <= self.count_star <= _LARGEST
+            and 0 <= self.sum_time <= _LARGEST
+            and 0 <= self.sum_rows_affected <= _LARGEST
+            and 0 <= self.sum_rows_sent <= _LARGEST
+            and -_LARGEST_HOSTGROUP <= self.hostgroup <= _LARGEST_HOSTGROUP
+        ):
+            return None
+        return next(self._oddities())
+
+    def _oddities(self) -> Iterator[str]:
+        if abs(self.hostgroup) > _LARGEST_HOSTGROUP:
+            yield f"hostgroup is {self.hostgroup}"
+        for name in self._fields[self._fields.index("count_star") :]:
+            number = getattr(self, name)
+            if not 0 <= number <= _LARGEST:
+                yield f"{name} is {number}"
+        if self.first_seen > self.last_seen:
+            yield f"first_seen, {self.first_seen}, is after last_seen, {self.last_seen}"
+        yield f"min_time, {self.min_time}, is above max_time, {self.max_time}"
+
+
+class SeenRows(Protocol):
+    """Rows of the table, in any order; those of a stream can be gone through once only."""
+
+    def __iter__(self) -> Iterator[SeenDigest]:
+        """Yield the rows."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+
+@dataclass(frozen=True)
+class StreamedRows:
+    """Rows that come one after the other, once; there are `count` of them."""
+
+    rows: Iterable[SeenDigest]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[SeenDigest]:
+        return iter(self.rows)
+
+
+@dataclass(frozen=True)
+class DigestTable:
+    """stats_mysql_query_digest at one moment, and where it comes from.
+
+    Shape: `variables` are those of mysql-query_digests, by full name, as they were at RUNTIME.
+    Units: `taken_at` in unix seconds of the instance's clock; `uptime`, which is
+    ProxySQL_Uptime, in seconds, None where it is not known.
+    """
+
+    name: str
+    address: str
+    version: str
+    taken_at: int
+    rows: SeenRows
+    variables: Mapping[str, str] = field(default_factory=dict)
+    uptime: int | None = None
+
+    @property
+    def started_at(self) -> int | None:
+        """When ProxySQL was started, in unix seconds; None where that is not known."""
+        return None if self.uptime is None else self.taken_at - self.uptime
+
+
+SWITCH = "mysql-query_digests"
+TRACKS_CLIENTS = "mysql-query_digests_track_hostname"
+NOT_COUNTING = f"{SWITCH} is false: ProxySQL counts no digests"
+
+
+def is_counting(variables: Mapping[str, str]) -> bool:
+    """Return whether digests are counted: they are unless it is said otherwise."""
+    return variables.get(SWITCH, "true").lower() in ("true", "1")
+
+
+def tracks_clients(variables: Mapping[str, str]) -> bool:
+    """Return whether digests are counted by client, which they are not by default."""
+    return variables.get(TRACKS_CLIENTS, "false").lower() in ("true", "1")

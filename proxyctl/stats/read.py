@@ -1,0 +1,286 @@
+"""Reads statistics: stats_mysql_query_digest, whole and with one statement, and the hits of rules.
+
+Every statement that names the digest table makes ProxySQL copy all of it, and it can hold a million
+rows. The table with `_reset` behind its name is never named: to read that one is to clear it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from proxyctl.catalog import Value, Version
+from proxyctl.digest.options import PREFIX
+from proxyctl.errors import InstanceError
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.read import read_configuration
+from proxyctl.state.row import Layer
+from proxyctl.state.sql import Statement
+from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows
+from proxyctl.stats.rule_hits import Sample
+
+DIGESTS = "stats_mysql_query_digest"
+
+ROWS_SINCE = (2, 0, 6)
+"""The version from which on the table counts rows."""
+_ROW_COLUMNS = ("sum_rows_affected", "sum_rows_sent")
+
+_GROUP = 1_000
+"""Rows of one JSON text. A digest text has 2 KB by default and 1 MB at most."""
+
+
+# What the table is like, without naming it -------------------------------------------------------
+BYTES_PER_S = 50_000_000
+"""Of query_digest_memory, copied by one statement. Source: ProxySQL 2.7.1, 978,000 digests of
+340 MB, six to seven seconds on two cores."""
+
+LARGE_S = 5.0
+"""From this expected time on somebody has to be warned: the admin interface is held that long."""
+
+
+@dataclass(frozen=True)
+class DigestSize:
+    """What the digests take in ProxySQL's memory. Units: bytes."""
+
+    memory: int
+
+    @property
+    def expected_s(self) -> float:
+        """About how long a statement that names the table takes, in seconds."""
+        return self.memory / BYTES_PER_S
+
+    @property
+    def is_large(self) -> bool:
+        """Whether to warn before the table is named."""
+        return self.expected_s >= LARGE_S
+
+
+def read_digest_size(client: AdminClient) -> DigestSize:
+    """Return the size; 0 where this ProxySQL does not tell. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT Variable_Value FROM stats_memory_metrics"
+        " WHERE Variable_Name = 'query_digest_memory'",
+    )
+    return DigestSize(client.number(rows[0][0]) if rows else 0)
+
+
+def read_digest_variables(client: AdminClient) -> dict[str, str]:
+    """Return the variables of mysql-query_digests at RUNTIME, by full name."""
+    rows = client.query(
+        "SELECT variable_name, variable_value FROM runtime_global_variables"
+        f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'",
+    )
+    return {str(name): value or "" for name, value in rows}
+
+
+# The spelling of a digest ------------------------------------------------------------------------
+_DIGEST = re.compile(r"0x *([0-9A-Fa-f]{1,16})\Z")
+
+
+def as_usual(text: str) -> str:
+    """Return a digest as nearly every version prints it: `0x` and sixteen capital digits.
+
+    2.5.2 to 2.6.4 print small letters and no leading zeros, 2.6.5 and 2.7.0 blanks for the zeros.
+    One digest has to read the same everywhere: rules, files of digests and other instances know it
+    too. Source: stats___mysql_query_digests of each release; 2.5.5 and 2.7.1 run.
+    """
+    found = _DIGEST.match(text)
+    return f"0x{found[1].upper():0>16}" if found else text
+
+
+def spellings(digest: str) -> list[str]:
+    """Return all the ways in which some version prints a digest; the usual one comes first."""
+    usual = as_usual(digest)
+    if not _DIGEST.match(usual):
+        return [digest]
+    digits = usual[2:].lstrip("0") or "0"
+    return list(dict.fromkeys((usual, f"0x{digits.lower()}", f"0x{digits:>16}")))
+
+
+def digest_column(version: Version) -> str:
+    """Return the SQL that gives the column `digest` of a version as usual."""
+    if version < (2, 5, 2) or version == (2, 6, 6) or version >= (2, 7, 1):
+        return "digest"
+    return "'0x'||substr('0000000000000000'||upper(trim(substr(digest,3))),-16)"
+
+
+# The table, whole --------------------------------------------------------------------------------
+class JsonRows:
+    """Digests as the JSON texts that ProxySQL made of them, parsed whenever they are asked for.
+
+    Kept compressed: digest texts are much alike, and a million of them take an eighth then.
+    """
+
+    def __init__(self, groups: Iterable[bytes], count: int) -> None:
+        self._groups = [zlib.compress(group, 1) for group in groups]
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[SeenDigest]:
+        for group in self._groups:
+            yield from _rows(zlib.decompress(group))
+
+
+def read_digests(client: AdminClient) -> DigestTable:
+    """Return all digests that the instance has seen, to be gone through more than once.
+
+    Raises: InstanceError, also where ProxySQL keeps back rows.
+    """
+    variables = read_digest_variables(client)
+    with _groups(client) as (count, taken_at, groups):
+        rows = JsonRows(groups, count)
+    name = client.login.name or client.address
+    return DigestTable(
+        name, client.address, client.version_text, taken_at, rows, variables=variables
+    )
+
+
+@contextmanager
+def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
+    """Yield all digests that the instance has seen; the rows come as they are read, once.
+
+    Some thousand of them are held at a time. Whoever leaves before the last row has closed the
+    connection. Raises: InstanceError; its rows too, also where ProxySQL keeps back some.
+    """
+    variables, started_at = read_digest_variables(client), _started_at(client)
+    with _groups(client) as (count, taken_at, groups):
+        yield DigestTable(
+            client.login.name or client.address,
+            client.address,
+            client.version_text,
+            taken_at,
+            StreamedRows((row for group in groups for row in _rows(group)), count),
+            variables=variables,
+            uptime=None if started_at is None else max(taken_at - started_at, 0),
+        )
+
+
+def _started_at(client: AdminClient) -> int | None:
+    """Return when ProxySQL was started, in unix seconds of its clock; None where it says not.
+
+    Asked before the table, which takes its time: so the clock has to be read with it.
+    """
+    rows = client.query(
+        "SELECT Variable_Value, strftime('%s','now') FROM stats_mysql_global"
+        " WHERE Variable_Name='ProxySQL_Uptime'",
+    )
+    uptime, now = rows[0] if rows else (None, None)
+    since_s = client.number(uptime)
+    return client.number(now) - since_s if since_s > 0 and now else None
+
+
+@contextmanager
+def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
+    """Yield how many digests there are, when that was, and JSON lists of them."""
+    has_rows = client.version >= ROWS_SINCE
+    columns = ",".join(
+        digest_column(client.version) if name == "digest" else name
+        for name in SeenDigest._fields
+        if has_rows or name not in _ROW_COLUMNS
+    )
+    # The count comes first, so that a file can begin with it.
+    sql = (
+        f"SELECT (SELECT count(*) FROM {DIGESTS}), strftime('%s','now') UNION ALL"
+        f" SELECT count(*), json_group_array(json_array({columns})) FROM {DIGESTS}"
+        f" GROUP BY rowid/{_GROUP}"
+    )
+    with client.stream(sql) as records:
+        total, now = next(records, (None, None))
+        if total is None or now is None:
+            raise incomplete(client)
+        count = client.number(total)
+        yield count, client.number(now), _whole(client, count, records)
+
+
+def _whole(
+    client: AdminClient, total: int, records: Iterable[tuple[bytes | None, ...]]
+) -> Iterator[bytes]:
+    found = 0
+    for count, group in records:
+        if group is not None:
+            found += client.number(count)
+            yield group
+    if found != total:
+        raise incomplete(client)
+
+
+def incomplete(client: AdminClient) -> InstanceError:
+    """Return the error for an answer that ended early: ProxySQL says OK all the same."""
+    return InstanceError(
+        f"{client.address}: {DIGESTS}: ProxySQL answered with a part of the rows only",
+        hint="its memory may be short; try again",
+    )
+
+
+def _rows(text: bytes) -> Iterator[SeenDigest]:
+    import orjson
+
+    try:
+        rows: list[list[Any]] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Text that is not UTF-8: keep its bytes as surrogate escapes.
+        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
+    for row in rows:
+        yield SeenDigest(*row)
+
+
+_CLEAR = Statement.plain(f"TRUNCATE TABLE {DIGESTS}")
+"""A SELECT of the `_reset` table would clear too, and is not taken: it copies everything first, and
+when its answer is lost on the way nobody has the numbers. This one copies nothing."""
+
+
+def clear_digests(client: AdminClient) -> None:
+    """Clear the statistics for everybody.
+
+    ProxySQL's count of changed rows is of no use: it counts texts that many entries share as well.
+    Raises: StatementError; ConnectionLostError when it is not known whether it ran.
+    """
+    client.execute(_CLEAR)
+
+
+# Hits of rules -----------------------------------------------------------------------------------
+_RULES = "mysql_query_rules"
+
+
+def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample:
+    """Return the rules in force and their hits, some two seconds behind. Raises: InstanceError.
+
+    Rules that were not loaded since an `earlier` sample of this client are not read again.
+    """
+    loads, loaded_at = _loaded(client)
+    if earlier and loads is not None and (loads, loaded_at) == (earlier.loads, earlier.loaded_at):
+        rules = earlier.rules
+    else:
+        rules = _rules(client)
+    rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
+    hits = {client.number(rule_id): client.number(hits) for rule_id, hits in rows}
+    return Sample(time.monotonic(), hits, rules, loads, loaded_at)
+
+
+def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
+    """Return the rules at RUNTIME, in the order in which they are tried."""
+    held = read_configuration(client, Layer.RUNTIME, [_RULES]).tables[_RULES]
+    rules = [dict(zip(held.layout.names, row, strict=True)) for row in held.rows.values()]
+    rules.sort(key=lambda cells: int(str(cells["rule_id"])))
+    return {int(str(cells["rule_id"])): cells for cells in rules}
+
+
+def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
+    """Return how often rules were loaded and when last.
+
+    ProxySQL counts that unless admin-checksum_mysql_query_rules is false; then the version is 0.
+    """
+    rows = client.query(
+        f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_RULES}'",
+    )
+    version, epoch = rows[0] if rows else (None, None)
+    loads, loaded_at = client.number(version), client.number(epoch)
+    return (loads, loaded_at) if loads else (None, None)

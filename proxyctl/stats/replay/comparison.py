@@ -1,0 +1,344 @@
+"""What becomes of a digest under the rules before and after.
+
+Both sides are evaluated on the digest text. A rule that asks for what a digest does not hold is
+taken both ways. Where the text itself does not say what the query was, nothing is said for sure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from proxyctl.catalog import Value
+from proxyctl.digest import Digester, DigestOptions
+from proxyctl.errors import ProxyctlError
+from proxyctl.routing import Request, Router
+from proxyctl.routing.of_configuration import router_of
+from proxyctl.routing.open_questions import Way, every_way
+from proxyctl.routing.rule import Rule
+from proxyctl.routing.sides import Sides
+from proxyctl.routing.special import USE, Special, before_rules, behind_rules, is_use
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.row import Key, Row
+from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.replay.outcome import OWN, Kind, Outcome, is_own, kinds_of, outcome_of
+
+_RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
+_ENGINE = "mysql-query_processor_regex"
+
+MOST_WAYS = 64
+"""So many combinations of answers are evaluated; beyond them nothing is said."""
+
+CUT = "cut"
+OTHER_OPTIONS = "made under other mysql-query_digests variables"
+REWRITTEN = "may be what a rule made of another query"
+TOO_MANY = "too many rules that cannot be told"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the files change for a digest.
+
+    Shape: `certain`: in what it differs whichever way the undecided fall; `possible`: for some of
+    them. `before` and `after` are what may become of it, without repetition; empty where there are
+    too many ways. `undecided` are (rule_id, column) that could not be told; empty where that makes
+    no difference. `expected` are the hostgroups that the rules in force may choose, None if that
+    says nothing. `notes` say what is not known of the text. `is_unknown`: for their sake nothing is
+    said, although the sides differ.
+    """
+
+    certain: frozenset[Kind] = frozenset()
+    possible: frozenset[Kind] = frozenset()
+    before: tuple[Outcome, ...] = ()
+    after: tuple[Outcome, ...] = ()
+    undecided: tuple[tuple[int, str], ...] = ()
+    expected: frozenset[int] | None = None
+    notes: tuple[str, ...] = ()
+    is_unknown: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything changes for sure."""
+        return bool(self.certain)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing changes for sure, and something may."""
+        return not self.certain and (self.is_unknown or bool(self.possible))
+
+
+_OWN = Verdict(before=(OWN,), after=(OWN,))
+
+_MOST_KNOWN = 50_000
+"""So many verdicts are remembered, for digests that several schemas or hostgroups have."""
+
+
+class Comparison:
+    """Two routers, asked about one digest after the other."""
+
+    def __init__(self, sides: Sides, recorded: Mapping[str, str]) -> None:
+        """Compile both sides. `recorded`: the variables that the digests were made under.
+
+        Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
+        """
+        before = router_of(sides.before)
+        engine_stays = sides.before.variable(_ENGINE) == sides.after.variable(_ENGINE)
+        after = router_of(sides.after, patterns=before.patterns if engine_stays else None)
+        self._routers = before, after
+        self._differences = _Differences(sides, self._routers)
+        self._texts = _Texts(recorded, sides)
+        self._rewriters = [
+            (rule, words_of(rule.replacement))
+            for rule in before.rules
+            if rule.replacement is not None
+        ]
+        self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
+        # Schemas that nothing names are all alike.
+        self._named_schemas = {r.schemaname for side in self._routers for r in side.rules}
+        for side in self._routers:
+            self._named_schemas.update(key[1] for key, _ in side.fast_routing.items())
+
+    @property
+    def flag_rules(self) -> list[int]:
+        """The rules that lead a session's next query to another flagIN, which is not followed."""
+        return sorted(
+            {rule.rule_id for side in self._routers for rule in side.rules if _next_flag(rule)}
+        )
+
+    def verdict(self, seen: SeenDigest) -> Verdict:
+        """Return what changes for a digest."""
+        schemaname = seen.schemaname if seen.schemaname in self._named_schemas else ""
+        key = (seen.digest_text, seen.username, schemaname, seen.client_address)
+        found = self._verdicts.get(key)
+        if found is None:
+            if len(self._verdicts) == _MOST_KNOWN:
+                self._verdicts.clear()
+            found = self._verdicts[key] = self._verdict(seen)
+        return found
+
+    def _verdict(self, seen: SeenDigest) -> Verdict:
+        text = self._texts.read(seen)
+        special = text.special
+        if is_own(special):
+            return _OWN
+        rewriters = self._rewriters_of(seen, text.digest.text)
+        notes = (*text.notes, REWRITTEN) if rewriters else text.notes
+        request = Request(
+            None,
+            username=seen.username,
+            schemaname=seen.schemaname,
+            client_addr=seen.client_address or None,
+            digest=text.digest,
+        )
+        is_concerned = self._differences.may_concern(request, is_text_known=not notes)
+
+        def both(way: Way) -> tuple[Outcome, Outcome]:
+            before = outcome_of(*self._routers[0].evaluate_digest(request, way), special)
+            if not is_concerned:
+                return before, before
+            return before, outcome_of(*self._routers[1].evaluate_digest(request, way), special)
+
+        found = every_way(both, limit=MOST_WAYS)
+        if found is None:
+            notes = (*notes, TOO_MANY) if is_concerned else notes
+            return Verdict(notes=notes, is_unknown=is_concerned)
+        pairs, questions = found
+        asked = {(rule_id, q.column) for q, ids in questions.items() for rule_id in ids}
+        asked |= {(rule_id, "replace_pattern") for rule_id in rewriters}
+        kinds = [kinds_of(before, after) for before, after in pairs]
+        certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
+        possible = frozenset.union(*kinds) - certain
+        is_unknown = bool(notes) and is_concerned
+        before = tuple(dict.fromkeys(before for before, _ in pairs))
+        return Verdict(
+            certain,
+            possible,
+            before,
+            tuple(dict.fromkeys(after for _, after in pairs)),
+            tuple(sorted(asked)) if possible or is_unknown else (),
+            None if notes else _hostgroups(before),
+            notes,
+            is_unknown,
+        )
+
+    def special(self, seen: SeenDigest) -> Special | None:
+        """Return what ProxySQL does by itself with queries of a digest."""
+        return self._texts.read(seen).special
+
+    def _rewriters_of(self, seen: SeenDigest, text: bytes) -> list[int]:
+        """Return the rules in force that may have made this text of another.
+
+        The statistics count a rewritten query as what it became.
+        """
+        lower = text.lower() if self._rewriters else b""
+        return [
+            rule.rule_id
+            for rule, words in self._rewriters
+            if rule.username in (None, seen.username)
+            and rule.schemaname in (None, seen.schemaname)
+            and (
+                not (rule.client_addr and seen.client_address) or rule.is_from(seen.client_address)
+            )
+            and _stand_in(words, lower)
+        ]
+
+
+def _hostgroups(outcomes: tuple[Outcome, ...]) -> frozenset[int] | None:
+    found = frozenset(one.hostgroup for one in outcomes if one.hostgroup is not None)
+    is_certain = all(one.answer is None and one.hostgroup is not None for one in outcomes)
+    return found if is_certain else None
+
+
+def _next_flag(rule: Rule) -> int | str | None:
+    return dict(rule.sets).get("next_query_flagIN")
+
+
+class _TextDigest(NamedTuple):
+    """A digest as rules see it."""
+
+    text: bytes
+    number: int
+    comment: bytes | None
+    certain: bool = True
+
+
+class _Text(NamedTuple):
+    """A digest text. `notes`: why it is not what match_digest saw of the query, or may not be."""
+
+    digest: _TextDigest
+    special: Special | None
+    notes: tuple[str, ...]
+
+
+class _Texts:
+    """Reads the digest texts of the statistics."""
+
+    def __init__(self, recorded: Mapping[str, str], sides: Sides) -> None:
+        self._options = _options_of(recorded, sides.before)
+        self._digester = Digester(self._options)
+        self._are_other = any(
+            _options_of({}, side) != self._options for side in (sides.before, sides.after)
+        )
+
+    def read(self, seen: SeenDigest) -> _Text:
+        text = seen.text
+        comment = _COMMENT.search(text) if self._options.keep_comment else None
+        digest = _TextDigest(text, int(seen.digest, 16), comment[1] if comment else None)
+        special = USE if is_use(text, text) else None
+        special = special or before_rules(text.replace(b"?", b"1")) or behind_rules(text, text)
+        return _Text(digest, special, tuple(self._notes(text)))
+
+    def _notes(self, text: bytes) -> Iterator[str]:
+        is_cut = len(text) >= self._options.max_digest_length
+        if is_cut:
+            yield CUT
+        # A text that digesting changes was made before the variables were set.
+        is_stable = is_cut or self._digester.digest(text).text.rstrip() == text.rstrip()
+        if self._are_other or not is_stable:
+            yield OTHER_OPTIONS
+
+
+_COMMENT = re.compile(rb"/\*(.*?)\*/", re.DOTALL)
+
+
+def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> DigestOptions:
+    """Return the options of digests: those recorded, and for the rest those in force.
+
+    Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
+    """
+    try:
+        return DigestOptions.from_variables({**configuration.all_variables(), **recorded})
+    except ValueError as error:
+        raise ProxyctlError(str(error)) from error
+
+
+def words_of(replacement: bytes) -> tuple[bytes, ...]:
+    r"""Return the words that a replacement leaves in a digest text, in lower case.
+
+    Strings, numbers and comments are not in a digest, and what `\1` brings is not known.
+    """
+    text = re.sub(rb"'[^']*'?|\"[^\"]*\"?|/\*.*?\*/|\\[0-9]", b" ", replacement.lower())
+    return tuple(re.findall(rb"(?<![0-9a-z_$.])[a-z_][a-z_$]*", text))
+
+
+def _stand_in(words: tuple[bytes, ...], lower: bytes) -> bool:
+    at = 0
+    for word in words:
+        at = lower.find(word, at)
+        if at < 0:
+            return False
+        at += len(word)
+    return True
+
+
+class _Differences:
+    """What differs between two sides, to see quickly that a digest has nothing to do with it.
+
+    Rules are sorted by rule_id, so what both sides share comes in the same order. Where no rule
+    that differs may match, nothing can become of a query but what becomes of it now.
+    """
+
+    def __init__(self, sides: Sides, routers: tuple[Router, Router]) -> None:
+        before, after = self._routers = routers
+        has_fast = bool(len(before.fast_routing) or len(after.fast_routing))
+        self._concern_all = (
+            before.variables != after.variables
+            or _options_of({}, sides.before) != _options_of({}, sides.after)
+            or (has_fast and before.last_rule_applies != after.last_rule_applies)
+        )
+        self._fast = frozenset[tuple[str, str]]()
+        if sides.before.tables.get(_FAST) is not sides.after.tables.get(_FAST):
+            keys = before.fast_routing.items() ^ after.fast_routing.items()
+            self._fast = frozenset(key[:2] for key, _ in keys)
+        rows = _differing_rules(sides)
+        self._rules = _router_of_all(sides.before, rows, before) if rows else None
+
+    def may_concern(self, request: Request, *, is_text_known: bool) -> bool:
+        """Return whether anything that differs may decide about a digest."""
+        username = request.username or ""
+        if self._concern_all or (self._rules is not None and not is_text_known):
+            return True
+        if self._routers[0].user(username) != self._routers[1].user(username):
+            return True
+        if self._fast and any((u, request.schemaname) in self._fast for u in (username, "")):
+            return True
+        if self._rules is None:
+            return False
+        way = Way({})
+        route, _ = self._rules.evaluate_digest(request, way)
+        return bool(route.matched_rules or way.answers)
+
+
+def _differing_rules(sides: Sides) -> list[Row]:
+    """Return the active rules that only one side has. A comment decides nothing."""
+    before, after = (side.tables.get(_RULES) for side in (sides.before, sides.after))
+    if before is None or after is None or before is after:
+        return [] if before is after else [*_rows(before), *_rows(after)]
+    comment = before.layout.index["comment"]
+    plain, other = (
+        {(*row[:comment], *row[comment + 1 :]): row for row in _rows(held)}
+        for held in (before, after)
+    )
+    return [(plain.get(key) or other[key]) for key in plain.keys() ^ other.keys()]
+
+
+def _rows(held: Held | None) -> list[Row]:
+    if held is None:
+        return []
+    active = held.layout.index["active"]
+    return [row for row in held.rows.values() if row[active] == 1]
+
+
+def _router_of_all(side: Configuration, rows: list[Row], like: Router) -> Router:
+    """Return a router that tries each of these rules, wherever it stands among the others."""
+    layout = side.tables[_RULES].layout
+    alike: dict[str, Value] = {"flagIN": 0, "flagOUT": None, "apply": 0, "attributes": ""}
+    held: dict[Key, Row] = {}
+    for number, row in enumerate(rows, 1):
+        cells = {**dict(zip(layout.names, row, strict=True)), **alike, "rule_id": number}
+        held[(number,)] = tuple(cells[name] for name in layout.names)
+    tables = {name: table for name, table in side.tables.items() if name != _FAST}
+    tables[_RULES] = Held(layout, held)
+    return router_of(replace(side, tables=tables), patterns=like.patterns)

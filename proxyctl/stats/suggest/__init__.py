@@ -1,0 +1,1 @@
+"""What would help, from what was seen: `digest suggest`. Nothing is proposed without a replay."""

@@ -1,0 +1,173 @@
+"""The same small answer, again and again: what the query cache of ProxySQL would save."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from proxyctl.routing import Source
+from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.replay.comparison import Verdict
+from proxyctl.stats.replay.outcome import Kind as Change
+from proxyctl.stats.replay.outcome import Outcome
+from proxyctl.stats.suggest.context import Context
+from proxyctl.stats.suggest.found import Kind, Suggestion
+from proxyctl.stats.suggest.load import Query
+from proxyctl.stats.suggest.rules import Cells, placed
+from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
+from proxyctl.stats.units import count_text, number_text, rows_text, time_text
+
+_UNKNOWN = (
+    "Whether the application may see an answer that is cache_ttl old, also one that the session"
+    " itself has just made old: only those who wrote it know.",
+    "Whether the calls are prepared statements: ProxySQL does not cache those.",
+    "Whether the answer is empty: mysql-query_cache_stores_empty_result decides about such ones.",
+)
+_VALUES = (
+    "How many different values stand for each `?`: the cache keeps an answer for each text of a"
+    " query. The estimate takes them to be all alike, so it is the most that can be saved."
+)
+
+
+def cacheable(context: Context) -> Iterator[Suggestion]:
+    """Yield the queries that are worth caching, each with a rule."""
+    if not context.load.counts_rows:
+        context.note("cache: no rows are counted (sum_rows_sent is 0 or not there)")
+        return
+    writes = _writes(context)
+    found: list[tuple[int, Query]] = []
+    for query in context.load.queries.values():
+        saved = _saved_calls(context, query)
+        if saved > 0 and _is_worth_it(context, query, writes):
+            found.append((round(saved * query.average), query))
+    # What is certain comes first: with values in the text the estimate is the most there can be.
+    found.sort(key=lambda one: ("?" in one[1].text, -one[0], one[1].digest))
+    listed = context.listed(Kind.CACHE, found)
+    rows = context.rows_of({query.digest for _, query in listed})
+    for saved_us, query in listed:
+        of_digest = rows[query.digest]
+        if any(context.is_vague(seen) for seen in of_digest):
+            continue
+        if any(outcome.cache_ttl for seen in of_digest for outcome in _now(context, seen)):
+            continue
+        yield _suggestion(context, query, saved_us, writes, _rule(context, query, of_digest))
+
+
+def _writes(context: Context) -> Counter[str]:
+    """Return how often statements that write name each table."""
+    found: Counter[str] = Counter()
+    for query in context.load.queries.values():
+        if is_write(query.text):
+            for table in tables_in(query.text):
+                found[table] += query.calls
+    return found
+
+
+def _is_worth_it(context: Context, query: Query, writes: Counter[str]) -> bool:
+    limits = context.thresholds
+    tables = tables_in(query.text)
+    return bool(
+        query.calls >= limits.cache_calls
+        and query.calls / query.seconds >= limits.cache_rate
+        and 0 < query.rows_per_call <= limits.cache_rows
+        and not query.cached
+        and tables
+        and not_cacheable(query.text) is None
+        and not context.load.asks_temporary_table(query.text)
+        and _written(query, writes) * limits.cache_reads_per_write <= query.calls
+    )
+
+
+def _written(query: Query, writes: Counter[str]) -> int:
+    return sum(writes[table] for table in tables_in(query.text))
+
+
+def _saved_calls(context: Context, query: Query) -> float:
+    """Return the calls that the cache would answer: all but one in each cache_ttl and session."""
+    turns = query.seconds * 1000 / context.thresholds.cache_ttl
+    return query.calls - min(query.calls, turns * len(query.sessions))
+
+
+def _suggestion(
+    context: Context, query: Query, saved_us: int, writes: Counter[str], rule: Cells | None
+) -> Suggestion:
+    ttl = context.thresholds.cache_ttl
+    saved = _saved_calls(context, query)
+    rate, written = query.calls / query.seconds, _written(query, writes)
+    has_values = "?" in query.text
+    tables = ", ".join(tables_in(query.text))
+    says = (
+        f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
+        f" {rows_text(query.rows_per_call)} each; {count_text(written, 'write')}"
+        f" {'names' if written == 1 else 'name'} {tables}, as far as digest texts show.",
+        f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved):,} of"
+        f" {count_text(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
+        f" query time. Assumed: calls come evenly, and {_sessions(query)} once in {ttl} ms.",
+    )
+    return Suggestion(
+        Kind.CACHE,
+        f"the same answer, {number_text(rate)} times a second",
+        {
+            "calls": query.calls,
+            "sum_time_us": query.sum_time,
+            "share": context.share(query.sum_time),
+            "calls_per_s": round(rate, 3),
+            "rows_per_call": round(query.rows_per_call, 3),
+            "average_us": round(query.average),
+            "writes_to_its_tables": written,
+            "sessions": len(query.sessions),
+            "cache_ttl_ms": ttl,
+            "saved_calls": round(saved),
+            "saved_time_us": saved_us,
+        },
+        says,
+        (_VALUES, *_UNKNOWN) if has_values else _UNKNOWN,
+        saved_us,
+        query.digest,
+        query.text,
+        () if rule is None else (rule,),
+        proof="" if rule else "No rule for this digest caches it and changes nothing else.",
+    )
+
+
+def _sessions(query: Query) -> str:
+    count = len(query.sessions)
+    if count == 1:
+        return "its one user and schema asks the server"
+    return f"each of its {count} pairs of user and schema asks the server"
+
+
+def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells | None:
+    """Return a rule that caches, and leaves it to the other rules where a query goes."""
+    cells: Cells = {
+        "digest": query.digest,
+        "cache_ttl": context.thresholds.cache_ttl,
+        "comment": "digest suggest: cache",
+    }
+
+    def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
+        return verdict.certain == {Change.CACHED} and not verdict.possible
+
+    places = context.places
+    deciding = {
+        outcome.rule_id
+        for seen in rows
+        for outcome in _now(context, seen)
+        if outcome.source is Source.RULE and outcome.rule_id is not None
+    }
+    # Without apply: a rule behind it still decides, also the one that is proposed for its reads.
+    reads = context.read_rules.get(query.digest)
+    if reads is not None:
+        deciding.add(reads)
+    where = [*(places.before(min(deciding)) if deciding else ()), *places.first(), *places.last()]
+    where = [rule_id for rule_id in where if reads is None or rule_id < reads]
+    found = placed(
+        context.configuration, context.load.table.variables, rows, [(cells, where)], is_right
+    )
+    if found is not None:
+        places.take(int(found["rule_id"] or 0))
+    return found
+
+
+def _now(context: Context, seen: SeenDigest) -> tuple[Outcome, ...]:
+    return context.now.verdict(seen).before

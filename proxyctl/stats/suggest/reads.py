@@ -1,0 +1,212 @@
+"""Reads that a writer answers outside of transactions, as far as that shows, and a reader could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from proxyctl.routing import Source
+from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.replay.comparison import Verdict
+from proxyctl.stats.replay.outcome import Kind as Change
+from proxyctl.stats.replay.outcome import Outcome
+from proxyctl.stats.suggest.context import Context
+from proxyctl.stats.suggest.found import Kind, Suggestion
+from proxyctl.stats.suggest.readers import Readers
+from proxyctl.stats.suggest.rules import Cells, placed
+from proxyctl.stats.suggest.texts import not_for_a_reader
+from proxyctl.stats.units import count_text
+
+_FAST = "mysql_query_rules_fast_routing"
+
+_UNKNOWN = (
+    "A digest does not tell whether a query ran in a transaction. With transaction_persistent 1"
+    " ProxySQL keeps a transaction on its hostgroup, whatever the rules say.",
+    "Whether a table is a temporary one of the connection, or locked by LOCK TABLES, unless the"
+    " statistics hold the CREATE TEMPORARY TABLE.",
+    "A reader may lag behind: a session that reads its own write may not find it there.",
+)
+
+
+@dataclass
+class _Reads:
+    """One digest on one writer."""
+
+    digest: str
+    text: str
+    writer: int
+    rows: list[SeenDigest] = field(default_factory=list)
+    calls: int = 0
+    sum_time: int = 0
+
+
+def reads_on_writers(context: Context, readers: Readers) -> Iterator[Suggestion]:
+    """Yield the reads, each with a rule where one moves it and nothing else."""
+    if not readers.of_writer:
+        context.note(
+            "reads: no hostgroup is known to be a reader. A row of a family tells, or hostgroups of"
+            " the files with names like writer and reader."
+        )
+        return
+    for reader in sorted(set(readers.of_writer.values())):
+        if not readers.is_served(reader):
+            context.note(f"reads: {context.called(reader)} has no server that is up")
+    found = _candidates(context, readers, context.load.close)
+    big = [one for one in found if one.calls >= context.thresholds.reads_calls]
+    big.sort(key=lambda one: (-one.sum_time, one.digest))
+    listed = context.listed(Kind.READS, big)
+    all_rows = context.rows_of({reads.digest for reads in listed})
+    for reads in _whole(context, readers, listed, all_rows):
+        rule = _rule(context, reads, readers.of_writer[reads.writer], all_rows[reads.digest])
+        yield _suggestion(context, readers, reads, rule)
+
+
+def _whole(
+    context: Context,
+    readers: Readers,
+    listed: Sequence[_Reads],
+    all_rows: Mapping[str, Sequence[SeenDigest]],
+) -> Iterator[_Reads]:
+    """Yield the same reads with all of their rows."""
+    if context.load.is_whole:
+        yield from listed
+        return
+    for reads in listed:
+        for one in _candidates(context, readers, all_rows[reads.digest]):
+            if one.writer == reads.writer:
+                yield one
+
+
+def _candidates(context: Context, readers: Readers, rows: Iterable[SeenDigest]) -> list[_Reads]:
+    """Return reads that the rules send to a writer."""
+    found: dict[tuple[str, int], _Reads] = {}
+    loose = context.loose_users()
+    for seen in rows:
+        reader = readers.of_writer.get(seen.hostgroup)
+        if reader is None or not readers.is_served(reader) or seen.username in loose:
+            continue
+        # Whether there are enough calls is cheap to see, and true of few digests.
+        calls = context.load.queries[seen.digest].hostgroups.get(seen.hostgroup, 0)
+        if calls < context.thresholds.reads_calls:
+            continue
+        if not_for_a_reader(seen.digest_text) is not None or context.is_vague(seen):
+            continue
+        if context.load.asks_temporary_table(seen.digest_text):
+            continue
+        # Where the rules say another hostgroup it was a transaction, or something like it.
+        if _goes(context.now.verdict(seen).before) != {seen.hostgroup}:
+            continue
+        key = (seen.digest, seen.hostgroup)
+        reads = found.setdefault(key, _Reads(seen.digest, seen.digest_text, seen.hostgroup))
+        reads.rows.append(seen)
+        reads.calls += seen.count_star
+        reads.sum_time += seen.sum_time
+    return list(found.values())
+
+
+def _suggestion(
+    context: Context, readers: Readers, reads: _Reads, rule: Cells | None
+) -> Suggestion:
+    reader = readers.of_writer[reads.writer]
+    users = sorted({seen.username for seen in reads.rows})
+    transactions = sum(context.load.begun.get(user, 0) for user in users)
+    says = [
+        f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)};"
+        f" {context.called(reader)} is its reader{_known(readers.kinds[reads.writer])}.",
+        f"Its users began {count_text(transactions, 'transaction')} in the same statistics."
+        if transactions
+        else "Its users began no transaction in the same statistics.",
+    ]
+    only = readers.nodes.get(reader, frozenset()) - readers.nodes.get(reads.writer, frozenset())
+    if readers.nodes.get(reader) and not only:
+        says.append("The reader has no server that is not a writer as well: nothing is relieved.")
+    query = context.load.queries[reads.digest]
+    return Suggestion(
+        Kind.READS,
+        f"a read on {context.called(reads.writer)} could go to {context.called(reader)}",
+        {
+            "writer_hostgroup": reads.writer,
+            "reader_hostgroup": reader,
+            "calls": reads.calls,
+            "sum_time_us": reads.sum_time,
+            "share": context.share(reads.sum_time),
+            "calls_elsewhere": query.calls - reads.calls,
+            "transactions_begun": transactions,
+        },
+        tuple(says),
+        _UNKNOWN,
+        reads.sum_time,
+        reads.digest,
+        reads.text,
+        () if rule is None else (rule,),
+        proof="" if rule else "No rule for this digest moves it and nothing else.",
+    )
+
+
+def _known(kind: str) -> str:
+    return ", by name" if kind == "names" else f" in {kind}"
+
+
+def _rule(
+    context: Context, reads: _Reads, reader: int, all_rows: Sequence[SeenDigest]
+) -> Cells | None:
+    """Return a rule that moves these reads, and no other query of the digest. Changes: places."""
+
+    def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
+        if _goes(verdict.before) != {reads.writer}:
+            return not verdict.is_changed and not verdict.is_open
+        # Where a rule may answer it by its text, it does so before and after.
+        is_sure = bool(verdict.certain) or any(one.answer for one in verdict.before)
+        kinds = verdict.certain | verdict.possible
+        return is_sure and kinds == {Change.HOSTGROUP} and _goes(verdict.after) == {reader}
+
+    found = placed(
+        context.configuration,
+        context.load.table.variables,
+        all_rows,
+        [(cells, _places(context, reads)) for cells in _criteria(reads, reader)],
+        is_right,
+    )
+    if found is not None:
+        rule_id = int(found["rule_id"] or 0)
+        context.places.take(rule_id)
+        context.read_rules[reads.digest] = min(
+            rule_id, context.read_rules.get(reads.digest, rule_id)
+        )
+    return found
+
+
+def _goes(outcomes: Iterable[Outcome]) -> set[int | None]:
+    """Return the hostgroups where a query may go, if no rule answers it."""
+    return {one.hostgroup for one in outcomes if one.answer is None}
+
+
+def _criteria(reads: _Reads, reader: int) -> Iterator[Cells]:
+    """Yield rules, the widest first: the same digest may run elsewhere, too."""
+    does: Cells = {"destination_hostgroup": reader, "apply": 1, "comment": "digest suggest: read"}
+    yield {"digest": reads.digest, **does}
+    users = {seen.username for seen in reads.rows}
+    schemas = {seen.schemaname for seen in reads.rows}
+    narrow: dict[str, str] = {}
+    if len(schemas) == 1 and "" not in schemas:
+        narrow["schemaname"] = next(iter(schemas))
+        yield {"digest": reads.digest, **narrow, **does}
+    if len(users) == 1:
+        narrow["username"] = next(iter(users))
+        yield {"digest": reads.digest, **narrow, **does}
+
+
+def _places(context: Context, reads: _Reads) -> Sequence[int]:
+    """Return where a rule may stand: right before the rule that decides now, else behind all."""
+    deciding = {
+        outcome.rule_id
+        for seen in reads.rows
+        for outcome in context.now.verdict(seen).before
+        if outcome.source is Source.RULE and outcome.rule_id is not None
+    }
+    if deciding:
+        return list(context.places.before(min(deciding)))
+    if any(True for _ in context.configuration.rows(_FAST)):
+        # A last rule with apply ends fast routing for everybody.
+        return list(context.places.first())
+    return [*context.places.last(), *context.places.first()]

@@ -1,0 +1,1 @@
+"""The digests that cost most: `digest top`."""
