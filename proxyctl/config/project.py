@@ -52,6 +52,8 @@ class Project:
     instances: tuple[Instance, ...] = ()
     routing_tests: tuple[RoutingTest, ...] = ()
     ignores: tuple[Ignore, ...] = ()
+    reserved: tuple[range, ...] = ()
+    """The rule_ids that `sharding` sections keep for their rules."""
 
 
 def compile_project(
@@ -76,6 +78,7 @@ class _Compiler:
         self._context = context
         self._mistakes = context.mistakes
         self._rest: dict[str, DesiredTable] = {}
+        self._reserved: tuple[range, ...] = ()
         self._hostgroups = compile_hostgroups(self._of("hostgroups"), context)
         self._keeps_alive: bool = self._single("keep_fast_routing_alive", default=True)
 
@@ -99,7 +102,7 @@ class _Compiler:
         if not self._takes_dead_rules:
             self._check_patterns(desired)
         desired = replace(desired, warnings=tuple(context.warnings))
-        return Project(desired, instances, tests, ignores)
+        return Project(desired, instances, tests, ignores, self._reserved)
 
     def _check_patterns(self, desired: Desired) -> None:
         engine = engine_in_files(desired)
@@ -115,6 +118,7 @@ class _Compiler:
         context = self._context
         clusters = compile_clusters(self._of("pxc_clusters"), context)
         shards = compile_shards(self._of("sharding"), context)
+        self._reserved = tuple(shards.reserved.values())
         batches = self._batches(clusters, shards)
         tables = {
             name: join(context.layouts[name], parts, self._mistakes)

@@ -23,6 +23,10 @@ def suggest_json(found: Suggestions, rules_text: RulesText) -> str:
         "sum_time": found.sum_time,
         "suggestions": [_object(one, rules_text) for one in found.found],
         "left_out": {kind.value: count for kind, count in found.left_out.items()},
+        "proof": found.proof or None,
+        "unknown": [
+            {"kind": kind.value, "says": list(texts)} for kind, texts in found.unknown.items()
+        ],
         "notes": list(found.notes),
         "thresholds": {row.name: row.value for row in threshold_rows(found.thresholds)},
     }
@@ -37,7 +41,6 @@ def _object(one: Suggestion, rules_text: RulesText) -> dict[str, object]:
         "digest_text": one.digest_text or None,
         "evidence": dict(one.evidence),
         "says": list(one.says),
-        "unknown": list(one.unknown),
         "rules": [
             {name: value for name, value in cells.items() if value is not None}
             for cells in one.rules

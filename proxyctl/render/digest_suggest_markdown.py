@@ -10,7 +10,6 @@ from proxyctl.render.digest_suggest_text import (
     RulesText,
     short_text,
     title,
-    unknowns,
 )
 from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions
 from proxyctl.text import printable
@@ -30,11 +29,18 @@ def suggest_markdown(found: Suggestions, rules_text: RulesText) -> str:
             lines += _lines(one, rules_text)
         if kind in found.left_out:
             lines += [f"{found.left_out[kind]:,} more: `--limit`.", ""]
-        lines += ["Cannot be known here:", ""]
-        lines += [f"- {_plain(text)}" for text in unknowns(some)]
-        lines.append("")
     if not found.found:
         lines += ["Nothing to suggest.", ""]
+    if found.proof:
+        lines += [_plain(found.proof), ""]
+    if found.unknown:
+        lines += ["## Not known from digests", ""]
+        lines += [
+            f"- {HEADINGS[kind].capitalize()}: {_plain(text)}"
+            for kind, texts in found.unknown.items()
+            for text in texts
+        ]
+        lines.append("")
     if found.notes:
         lines += ["## Notes", "", *(f"- {_plain(note)}" for note in found.notes), ""]
     return "\n".join(lines).rstrip("\n") + "\n"

@@ -38,10 +38,15 @@ def suggest_text(
             lines += _lines(one, rules_text, style, width)
         if kind in found.left_out:
             lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
-        lines += _wrapped("cannot be known here:", unknowns(some), style, width)
-        lines.append("")
     if not found.found:
         lines += ["Nothing to suggest.", ""]
+    if found.proof:
+        lines += [*wrapped(found.proof, width), ""]
+    for kind, texts in found.unknown.items():
+        lines.append(style("dim", f"not known from digests, {HEADINGS[kind].lower()}:"))
+        for text in texts:
+            lines += wrapped(text, width, first="  - ", then="    ")
+        lines.append("")
     for note in found.notes:
         lines += wrapped(f"note: {printable(note)}", width, then="      ")
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -54,11 +59,6 @@ def title(found: Suggestions) -> str:
         f" {count_text(found.digests, 'digest')}, {count_text(found.count_star, 'call')},"
         f" {time_text(found.sum_time)}"
     )
-
-
-def unknowns(some: Sequence[Suggestion]) -> list[str]:
-    """Return what suggestions cannot know, each sentence once."""
-    return list(dict.fromkeys(text for one in some for text in one.unknown))
 
 
 def short_text(one: Suggestion) -> str:
@@ -83,9 +83,3 @@ def _lines(one: Suggestion, rules_text: RulesText, style: Style, width: int) -> 
         yield "    " + "Paste into the files:"
         yield from (style("add", f"      {line}") for line in rules_text(one.rules).splitlines())
     yield ""
-
-
-def _wrapped(heading: str, texts: Sequence[str], style: Style, width: int) -> Iterator[str]:
-    yield "  " + style("dim", heading)
-    for text in texts:
-        yield from wrapped(text, width, first="    - ", then="      ")

@@ -89,13 +89,9 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.cli.subject import is_about_instance
+    from proxyctl.config.load import ParsedFiles
     from proxyctl.stats.digest_file import read_digest_file
-    from proxyctl.stats.suggest.files import (
-        desired_at,
-        subject_of_files,
-        subject_of_instance,
-        with_files,
-    )
+    from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 
     table = read_digest_file(Path(digests)) if digests is not None else None
     if table is not None and not is_about_instance(files, connection):
@@ -103,16 +99,12 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
             raise UsageError(
                 "digest suggest needs rules", hint="name files with -f, or an instance with --host"
             )
-        return subject_of_files(table, files.sources())
+        return subject_of_files(table, ParsedFiles(files.sources()))
     if not has_files(files):
         with connected(files, connection) as client:
             return subject_of_instance(client, table)
     with opened(files, connection, needs_secrets=False) as (client, parsed):
-        desired = desired_at(client, parsed)
-        subject = subject_of_instance(client, table)
-    # The files are only compiled again where no variable of the instance is needed for it.
-    given = files.sources() if not parsed.instances() else None
-    return with_files(subject, desired, given)
+        return subject_of_instance(client, table, parsed)
 
 
 def _output(found: Suggestions, format: SuggestFormat) -> str:

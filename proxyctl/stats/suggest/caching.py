@@ -17,17 +17,6 @@ from proxyctl.stats.suggest.rules import Cells, placed
 from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
 from proxyctl.stats.units import count_text, number_text, rows_text, time_text
 
-_UNKNOWN = (
-    "Whether the application may see an answer that is cache_ttl old, also one that the session"
-    " itself has just made old: only those who wrote it know.",
-    "Whether the calls are prepared statements: ProxySQL does not cache those.",
-    "Whether the answer is empty: mysql-query_cache_stores_empty_result decides about such ones.",
-)
-_VALUES = (
-    "How many different values stand for each `?`: the cache keeps an answer for each text of a"
-    " query. The estimate takes them to be all alike, so it is the most that can be saved."
-)
-
 
 def cacheable(context: Context) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
@@ -42,15 +31,13 @@ def cacheable(context: Context) -> Iterator[Suggestion]:
             found.append((round(saved * query.average), query))
     # What is certain comes first: with values in the text the estimate is the most there can be.
     found.sort(key=lambda one: ("?" in one[1].text, -one[0], one[1].digest))
-    listed = context.listed(Kind.CACHE, found)
-    rows = context.rows_of({query.digest for _, query in listed})
-    for saved_us, query in listed:
-        of_digest = rows[query.digest]
-        if any(context.is_vague(seen) for seen in of_digest):
+    for saved_us, query in context.listed(Kind.CACHE, found):
+        rows = context.load.by_digest.get(query.digest, [])
+        if not rows or any(context.is_vague(seen) for seen in rows):
             continue
-        if any(outcome.cache_ttl for seen in of_digest for outcome in _now(context, seen)):
+        if any(outcome.cache_ttl for seen in rows for outcome in _now(context, seen)):
             continue
-        yield _suggestion(context, query, saved_us, writes, _rule(context, query, of_digest))
+        yield _suggestion(context, query, saved_us, writes, _rule(context, query, rows))
 
 
 def _writes(context: Context) -> Counter[str]:
@@ -121,7 +108,6 @@ def _suggestion(
             "saved_time_us": saved_us,
         },
         says,
-        (_VALUES, *_UNKNOWN) if has_values else _UNKNOWN,
         saved_us,
         query.digest,
         query.text,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -15,7 +15,6 @@ from proxyctl.stats.replay.result import Report, replay
 from proxyctl.stats.suggest.found import Kind, Thresholds
 from proxyctl.stats.suggest.load import Load
 from proxyctl.stats.suggest.rules import Places, is_anyone
-from proxyctl.stats.units import count_text
 
 T = TypeVar("T")
 
@@ -34,8 +33,6 @@ class Context:
     read_rules: dict[str, int] = field(default_factory=dict)
     """The first rule_id that is proposed for the reads of a digest."""
     left_out: dict[Kind, int] = field(default_factory=dict)
-    rows: dict[str, list[SeenDigest]] = field(default_factory=dict)
-    """All rows of the digests that were asked for so far."""
 
     @cached_property
     def places(self) -> Places:
@@ -73,18 +70,6 @@ class Context:
         notes = self.now.verdict(seen).notes
         return CUT in notes or OTHER_OPTIONS in notes
 
-    def rows_of(self, digests: Iterable[str]) -> dict[str, list[SeenDigest]]:
-        """Return all rows of some digests, by digest. Changes: self."""
-        wanted = set(digests)
-        missing: dict[str, list[SeenDigest]] = {
-            digest: [] for digest in wanted if digest not in self.rows
-        }
-        for seen in self.load.table.rows if missing else ():
-            if seen.digest in missing:
-                missing[seen.digest].append(seen)
-        self.rows |= missing
-        return {digest: self.rows[digest] for digest in wanted}
-
     def loose_users(self) -> frozenset[str]:
         """Return the users whose transactions rules may tear apart: transaction_persistent 0."""
         held = self.configuration.tables.get("mysql_users")
@@ -97,25 +82,8 @@ class Context:
             if row[at["transaction_persistent"]] == 0 and row[at["frontend"]] != 0
         )
 
-    def replayed(self, after: Configuration, digests: Collection[str] = ()) -> Report:
-        """Return what becomes of the rows that are looked at under other rules.
-
-        `digests`: all rows of these are among them.
-        """
-        rows: Collection[SeenDigest] = self.load.close
-        if digests and not self.load.is_whole:
-            whole = self.rows_of(digests)
-            others = (seen for seen in rows if seen.digest not in whole)
-            rows = [*others, *(seen for some in whole.values() for seen in some)]
+    def replayed(self, after: Configuration) -> Report:
+        """Return what becomes of the rows that are followed under other rules."""
+        table = replace(self.load.table, rows=self.load.followed)
         sides = Sides(self.configuration, after)
-        table = replace(self.load.table, rows=rows)
         return replay(table, sides, limit=None, progress=self.progress)
-
-    def replayed_digests(self, report: Report) -> str:
-        """Return in words what a replay went through."""
-        if self.load.is_whole:
-            return f"all of the statistics, {count_text(report.total.digests, 'digest')}"
-        return (
-            f"{report.total.digests:,} of {count_text(self.load.digests, 'digest')} in the"
-            " statistics, those with most time and most calls"
-        )

@@ -21,6 +21,32 @@ class Kind(StrEnum):
     """An average far above that of the peers."""
 
 
+UNKNOWN: Mapping[Kind, tuple[str, ...]] = {
+    Kind.READS: (
+        "A digest does not tell whether a query ran in a transaction. With transaction_persistent 1"
+        " ProxySQL keeps a transaction on its hostgroup, whatever the rules say.",
+        "Whether a table is a temporary one of the connection, or locked by LOCK TABLES, unless the"
+        " statistics hold the CREATE TEMPORARY TABLE.",
+        "A reader may lag behind: a session that reads its own write may not find it there.",
+    ),
+    Kind.CACHE: (
+        "Whether the application may see an answer that is cache_ttl old, also one that the session"
+        " itself has just made old: only those who wrote it know.",
+        "How many different values stand for each `?`: the cache keeps an answer for each text of a"
+        " query. The estimate takes them to be all alike, so it is the most that can be saved.",
+        "Whether the calls are prepared statements: ProxySQL does not cache those.",
+        "Whether the answer is empty: mysql-query_cache_stores_empty_result decides about such"
+        " ones.",
+    ),
+    Kind.SLOW: (
+        "Why it is slow: ask EXPLAIN on the server. Waiting for locks counts as query time as"
+        " well.",
+        "Whether all calls are slow, or a few: there are an average and a maximum, no percentiles.",
+    ),
+}
+"""What digests do not tell."""
+
+
 def _number(value: float, unit: str, says: str) -> Any:  # noqa: ANN401 - what a field is given
     return field(default=value, metadata={"unit": unit, "says": says})
 
@@ -46,9 +72,7 @@ class Thresholds:
         3.5, "score", "slow: the modified z-score of the log of the average"
     )
     slow_peers: int = _number(5, "digests", "slow: fewer peers are no measure")
-    most_rows: int = _number(
-        50_000, "rows", "all: so many with most time, and with most calls, are replayed"
-    )
+    most_rows: int = _number(50_000, "rows", "all: so many with most time are replayed")
 
 
 class ThresholdRow(NamedTuple):
@@ -72,9 +96,9 @@ class Suggestion:
     """One proposal.
 
     Shape: `evidence` are numbers by name, the unit behind the name (`_us`, `_s`, `_ms`); `says` the
-    same in sentences; `unknown` what it cannot know. `rules` are cells of mysql_query_rules to
-    paste, what is not named has the column's default. `proof` says what was shown of them on the
-    seen digests, or why there are none.
+    same in sentences. `rules` are cells of mysql_query_rules to paste, what is not named has the
+    column's default. `proof` says what a replay of the seen digests showed of them, or why there
+    are none.
     Units: `weight_us`, the query time that it is about, in microseconds.
     """
 
@@ -82,7 +106,6 @@ class Suggestion:
     title: str
     evidence: Mapping[str, int | float | str | None]
     says: tuple[str, ...]
-    unknown: tuple[str, ...]
     weight_us: int = 0
     digest: str = ""
     digest_text: str = ""
@@ -95,7 +118,8 @@ class Suggestions:
     """All of one run.
 
     Shape: `found` by kind, the biggest first; `left_out` counts those beyond the limit, by kind;
-    `notes` say what could not be looked at, and why. `layout` is that of mysql_query_rules.
+    `notes` say what could not be looked at, and why; `proof` what was replayed, empty where no rule
+    is proposed. `layout` is that of mysql_query_rules.
     Units: `taken_at` in unix seconds, `sum_time` in microseconds.
     """
 
@@ -110,4 +134,10 @@ class Suggestions:
     thresholds: Thresholds
     found: tuple[Suggestion, ...] = ()
     notes: tuple[str, ...] = ()
+    proof: str = ""
     left_out: Mapping[Kind, int] = field(default_factory=dict)
+
+    @property
+    def unknown(self) -> dict[Kind, tuple[str, ...]]:
+        """What digests do not tell, for the kinds that were found."""
+        return {kind: UNKNOWN[kind] for kind in Kind if any(one.kind is kind for one in self.found)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heappush, heapreplace
+from heapq import nlargest
 
 from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
 from proxyctl.stats.suggest.texts import begins_transaction, makes_temporary_table, tables_in
@@ -70,22 +70,29 @@ class Query:
 class Load:
     """Everything that was seen. Units: microseconds.
 
-    Shape: `begun` are the transactions that each user began. `close` are the rows that are looked
-    at one by one: all of them, or those with most time and those with most calls of very many.
+    Shape: `begun` are the transactions that each user began. `followed` are the rows that are sent
+    through the rules one by one: all of them, or those with most time of very many.
     """
 
     table: DigestTable
     queries: dict[str, Query]
-    digests: int
     count_star: int
     sum_time: int
     begun: dict[str, int]
-    close: Collection[SeenDigest]
+    followed: Sequence[SeenDigest]
 
     @property
     def is_whole(self) -> bool:
-        """Whether every row is looked at one by one."""
-        return len(self.close) == self.digests
+        """Whether every row is followed."""
+        return len(self.followed) == len(self.table.rows)
+
+    @cached_property
+    def by_digest(self) -> dict[str, list[SeenDigest]]:
+        """The rows that are followed, by digest."""
+        found: dict[str, list[SeenDigest]] = {}
+        for seen in self.followed:
+            found.setdefault(seen.digest, []).append(seen)
+        return found
 
     @cached_property
     def temporary_tables(self) -> frozenset[str]:
@@ -107,38 +114,16 @@ class Load:
         return any(query.rows_sent for query in self.queries.values())
 
 
-class _Most:
-    """The rows that have most of something, of those that were offered."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._heap: list[tuple[int, int, SeenDigest]] = []
-
-    def offer(self, measure: int, number: int, seen: SeenDigest) -> None:
-        """Take a row in if it is one of them. `number` is its own. Changes: self."""
-        if len(self._heap) < self._count:
-            heappush(self._heap, (measure, -number, seen))
-        elif measure > self._heap[0][0]:
-            heapreplace(self._heap, (measure, -number, seen))
-
-    def by_number(self) -> dict[int, SeenDigest]:
-        """Return the rows."""
-        return {-number: seen for _, number, seen in self._heap}
-
-
 def load_of(table: DigestTable, most_rows: int) -> Load:
-    """Return the rows added up by digest, gone through once.
-
-    `most_rows`: so many with most time, and as many with most calls, are kept to be looked at.
-    """
+    """Return the rows added up by digest. `most_rows`: so many with most time are followed."""
+    is_whole = len(table.rows) <= most_rows
+    kept = list(table.rows) if is_whole else []
     queries: dict[str, Query] = {}
     sessions: dict[tuple[str, str], tuple[str, str]] = {}
     begun: dict[str, int] = {}
     begins: set[str] = set()
-    digests = count_star = sum_time = 0
-    longest, frequent = _Most(most_rows), _Most(most_rows)
-    for seen in table.rows:
-        digests += 1
+    count_star = sum_time = 0
+    for seen in kept or table.rows:
         count_star += seen.count_star
         sum_time += seen.sum_time
         query = queries.get(seen.digest)
@@ -152,8 +137,9 @@ def load_of(table: DigestTable, most_rows: int) -> Load:
         query.add(seen, sessions.setdefault(session, session))
         if seen.digest in begins:
             begun[seen.username] = begun.get(seen.username, 0) + seen.count_star
-        longest.offer(seen.sum_time, digests, seen)
-        frequent.offer(seen.count_star, digests, seen)
-    close = longest.by_number() | frequent.by_number()
-    rows = [close[number] for number in sorted(close)]
-    return Load(table, queries, digests, count_star, sum_time, begun, rows)
+    followed = kept if is_whole else nlargest(most_rows, table.rows, key=_time)
+    return Load(table, queries, count_star, sum_time, begun, followed)
+
+
+def _time(seen: SeenDigest) -> int:
+    return seen.sum_time

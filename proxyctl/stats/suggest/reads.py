@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.routing import Source
@@ -18,14 +18,6 @@ from proxyctl.stats.suggest.texts import not_for_a_reader
 from proxyctl.stats.units import count_text
 
 _FAST = "mysql_query_rules_fast_routing"
-
-_UNKNOWN = (
-    "A digest does not tell whether a query ran in a transaction. With transaction_persistent 1"
-    " ProxySQL keeps a transaction on its hostgroup, whatever the rules say.",
-    "Whether a table is a temporary one of the connection, or locked by LOCK TABLES, unless the"
-    " statistics hold the CREATE TEMPORARY TABLE.",
-    "A reader may lag behind: a session that reads its own write may not find it there.",
-)
 
 
 @dataclass
@@ -51,37 +43,20 @@ def reads_on_writers(context: Context, readers: Readers) -> Iterator[Suggestion]
     for reader in sorted(set(readers.of_writer.values())):
         if not readers.is_served(reader):
             context.note(f"reads: {context.called(reader)} has no server that is up")
-    found = _candidates(context, readers, context.load.close)
-    big = [one for one in found if one.calls >= context.thresholds.reads_calls]
-    big.sort(key=lambda one: (-one.sum_time, one.digest))
-    listed = context.listed(Kind.READS, big)
-    all_rows = context.rows_of({reads.digest for reads in listed})
-    for reads in _whole(context, readers, listed, all_rows):
-        rule = _rule(context, reads, readers.of_writer[reads.writer], all_rows[reads.digest])
+    found = [
+        one for one in _candidates(context, readers) if one.calls >= context.thresholds.reads_calls
+    ]
+    found.sort(key=lambda one: (-one.sum_time, one.digest))
+    for reads in context.listed(Kind.READS, found):
+        rule = _rule(context, reads, readers.of_writer[reads.writer])
         yield _suggestion(context, readers, reads, rule)
 
 
-def _whole(
-    context: Context,
-    readers: Readers,
-    listed: Sequence[_Reads],
-    all_rows: Mapping[str, Sequence[SeenDigest]],
-) -> Iterator[_Reads]:
-    """Yield the same reads with all of their rows."""
-    if context.load.is_whole:
-        yield from listed
-        return
-    for reads in listed:
-        for one in _candidates(context, readers, all_rows[reads.digest]):
-            if one.writer == reads.writer:
-                yield one
-
-
-def _candidates(context: Context, readers: Readers, rows: Iterable[SeenDigest]) -> list[_Reads]:
+def _candidates(context: Context, readers: Readers) -> list[_Reads]:
     """Return reads that the rules send to a writer."""
     found: dict[tuple[str, int], _Reads] = {}
     loose = context.loose_users()
-    for seen in rows:
+    for seen in context.load.followed:
         reader = readers.of_writer.get(seen.hostgroup)
         if reader is None or not readers.is_served(reader) or seen.username in loose:
             continue
@@ -134,7 +109,6 @@ def _suggestion(
             "transactions_begun": transactions,
         },
         tuple(says),
-        _UNKNOWN,
         reads.sum_time,
         reads.digest,
         reads.text,
@@ -147,9 +121,7 @@ def _known(kind: str) -> str:
     return ", by name" if kind == "names" else f" in {kind}"
 
 
-def _rule(
-    context: Context, reads: _Reads, reader: int, all_rows: Sequence[SeenDigest]
-) -> Cells | None:
+def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
     """Return a rule that moves these reads, and no other query of the digest. Changes: places."""
 
     def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
@@ -163,7 +135,7 @@ def _rule(
     found = placed(
         context.configuration,
         context.load.table.variables,
-        all_rows,
+        context.load.by_digest[reads.digest],
         [(cells, _places(context, reads)) for cells in _criteria(reads, reader)],
         is_right,
     )

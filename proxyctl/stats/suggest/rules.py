@@ -56,17 +56,12 @@ class Places:
     ) -> None:
         held = configuration.tables.get(RULES)
         self._taken = sorted(int(value or 0) for value in (held.column("rule_id") if held else ()))
-        self._all = frozenset(self._taken)
         self._given: set[int] = set()
         self._may_use = may_use
 
     def take(self, rule_id: int) -> None:
         """Give out a rule_id. Changes: self."""
         self._given.add(rule_id)
-
-    def is_free(self, rule_id: int) -> bool:
-        """Return whether nobody has a rule_id."""
-        return rule_id not in self._given and rule_id not in self._all
 
     def before(self, rule_id: int) -> Iterator[int]:
         """Yield free rule_ids before a rule, the nearest place first: one of each gap."""

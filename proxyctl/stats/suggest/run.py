@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
@@ -14,11 +15,9 @@ from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions, Threshol
 from proxyctl.stats.suggest.load import load_of
 from proxyctl.stats.suggest.readers import readers_of
 from proxyctl.stats.suggest.reads import reads_on_writers
-from proxyctl.stats.suggest.rules import Cells, is_anyone, rule_layout, with_rules
+from proxyctl.stats.suggest.rules import is_anyone, rule_layout, with_rules
 from proxyctl.stats.suggest.slow import far_above_peers
 from proxyctl.stats.units import count_text
-
-_WITH_RULES = (Kind.READS, Kind.CACHE)
 
 
 def suggest(
@@ -42,32 +41,33 @@ def suggest(
     context = Context(load, configuration, thresholds, limit, may_use, progress=progress)
     if not is_counting(table.variables):
         context.note(NOT_COUNTING)
-    if not load.digests:
+    if not load.queries:
         context.note("the statistics hold no digest")
     if not load.is_whole:
-        calls = sum(seen.count_star for seen in load.close)
+        calls = sum(seen.count_star for seen in load.followed)
         context.note(
-            f"of {count_text(load.digests, 'digest')}, {len(load.close):,} are followed through"
-            " the rules one by one: those with most time and most calls,"
-            f" {calls / max(1, load.count_star):.1%} of all calls. The others are in the"
-            " sums, and may hold more reads on a writer"
+            f"of {count_text(len(table.rows), 'digest')}, {len(load.followed):,} are followed"
+            f" through the rules: those with most time, {calls / max(1, load.count_star):.1%} of"
+            " all calls. The others are in the sums, and may hold more reads on a writer"
         )
     found: list[Suggestion] = []
     for kind in Kind:
         if not only or kind in only:
             found += _of(kind, context)
+    found, proof = _proven(context, found)
     return Suggestions(
         name=table.name,
         address=table.address,
         version=table.version,
         taken_at=table.taken_at,
-        digests=load.digests,
+        digests=len(table.rows),
         count_star=load.count_star,
         sum_time=load.sum_time,
         layout=rule_layout(configuration),
         thresholds=context.thresholds,
-        found=tuple(_proven(context, found)),
+        found=tuple(found),
         notes=tuple(context.notes),
+        proof=proof,
         left_out=context.left_out,
     )
 
@@ -82,55 +82,44 @@ def _of(kind: Kind, context: Context) -> Iterator[Suggestion]:
             yield from far_above_peers(context)
 
 
-def _proven(context: Context, found: list[Suggestion]) -> Iterator[Suggestion]:
-    """Replay all digests with all rules at once: each may change its own digest and no other."""
-    rules = [rule for one in found if one.kind in _WITH_RULES for rule in one.rules]
+def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion], str]:
+    """Replay the digests with all rules at once: each may change its own digest and no other.
+
+    Returns the suggestions with what was shown of their rules, and what was replayed.
+    """
+    rules = [rule for one in found for rule in one.rules]
     if not rules:
-        yield from found
-        return
-    digests = {str(rule["digest"]) for rule in rules}
-    report = context.replayed(with_rules(context.configuration, rules), digests)
-    others = _others(report, rules)
-    if any(True for _ in context.configuration.rows("mysql_query_rules_fast_routing")):
-        # Whether the last rule has apply matters then: each has to do no harm alone as well.
-        for rule in rules:
-            alone = context.replayed(with_rules(context.configuration, [rule]), digests)
-            others |= _others(alone, [rule])
-    calls: dict[str, int] = {}
-    maybe: dict[str, int] = {}
+        return found, ""
+    report = context.replayed(with_rules(context.configuration, rules))
+    changed: Counter[str] = Counter()
+    maybe: Counter[str] = Counter()
     for entry in (*report.moved, *report.open):
-        digest, count = entry.seen.digest, entry.seen.count_star
-        calls[digest] = calls.get(digest, 0) + count
+        changed[entry.seen.digest] += entry.seen.count_star
         if entry.verdict.is_open:
-            maybe[digest] = maybe.get(digest, 0) + count
-    for one in found:
-        if one.kind not in _WITH_RULES or not one.rules:
-            yield one
-        elif others:
-            # Something else than a match, such as fast routing that a last rule with apply ends.
-            count = count_text(len(others), "other digest")
-            proof = f"No rule: with it, {count} in the statistics would change."
-            yield replace(one, rules=(), proof=proof)
-        else:
-            yield replace(
-                one,
-                proof=(
-                    f"A replay of {context.replayed_digests(report)}, with the rules"
-                    f" proposed here: {count_text(calls.get(one.digest, 0), 'call')} of this digest"
-                    f" {'changes' if calls.get(one.digest) == 1 else 'change'}"
-                    f"{_unless(maybe.get(one.digest, 0))}, and no digest for"
-                    " which no rule is proposed. That says nothing of queries that were not seen."
-                ),
-            )
+            maybe[entry.seen.digest] += entry.seen.count_star
+    if others := changed.keys() - {str(rule["digest"]) for rule in rules}:
+        # Something else than a match, such as fast routing that a last rule with apply ends.
+        count = count_text(len(others), "other digest")
+        proof = f"No rule: with those that would be proposed, {count} would change."
+        return [replace(one, rules=(), proof=proof) if one.rules else one for one in found], ""
+    shown = [
+        replace(one, proof=_shown(changed[one.digest], maybe[one.digest])) if one.rules else one
+        for one in found
+    ]
+    return shown, (
+        f"The rules proposed here were replayed together on {_replayed(context, report)}: each"
+        " changes its own digest and no other. That says nothing of queries that were not seen."
+    )
 
 
-def _unless(count: int) -> str:
-    if not count:
-        return ""
-    return f" ({count:,} of them unless a rule that looks at the query itself answers it)"
+def _shown(changed: int, maybe: int) -> str:
+    """Return what a replay showed of a rule. `maybe`: calls of which it cannot be told."""
+    unless = f", {maybe:,} of them unless a rule that looks at the query itself answers it"
+    return f"The rule changes {count_text(changed, 'call')}{unless if maybe else ''}."
 
 
-def _others(report: Report, rules: list[Cells]) -> set[str]:
-    """Return the digests that change, or may, and that no rule is about."""
-    changed = {entry.seen.digest for entry in (*report.moved, *report.open)}
-    return changed - {str(rule["digest"]) for rule in rules}
+def _replayed(context: Context, report: Report) -> str:
+    if context.load.is_whole:
+        return f"all of the statistics, {count_text(report.total.digests, 'digest')}"
+    seen = count_text(len(context.load.table.rows), "digest")
+    return f"{report.total.digests:,} of {seen} in the statistics, those with most time"

@@ -23,11 +23,6 @@ _NORMAL = 0.6745
 _LEAST = 0.1
 """The least deviation of logarithms that is believed: peers that are all alike have none."""
 
-_UNKNOWN = (
-    "Why it is slow: ask EXPLAIN on the server. Waiting for locks counts as query time as well.",
-    "Whether all calls are slow, or a few: there are an average and a maximum, no percentiles.",
-)
-
 
 @dataclass(frozen=True)
 class _Measure:
@@ -128,7 +123,6 @@ def _suggestion(context: Context, query: Query, measure: _Measure, above: int) -
             "time_above_median_us": above,
         },
         tuple(says),
-        _UNKNOWN,
         above,
         query.digest,
         query.text,
