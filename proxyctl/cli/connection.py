@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,6 +93,15 @@ def has_files(files: FileOptions) -> bool:
     from proxyctl.config.files import is_there
 
     return bool(files.file) or is_there(files.paths()[0])
+
+
+def hostgroup_names(files: FileOptions) -> Mapping[int, str]:
+    """Return what the files, where there are any, call the hostgroups."""
+    if not has_files(files):
+        return {}
+    from proxyctl.config.load import ParsedFiles  # takes its time to import
+
+    return ParsedFiles(files.sources()).hostgroup_names()
 
 
 def _counts(files: FileOptions, connection: ConnectionOptions) -> bool:

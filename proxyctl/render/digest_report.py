@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 
+from proxyctl.render.style import hostgroup
+from proxyctl.stats.model import CACHE
 from proxyctl.stats.report import Part, Report, ReportDigest
 from proxyctl.stats.units import count_text, share_text, time_text
 from proxyctl.text import printable
@@ -24,7 +26,8 @@ class Origin:
     """Where the digests of a report come from.
 
     Shape: `snapshots` is how many files there were, 0 for a live instance. `max_length` is
-    mysql-query_digests_max_digest_length, in bytes; None where it is not known.
+    mysql-query_digests_max_digest_length, in bytes; None where it is not known. `hostgroup_names`
+    are those of the files, by number.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Origin:
     snapshots: int
     max_length: int | None = None
     notes: tuple[str, ...] = ()
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,10 @@ def _lines(report: Report, origin: Origin) -> Iterable[Line]:
             left_out=left_out,
             is_cut=bool(origin.max_length) and size >= (origin.max_length or 0),
             cells=_cells(digest, report),
-            hostgroups=_names(map(str, digest.hostgroups), len(digest.hostgroups)),
+            hostgroups=_names(
+                (hostgroup_text(number, origin.hostgroup_names) for number in digest.hostgroups),
+                len(digest.hostgroups),
+            ),
             schemas=_names(digest.schemas, len(digest.schemas)),
             users=_names(digest.users, len(digest.users)),
         )
@@ -186,6 +193,11 @@ def name_text(name: str) -> str:
     """Return a name of a server that is safe to show, and short."""
     text = printable(name)
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+
+
+def hostgroup_text(number: int, names: Mapping[int, str]) -> str:
+    """Return a hostgroup as `10 (writer)`; -1 is ProxySQL's number for the query cache."""
+    return "query cache" if number == CACHE else hostgroup(number, names)
 
 
 def part_text(part: Part) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,8 @@ from xml.etree import ElementTree as Xml
 
 from proxyctl.errors import ProxyctlError
 from proxyctl.formats.digest_report_svg import classes_of, short, svg_of
-from proxyctl.render.digest_report import moment, part_text, percent
+from proxyctl.render.digest_report import hostgroup_text, moment, part_text, percent
+from proxyctl.stats.model import CACHE
 from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
 from proxyctl.stats.units import time_text
 
@@ -55,19 +56,19 @@ class Chart:
     is_wide: bool = True
 
 
-def charts(report: Report) -> list[Chart]:
+def charts(report: Report, hostgroup_names: Mapping[int, str]) -> list[Chart]:
     """Return the charts of a report. Raises: ProxyctlError when the library is not installed."""
     if not report.time:
         return []
     pygal = need_library()
-    palette = _Palette(report.hostgroups)
+    palette = _Palette(report.hostgroups, hostgroup_names)
     made = []
     if report.intervals:
         made.append(_load(pygal, report.intervals, palette))
         made.append(_rate(pygal, report.intervals))
     made.append(_treemap(pygal, report, palette))
     made.extend(
-        _bars(pygal, report, parts, title)
+        _bars(pygal, report, parts, title, palette)
         for title, parts in (
             ("By hostgroup", report.hostgroups),
             ("By schema", report.schemas),
@@ -93,25 +94,32 @@ def need_library() -> Any:  # noqa: ANN401
 
 
 class _Palette:
-    def __init__(self, hostgroups: Sequence[Part]) -> None:
-        self._names = [part.name for part in hostgroups]
-        self._is_full = len(self._names) > COLOURS
+    """The colours of hostgroups, and what they are called."""
+
+    def __init__(self, hostgroups: Sequence[Part], names: Mapping[int, str]) -> None:
+        self._numbers = [int(part.name) for part in hostgroups]
+        self._names = names
+        self._is_full = len(self._numbers) > COLOURS
 
     def number(self, hostgroup: int) -> int:
-        place = self._names.index(str(hostgroup))
+        place = self._numbers.index(hostgroup)
         return min(place, COLOURS - 1)
+
+    def label(self, part: Part) -> str:
+        """Return what the part of a hostgroup, or that of all the others, is called."""
+        is_hostgroup = part.name.lstrip("-").isdecimal()
+        return hostgroup_text(int(part.name), self._names) if is_hostgroup else part.name
 
     def legend(self) -> tuple[tuple[str, str], ...]:
         kept = COLOURS - 1 if self._is_full else COLOURS
-        shown = [(f"c{n}", hostgroup_text(name)) for n, name in enumerate(self._names[:kept])]
+        shown = [(f"c{n}", self._long(number)) for n, number in enumerate(self._numbers[:kept])]
         if self._is_full:
             shown.append((f"c{COLOURS - 1}", "other hostgroups"))
         return tuple(shown)
 
-
-def hostgroup_text(name: str) -> str:
-    """Return a hostgroup by its number; ProxySQL has -1 for what it answered itself."""
-    return "no hostgroup (query cache)" if name == "-1" else f"hostgroup {name}"
+    def _long(self, hostgroup: int) -> str:
+        text = hostgroup_text(hostgroup, self._names)
+        return text if hostgroup == CACHE else f"hostgroup {text}"
 
 
 def _load(pygal: Any, intervals: Sequence[Interval], palette: _Palette) -> Chart:  # noqa: ANN401
@@ -230,7 +238,15 @@ def _tile(time: int, label: str, colour: str) -> dict[str, object]:
     return {"value": time, "label": label, "node": {"class": f"tile {colour}"}}
 
 
-def _bars(pygal: Any, report: Report, parts: Sequence[Part], title: str) -> Chart:  # noqa: ANN401
+def _bars(
+    pygal: Any,  # noqa: ANN401
+    report: Report,
+    parts: Sequence[Part],
+    title: str,
+    palette: _Palette,
+) -> Chart:
+    is_hostgroup = parts is report.hostgroups
+    name_of = palette.label if is_hostgroup else part_text
     shown = first_parts(parts, _BARS)[::-1]
     most = max(part.time for part in shown)
     chart = pygal.HorizontalBar(
@@ -244,17 +260,15 @@ def _bars(pygal: Any, report: Report, parts: Sequence[Part], title: str) -> Char
         margin_left=16,
         spacing=4,
     )
-    chart.x_labels = [_clipped(part_text(part)) for part in shown]
+    chart.x_labels = [_clipped(name_of(part)) for part in shown]
     chart.value_formatter = lambda value: percent(value, report.time)
-    is_hostgroup = parts is report.hostgroups
-    palette = _Palette(report.hostgroups)
     bars = []
     for part in shown:
         known = is_hostgroup and part in parts
         colour = "rest" if is_hostgroup else "plain"
         if known:
             colour = f"c{palette.number(int(part.name))}"
-        label = f"{part_text(part)}: {part.calls:,} queries, {time_text(part.time)}"
+        label = f"{name_of(part)}: {part.calls:,} queries, {time_text(part.time)}"
         bars.append({"value": part.time, "label": label, "node": {"class": f"bar {colour}"}})
     chart.add("", bars)
     return Chart(
@@ -318,7 +332,7 @@ def _decade_text(microseconds: int) -> str:
     for unit, size in (("s", 10**6), ("ms", 10**3)):
         if microseconds >= size:
             return f"{microseconds // size:,} {unit}"
-    return f"{microseconds} us"
+    return f"{microseconds} µs"
 
 
 def _common(width: int, height: int) -> dict[str, object]:
@@ -370,6 +384,17 @@ def _tiles(group: Xml.Element) -> Iterator[Xml.Element]:
 
 
 def _wrapped(text: str, width: int, height: int) -> list[str]:
+    """Return the first lines of a text. A word, which ends at a blank or a comma, stays whole."""
     if width < 8 or height < 1:
         return []
-    return textwrap.wrap(text, width, max_lines=height, placeholder="…")
+    lines = [""]
+    for word in re.findall(r"[^\s,]*(?:,+|\s+|$)", text):
+        if len((lines[-1] + word).rstrip()) <= width:
+            lines[-1] += word
+        elif len(lines) < height and len(word.rstrip()) <= width:
+            lines.append(word)
+        else:
+            # No room for more: the text goes on.
+            lines[-1] = f"{lines[-1].rstrip()}…"
+            break
+    return [line.rstrip() for line in lines if line.strip()]

@@ -34,7 +34,7 @@ def report_html(report: Report, origin: Origin, templates: Path) -> str:
     return environment.get_template("report.html").render(
         page=digest_page(report, origin),
         # What the library wrote is escaped; no text of a server stands in these two files.
-        charts=[(chart, Markup(chart.svg)) for chart in charts(report)],  # noqa: S704
+        charts=[(chart, Markup(chart.svg)) for chart in charts(report, origin.hostgroup_names)],  # noqa: S704
         script=Markup(script),  # noqa: S704
         style=Markup(style),  # noqa: S704
         script_hash=_hash(script),

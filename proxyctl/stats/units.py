@@ -6,6 +6,7 @@ import re
 
 _SIZES_US = {
     "us": 1,
+    "µs": 1,
     "ms": 1_000,
     "s": 1_000_000,
     "m": 60_000_000,
@@ -13,7 +14,7 @@ _SIZES_US = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
-_DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([a-z]+)")
+_DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([a-zµ]+)")
 _MANY = {"query": "queries", "entry": "entries"}
 _LARGEST_FIRST = ("d", "h", "min", "s", "ms")
 
@@ -34,7 +35,7 @@ def time_text(microseconds: float) -> str:
     for unit in _LARGEST_FIRST:
         if microseconds >= _SIZES_US[unit]:
             return f"{_three_digits(microseconds / _SIZES_US[unit])} {unit}"
-    return f"{microseconds:.0f} us"
+    return f"{microseconds:.0f} µs"
 
 
 def number_text(number: float) -> str:

@@ -6,6 +6,7 @@ import random
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -225,3 +226,28 @@ def test_without_the_library_for_charts_it_says_what_to_install(
 def test_the_template_of_the_report_is_no_starter() -> None:
     assert (templates_folder() / "report" / "report.html").is_file()
     assert starter_names() == ["minimal", "pxc", "read-write-split", "sharded"]
+
+
+def test_hostgroups_have_the_names_of_the_files_and_minus_one_is_the_query_cache() -> None:
+    rows = [row("0x1", hostgroup=10), row("0x2", hostgroup=-1), row("0x3", hostgroup=30)]
+    origin = replace(ORIGIN, hostgroup_names={10: "writer <b>"})
+    text = html(make_report([moment(2000, rows)]), origin)
+    for shown in ("hostgroup 10 (writer &lt;b&gt;)", "query cache", "hostgroup 30"):
+        assert shown in text
+    assert "hostgroup -1" not in text
+
+
+def test_no_word_is_broken_inside_a_treemap_cell() -> None:
+    queries = [
+        f"SELECT id,product_{n},customer_name FROM order_item_{n} WHERE warehouse_id=?"
+        for n in range(30)
+    ]
+    rows = [
+        row(f"0x{n:X}", time=10**6 // (n + 1), digest_text=text) for n, text in enumerate(queries)
+    ]
+    text = html(make_report([moment(2000, rows)]))
+    lines = re.findall(r'<text x="5" y="\d+">([^<]*)</text>', text)
+    words = {word for query in queries for word in re.split(r"[\s,]+", query)}
+    assert len(lines) > 30
+    found = {word.rstrip("…") for line in lines for word in re.split(r"[\s,]+", line)} - {""}
+    assert found <= words

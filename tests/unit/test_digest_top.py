@@ -17,8 +17,8 @@ from proxyctl.stats.units import microseconds_of, number_text, size_text, time_t
 @pytest.mark.parametrize(
     ("microseconds", "text"),
     [
-        (0, "0 us"),
-        (999, "999 us"),
+        (0, "0 µs"),
+        (999, "999 µs"),
         (1_000, "1.00 ms"),
         (12_340, "12.3 ms"),
         (999_400, "999 ms"),
@@ -33,8 +33,9 @@ def test_a_time_has_a_unit_that_suits_it(microseconds: int, text: str) -> None:
 
 
 def test_what_is_written_is_read_again() -> None:
-    for text in ("500 us", "10.0 ms", "1.50 s", "5.00 min", "2.00 h", "7.00 d"):
+    for text in ("500 µs", "10.0 ms", "1.50 s", "5.00 min", "2.00 h", "7.00 d"):
         assert time_text(microseconds_of(text)) == text
+    assert microseconds_of("500us") == 500
     for text in ("10", "ms", "1.5", "-1s", "1 year", "", "1e3s"):
         with pytest.raises(ValueError, match="is not a time"):
             microseconds_of(text)

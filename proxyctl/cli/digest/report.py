@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,6 +50,7 @@ def report(
     ] = 250,
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
+    from proxyctl.cli.connection import hostgroup_names
     from proxyctl.render.digest_report_charts import need_library
     from proxyctl.render.digest_report_page import report_html
     from proxyctl.starters import templates_folder
@@ -69,7 +70,7 @@ def report(
         raise ProxyctlError(
             f"{error}: no time is between them", hint="leave one of them out"
         ) from error
-    origin = _origin(tables, len(snapshots or []))
+    origin = _origin(tables, len(snapshots or []), hostgroup_names(files))
     for note in origin.notes:
         say(f"note: {note}")
     write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
@@ -92,7 +93,7 @@ def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTab
         return read_digests(client)
 
 
-def _origin(tables: Sequence[DigestTable], snapshots: int) -> Origin:
+def _origin(tables: Sequence[DigestTable], snapshots: int, names: Mapping[int, str]) -> Origin:
     from proxyctl.render.digest_report import Origin
 
     last = max(tables, key=lambda table: table.taken_at)
@@ -104,6 +105,7 @@ def _origin(tables: Sequence[DigestTable], snapshots: int) -> Origin:
         snapshots=snapshots,
         max_length=int(length) if length.isdecimal() else None,
         notes=tuple(_notes(tables, last)),
+        hostgroup_names=names,
     )
 
 

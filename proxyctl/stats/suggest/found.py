@@ -66,7 +66,7 @@ class Thresholds:
     )
     cache_ttl: int = _number(1_000, "ms", "cache: the cache_ttl that is proposed")
     slow_calls: int = _number(5, "calls", "slow: an average of fewer calls says little")
-    slow_average: int = _number(10_000, "us", "slow: a shorter average is no trouble")
+    slow_average: int = _number(10_000, "µs", "slow: a shorter average is no trouble")
     slow_factor: float = _number(10.0, "times", "slow: so many times the median of the peers")
     slow_score: float = _number(
         3.5, "score", "slow: the modified z-score of the log of the average"
