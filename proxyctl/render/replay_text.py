@@ -11,6 +11,7 @@ from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import Source
 from proxyctl.stats.replay.outcome import Kind, Outcome
 from proxyctl.stats.replay.result import Entry, Flow, Report, Tally
+from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
 WIDEST_TEXT = 110
@@ -58,29 +59,15 @@ def verdict(report: Report) -> str:
     if not report.moves:
         return f"Replay: nothing changes for any of {counted(report.total.digests, 'digest')}."
     return (
-        f"Replay: {percent(report.share(changed))} of the query time changes"
-        f" ({counted(changed.digests, 'digest')}), {percent(report.share(undecided))} cannot be"
+        f"Replay: {share_text(report.share(changed))} of the query time changes"
+        f" ({counted(changed.digests, 'digest')}), {share_text(report.share(undecided))} cannot be"
         f" told ({counted(undecided.digests, 'digest')})."
     )
 
 
-def percent(share: float) -> str:
-    """Return a share as text: `12.3%`."""
-    return f"{share * 100:.1f}%"
-
-
-def duration(microseconds: int) -> str:
-    """Return a time with a unit that suits it."""
-    seconds = microseconds / 1e6
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{microseconds / 1e3:.1f} ms"
-
-
 def _summary_lines(report: Report) -> Iterator[str]:
     total = report.total
-    yield _tally_line("digests", report, total, duration(total.sum_time))
+    yield _tally_line("digests", report, total, time_text(total.sum_time))
     yield _tally_line("stay", report, report.unchanged)
     yield _tally_line("change", report, report.changed)
     for kind, words in _KINDS.items():
@@ -93,7 +80,7 @@ def _summary_lines(report: Report) -> Iterator[str]:
 
 
 def _tally_line(label: str, report: Report, tally: Tally, beside: str = "") -> str:
-    share = beside or percent(report.share(tally))
+    share = beside or share_text(report.share(tally))
     return f"{label:<44}{tally.digests:>10,}{share:>10}{tally.count_star:>16,} queries"
 
 
@@ -110,7 +97,7 @@ def _list_lines(report: Report, style: Style) -> Iterator[str]:
         yield "Queries that go elsewhere, by hostgroups and rules:"
         flows = sorted(report.flows.items(), key=lambda item: -item[1].sum_time)
         for flow, tally in flows[:MOST_FLOWS]:
-            share = percent(report.share(tally))
+            share = share_text(report.share(tally))
             yield f"  {share:>6}  {counted(tally.digests, 'digest'):<14}{flow_text(flow, names)}"
         if len(flows) > MOST_FLOWS:
             yield f"  ... and {counted(len(flows) - MOST_FLOWS, 'more way')}"
@@ -124,7 +111,7 @@ def _list_lines(report: Report, style: Style) -> Iterator[str]:
         )
         yield from _open_rules(report)
     if report.elsewhere.digests:
-        share = percent(report.share(report.elsewhere))
+        share = share_text(report.share(report.elsewhere))
         yield (
             f"{counted(report.elsewhere.digests, 'digest')} ({share}) did not go where the rules"
             " in force send them: the rules are newer, or it was a hint in a comment, a"
@@ -149,7 +136,7 @@ def _list_lines(report: Report, style: Style) -> Iterator[str]:
 def _open_rules(report: Report) -> Iterator[str]:
     found = sorted(report.open_rules.items(), key=lambda item: -item[1].sum_time)
     for (rule_id, column), tally in found[:MOST_FLOWS]:
-        share = percent(report.share(tally))
+        share = share_text(report.share(tally))
         digests = counted(tally.digests, "digest")
         yield f"  {share:>6}  {digests:<14}rule {rule_id}: {column} cannot be told"
     if any(column == "match_pattern" for _, column in report.open_rules):
@@ -175,7 +162,7 @@ def _entries(
 def _entry_head(report: Report, entry: Entry) -> str:
     seen = entry.seen
     who = f"{shown(seen.username)}@{shown(seen.schemaname)}"
-    return f"  {percent(report.share(seen)):>6}  {seen.count_star:>10,} x  {who}  "
+    return f"  {share_text(report.share(seen)):>6}  {seen.count_star:>10,} x  {who}  "
 
 
 def _text(entry: Entry) -> str:

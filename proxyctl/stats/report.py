@@ -123,56 +123,36 @@ _ORDERS: tuple[Callable[[_Sums], float], ...] = (
     lambda sums: sums.max_time,
 )
 
-_TEXTS = 20_000
-"""How many texts are held before those that cannot be listed any more are let go."""
-
 
 class _Tally:
-    """Sums by digest and place, and the texts of the digests that may be listed.
+    """Sums by digest, and by place."""
 
-    A digest is let go of when `limit` others are ahead of it in every order. It can come back only
-    by a row of its own, which brings its text along; but for the average, which can also fall.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self.by_digest: dict[str, _Sums] = {}
         self.by_place: dict[_Place, list[int]] = {}
-        self.texts: dict[str, str] = {}
         self._place_of: dict[_Place, _Place] = {}
 
     def add(self, grown: Growth) -> None:
-        """Take in what a row has gained."""
+        """Take in what a row has gained. Changes: self."""
         row = grown.row
         place = (row.hostgroup, row.schemaname, row.username)
         place = self._place_of.setdefault(place, place)
-        part = self.by_place.get(place)
-        if part is None:
-            self.by_place[place] = [grown.calls, grown.time]
-        else:
-            part[0] += grown.calls
-            part[1] += grown.time
+        part = self.by_place.setdefault(place, [0, 0])
+        part[0] += grown.calls
+        part[1] += grown.time
         sums = self.by_digest.get(row.digest)
         if sums is None:
             self.by_digest[row.digest] = _Sums(grown, place)
         else:
             sums.add(grown, place)
-        self.texts[row.digest] = row.digest_text
-        if len(self.texts) > _TEXTS + len(_ORDERS) * self._limit:
-            self.texts = {digest: self.texts[digest] for digest in self._first(self.texts)}
 
-    def listed(self) -> list[str]:
+    def listed(self, limit: int) -> list[str]:
         """Return the first digests of every order, the one with most time first."""
-        listed = self._first(self.by_digest)
-        return sorted(listed, key=lambda digest: (-self.by_digest[digest].time, digest))
-
-    def _first(self, digests: Iterable[str]) -> set[str]:
-        items = [(digest, self.by_digest[digest]) for digest in digests]
         first: set[str] = set()
         for order in _ORDERS:
-            found = nlargest(self._limit, ((order(sums), digest) for digest, sums in items))
-            first.update(digest for _, digest in found)
-        return first
+            items = ((order(sums), digest) for digest, sums in self.by_digest.items())
+            first.update(digest for _, digest in nlargest(limit, items))
+        return sorted(first, key=lambda digest: (-self.by_digest[digest].time, digest))
 
 
 def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report:
@@ -183,16 +163,15 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report
     ordered = sorted(moments, key=lambda moment: moment.taken_at)
     if any(earlier.taken_at == later.taken_at for earlier, later in pairwise(ordered)):
         raise ValueError("two snapshots of the same second")
-    tally = _Tally(limit)
+    tally = _Tally()
     intervals: list[Interval] = []
     start = ordered[0].taken_at
     for grown in _all_grown(ordered, intervals):
         tally.add(grown)
         if len(ordered) == 1 and grown.row.first_seen < start:
             start = grown.row.first_seen
-    listed = tally.listed()
-    missing = set(listed) - tally.texts.keys()
-    texts = tally.texts | dict(_texts_of(missing, ordered))
+    listed = tally.listed(limit)
+    texts = dict(_texts_of(set(listed), ordered))
     return Report(
         start=start,
         end=ordered[-1].taken_at,
@@ -235,11 +214,11 @@ def _all_grown(ordered: Sequence[DigestTable], intervals: list[Interval]) -> Ite
 
 
 def _texts_of(digests: set[str], moments: Sequence[DigestTable]) -> Iterator[tuple[str, str]]:
-    """Yield digests and their texts: for the few that were let go of too early."""
-    for moment in moments:
-        if not digests:
-            return
+    """Yield digests and their texts. Those of all digests may be too much to keep."""
+    for moment in reversed(moments):
         for row in moment.rows:
+            if not digests:
+                return
             if row.digest in digests:
                 yield row.digest, row.digest_text
                 digests = digests - {row.digest}
