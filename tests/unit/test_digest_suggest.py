@@ -14,7 +14,7 @@ from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import replay
 from proxyctl.stats.suggest.found import Kind, Thresholds, threshold_rows
-from proxyctl.stats.suggest.readers import readers_of
+from proxyctl.stats.suggest.readers import find_readers
 from proxyctl.stats.suggest.rules import with_rules
 from proxyctl.stats.suggest.run import suggest
 from tests.support.build import layout, rows
@@ -168,7 +168,7 @@ def test_without_a_known_reader_nothing_is_said_but_why():
 def test_readers_by_name_have_to_be_a_pair():
     names = {10: "shop-writer", 20: "shop-reader", 30: "reports", 40: "crm-reader"}
     given = configuration(family=(), names=names)
-    assert readers_of(given).of_writer == {10: 20}
+    assert find_readers(given).of_writer == {10: 20}
 
 
 def test_a_reader_without_servers():

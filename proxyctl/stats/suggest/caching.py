@@ -10,15 +10,14 @@ from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
 from proxyctl.stats.replay.outcome import Outcome
-from proxyctl.stats.suggest.context import Context
+from proxyctl.stats.suggest.context import Context, Query
 from proxyctl.stats.suggest.found import Kind, Suggestion
-from proxyctl.stats.suggest.load import Query
-from proxyctl.stats.suggest.rules import Cells, placed
+from proxyctl.stats.suggest.rules import Cells, place_rule
 from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
 from proxyctl.stats.units import count_text, number_text, rows_text, time_text
 
 
-def cacheable(context: Context) -> Iterator[Suggestion]:
+def find_cacheable(context: Context) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
     if not context.load.counts_rows:
         context.note("cache: no rows are counted (sum_rows_sent is 0 or not there)")
@@ -147,7 +146,7 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
         deciding.add(reads)
     where = [*(places.before(min(deciding)) if deciding else ()), *places.first(), *places.last()]
     where = [rule_id for rule_id in where if reads is None or rule_id < reads]
-    found = placed(
+    found = place_rule(
         context.configuration, context.load.table.variables, rows, [(cells, where)], is_right
     )
     if found is not None:

@@ -34,7 +34,7 @@ class Readers:
         )
 
 
-def readers_of(configuration: Configuration) -> Readers:
+def find_readers(configuration: Configuration) -> Readers:
     """Return which hostgroup could answer the reads of which writer."""
     subject = Subject(configuration)
     found: dict[int, int] = {}

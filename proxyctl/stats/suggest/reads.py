@@ -13,7 +13,7 @@ from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.suggest.context import Context
 from proxyctl.stats.suggest.found import Kind, Suggestion
 from proxyctl.stats.suggest.readers import Readers
-from proxyctl.stats.suggest.rules import Cells, placed
+from proxyctl.stats.suggest.rules import Cells, place_rule
 from proxyctl.stats.suggest.texts import not_for_a_reader
 from proxyctl.stats.units import count_text
 
@@ -32,7 +32,7 @@ class _Reads:
     sum_time: int = 0
 
 
-def reads_on_writers(context: Context, readers: Readers) -> Iterator[Suggestion]:
+def find_reads(context: Context, readers: Readers) -> Iterator[Suggestion]:
     """Yield the reads, each with a rule where one moves it and nothing else."""
     if not readers.of_writer:
         context.note(
@@ -132,7 +132,7 @@ def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
         kinds = verdict.certain | verdict.possible
         return is_sure and kinds == {Change.HOSTGROUP} and _goes(verdict.after) == {reader}
 
-    found = placed(
+    found = place_rule(
         context.configuration,
         context.load.table.variables,
         context.load.by_digest[reads.digest],

@@ -43,7 +43,7 @@ def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configur
     return replace(configuration, tables={**configuration.tables, RULES: Held(layout, kept)})
 
 
-def is_anyone(_rule_id: int) -> bool:
+def any_rule_id(_rule_id: int) -> bool:
     """Say that any rule_id may be used."""
     return True
 
@@ -52,7 +52,7 @@ class Places:
     """Free rule_ids. `may_use` says which the files may use; a rule_id is given out once."""
 
     def __init__(
-        self, configuration: Configuration, may_use: Callable[[int], bool] = is_anyone
+        self, configuration: Configuration, may_use: Callable[[int], bool] = any_rule_id
     ) -> None:
         held = configuration.tables.get(RULES)
         self._taken = sorted(int(value or 0) for value in (held.column("rule_id") if held else ()))
@@ -97,7 +97,7 @@ class Places:
         return None
 
 
-def placed(
+def place_rule(
     configuration: Configuration,
     recorded: Mapping[str, str],
     rows: Sequence[SeenDigest],

@@ -9,14 +9,13 @@ from dataclasses import replace
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.result import Report
-from proxyctl.stats.suggest.caching import cacheable
-from proxyctl.stats.suggest.context import Context
+from proxyctl.stats.suggest.caching import find_cacheable
+from proxyctl.stats.suggest.context import Context, add_up
 from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions, Thresholds
-from proxyctl.stats.suggest.load import load_of
-from proxyctl.stats.suggest.readers import readers_of
-from proxyctl.stats.suggest.reads import reads_on_writers
-from proxyctl.stats.suggest.rules import is_anyone, rule_layout, with_rules
-from proxyctl.stats.suggest.slow import far_above_peers
+from proxyctl.stats.suggest.readers import find_readers
+from proxyctl.stats.suggest.reads import find_reads
+from proxyctl.stats.suggest.rules import any_rule_id, rule_layout, with_rules
+from proxyctl.stats.suggest.slow import find_slow
 from proxyctl.stats.units import count_text
 
 
@@ -27,7 +26,7 @@ def suggest(
     only: Collection[Kind] = (),
     limit: int | None = 5,
     thresholds: Thresholds | None = None,
-    may_use: Callable[[int], bool] = is_anyone,
+    may_use: Callable[[int], bool] = any_rule_id,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Suggestions:
     """Return what would help.
@@ -37,7 +36,7 @@ def suggest(
     Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
     """
     thresholds = thresholds or Thresholds()
-    load = load_of(table, thresholds.most_rows)
+    load = add_up(table, thresholds.most_rows)
     context = Context(load, configuration, thresholds, limit, may_use, progress=progress)
     if not is_counting(table.variables):
         context.note(NOT_COUNTING)
@@ -75,11 +74,11 @@ def suggest(
 def _of(kind: Kind, context: Context) -> Iterator[Suggestion]:
     match kind:
         case Kind.READS:
-            yield from reads_on_writers(context, readers_of(context.configuration))
+            yield from find_reads(context, find_readers(context.configuration))
         case Kind.CACHE:
-            yield from cacheable(context)
+            yield from find_cacheable(context)
         case Kind.SLOW:
-            yield from far_above_peers(context)
+            yield from find_slow(context)
 
 
 def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion], str]:

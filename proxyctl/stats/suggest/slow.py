@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from math import log10
 from statistics import median
 
-from proxyctl.stats.suggest.context import Context
+from proxyctl.stats.suggest.context import Context, Query
 from proxyctl.stats.suggest.found import Kind, Suggestion
-from proxyctl.stats.suggest.load import Query
 from proxyctl.stats.suggest.texts import tables_in
 from proxyctl.stats.units import rows_text, time_text
 
@@ -35,7 +34,7 @@ class _Measure:
     score: float
 
 
-def far_above_peers(context: Context) -> Iterator[Suggestion]:
+def find_slow(context: Context) -> Iterator[Suggestion]:
     """Yield the outliers, the ones that cost most time above their peers' median first."""
     limits = context.thresholds
     measured = [one for one in context.load.queries.values() if one.calls >= limits.slow_calls]
