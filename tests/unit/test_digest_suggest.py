@@ -14,7 +14,7 @@ from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import replay
 from proxyctl.stats.suggest.found import Kind, Thresholds, threshold_rows
-from proxyctl.stats.suggest.readers import find_readers
+from proxyctl.stats.suggest.reads import find_readers
 from proxyctl.stats.suggest.rules import with_rules
 from proxyctl.stats.suggest.run import suggest
 from tests.support.build import layout, rows
