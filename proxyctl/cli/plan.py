@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
-    from proxyctl.stats.replay.result import Report
+    from proxyctl.stats.replay.result import Replay
 
 
 class DriftFormat(StrEnum):
@@ -149,7 +149,7 @@ def _drift_output(found: Fleet, format: DriftFormat, *, is_fleet: bool) -> str:
             return drift_prometheus(plans, found.failed if is_fleet else None)
 
 
-def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Report]:
+def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
     """Return the plan of an instance, and what becomes of the digests that it has seen."""
     from proxyctl.cli.progress import progress
     from proxyctl.fleet.outcome import Fleet, Planned
@@ -169,7 +169,7 @@ _LISTED = 5
 """Digests of each kind that stand behind a plan."""
 
 
-def _plan_output(fleet: Fleet, format: PlanFormat, report: Report | None, *, is_fleet: bool) -> str:
+def _plan_output(fleet: Fleet, format: PlanFormat, report: Replay | None, *, is_fleet: bool) -> str:
     from proxyctl.render.fleet_text import fleet_text
     from proxyctl.render.plan_machine import fleet_json, plan_json
     from proxyctl.render.plan_markdown import LONGEST, fleet_markdown, plan_markdown
@@ -205,7 +205,7 @@ def _plan_output(fleet: Fleet, format: PlanFormat, report: Report | None, *, is_
             return plan_sql([found])
 
 
-def _appended(report: Report | None) -> str:
+def _appended(report: Replay | None) -> str:
     if report is None:
         return ""
     from proxyctl.render.replay_text import appended_text

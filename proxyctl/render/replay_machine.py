@@ -10,12 +10,12 @@ from proxyctl.render.explain_machine import SOURCES
 from proxyctl.render.plan_machine import FORMAT as PLAN_FORMAT
 from proxyctl.render.plan_machine import plan_object
 from proxyctl.stats.replay.outcome import Kind, Outcome
-from proxyctl.stats.replay.result import Entry, Report, Tally
+from proxyctl.stats.replay.result import Entry, Replay, Tally
 
 FORMAT = 1
 
 
-def replay_json(report: Report, moves: Sequence[ShardMove]) -> str:
+def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
     """Return a replay as JSON. Shape: docs/reference/json-routing.md."""
     document = {
         "format": FORMAT,
@@ -29,14 +29,14 @@ def replay_json(report: Report, moves: Sequence[ShardMove]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def plan_json_with(plan: Plan, report: Report) -> str:
+def plan_json_with(plan: Plan, report: Replay) -> str:
     """Return a plan as `plan_json` does, with a replay."""
     instance = {**plan_object(plan), "replay": replay_object(report)}
     document = {"format": PLAN_FORMAT, "instances": [instance]}
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def replay_object(report: Report) -> dict[str, object]:
+def replay_object(report: Replay) -> dict[str, object]:
     """Return the findings of a replay as plain data."""
     return {
         "total": _tally(report, report.total),
@@ -73,7 +73,7 @@ def replay_object(report: Report) -> dict[str, object]:
     }
 
 
-def _tally(report: Report, tally: Tally) -> dict[str, object]:
+def _tally(report: Replay, tally: Tally) -> dict[str, object]:
     return {
         "digests": tally.digests,
         "count_star": tally.count_star,
@@ -82,7 +82,7 @@ def _tally(report: Report, tally: Tally) -> dict[str, object]:
     }
 
 
-def _entry(report: Report, entry: Entry, status: str) -> dict[str, object]:
+def _entry(report: Replay, entry: Entry, status: str) -> dict[str, object]:
     seen, verdict = entry.seen, entry.verdict
     expected = None if verdict.expected is None else sorted(verdict.expected)
     return {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from proxyctl.render.replay_text import appended_text, verdict
-from proxyctl.stats.replay.result import Report
+from proxyctl.stats.replay.result import Replay
 
 LONGEST = 12_000
 """Characters of the list."""
 
 
-def replay_markdown(report: Report, *, limit: int = LONGEST) -> str:
+def replay_markdown(report: Replay, *, limit: int = LONGEST) -> str:
     """Return the verdict, and the text of the replay in a block that can be folded."""
     lines = appended_text(report).split("\n")[2:]
     kept: list[str] = []

@@ -10,7 +10,7 @@ from proxyctl.plan.plan import ShardMove
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import Source
 from proxyctl.stats.replay.outcome import Kind, Outcome
-from proxyctl.stats.replay.result import Entry, Flow, Report, Tally
+from proxyctl.stats.replay.result import Entry, Flow, Replay, Tally
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
@@ -33,7 +33,7 @@ _SOURCES = {
 NO_LITERALS = "a digest has no literals: rules on match_pattern cannot be told from it"
 
 
-def replay_text(report: Report, moves: Sequence[ShardMove] = (), style: Style = PLAIN) -> str:
+def replay_text(report: Replay, moves: Sequence[ShardMove] = (), style: Style = PLAIN) -> str:
     """Return a whole replay."""
     name = f"{report.name}  " if report.name != report.address else ""
     head = f"{printable(name)}{printable(report.address)}  ProxySQL {printable(report.version)}"
@@ -43,7 +43,7 @@ def replay_text(report: Report, moves: Sequence[ShardMove] = (), style: Style = 
     return "\n".join(lines) + "\n"
 
 
-def appended_text(report: Report, style: Style = PLAIN) -> str:
+def appended_text(report: Replay, style: Style = PLAIN) -> str:
     """Return a replay as it stands behind a plan, which has its shard moves already."""
     lines = [style("bold", "Replay of the digests that the instance has seen"), ""]
     lines += [*_summary_lines(report), "", *_list_lines(report, style)]
@@ -51,7 +51,7 @@ def appended_text(report: Report, style: Style = PLAIN) -> str:
     return "\n".join(lines) + "\n"
 
 
-def verdict(report: Report) -> str:
+def verdict(report: Replay) -> str:
     """Return the last line."""
     if not report.total.digests:
         return "Replay: the instance has seen no digests."
@@ -65,7 +65,7 @@ def verdict(report: Report) -> str:
     )
 
 
-def _summary_lines(report: Report) -> Iterator[str]:
+def _summary_lines(report: Replay) -> Iterator[str]:
     total = report.total
     yield _tally_line("digests", report, total, time_text(total.sum_time))
     yield _tally_line("stay", report, report.unchanged)
@@ -79,19 +79,19 @@ def _summary_lines(report: Report) -> Iterator[str]:
             yield _tally_line(f"  perhaps {words}", report, report.possible[kind])
 
 
-def _tally_line(label: str, report: Report, tally: Tally, beside: str = "") -> str:
+def _tally_line(label: str, report: Replay, tally: Tally, beside: str = "") -> str:
     share = beside or share_text(report.share(tally))
     return f"{label:<44}{tally.digests:>10,}{share:>10}{tally.count_star:>16,} queries"
 
 
-def _shard_lines(report: Report, moves: Sequence[ShardMove], style: Style) -> Iterator[str]:
+def _shard_lines(report: Replay, moves: Sequence[ShardMove], style: Style) -> Iterator[str]:
     for text in move_texts(moves, report.hostgroup_names):
         yield style("refuse", f"shard move   {printable(text)}")
     if moves:
         yield ""
 
 
-def _list_lines(report: Report, style: Style) -> Iterator[str]:
+def _list_lines(report: Replay, style: Style) -> Iterator[str]:
     names = report.hostgroup_names
     if report.flows:
         yield "Queries that go elsewhere, by hostgroups and rules:"
@@ -133,7 +133,7 @@ def _list_lines(report: Report, style: Style) -> Iterator[str]:
         yield ""
 
 
-def _open_rules(report: Report) -> Iterator[str]:
+def _open_rules(report: Replay) -> Iterator[str]:
     found = sorted(report.open_rules.items(), key=lambda item: -item[1].sum_time)
     for (rule_id, column), tally in found[:MOST_FLOWS]:
         share = share_text(report.share(tally))
@@ -145,7 +145,7 @@ def _open_rules(report: Report) -> Iterator[str]:
 
 
 def _entries(
-    title: str, report: Report, entries: Iterable[Entry], tally: Tally, style: Style
+    title: str, report: Replay, entries: Iterable[Entry], tally: Tally, style: Style
 ) -> Iterator[str]:
     listed = list(entries)
     if not listed:
@@ -159,7 +159,7 @@ def _entries(
     yield ""
 
 
-def _entry_head(report: Report, entry: Entry) -> str:
+def _entry_head(report: Replay, entry: Entry) -> str:
     seen = entry.seen
     who = f"{shown(seen.username)}@{shown(seen.schemaname)}"
     return f"  {share_text(report.share(seen)):>6}  {seen.count_star:>10,} x  {who}  "
@@ -170,7 +170,7 @@ def _text(entry: Entry) -> str:
     return shown(entry.seen.digest_text, limit=WIDEST_TEXT) + notes
 
 
-def entry_text(entry: Entry, report: Report) -> str:
+def entry_text(entry: Entry, report: Replay) -> str:
     """Return what becomes of a digest before and after."""
     verdict, names = entry.verdict, report.hostgroup_names
     if not verdict.before:

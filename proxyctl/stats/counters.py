@@ -1,8 +1,8 @@
-"""Counters of ProxySQL at two looks: what came in between, and whether they were cleared.
+"""Counters at two moments: how much they grew, and whether they were cleared in between.
 
-They only ever grow, until ProxySQL clears them: all digests at once when it is restarted, when
-somebody reads the table with `_reset` behind its name or truncates it, and with SAVE MYSQL DIGEST
-TO DISK; the hits of rules at every LOAD.
+Counters only grow until ProxySQL clears them. It clears all digests at once: when it restarts, when
+somebody reads the `_reset` table or truncates the table, and at SAVE MYSQL DIGEST TO DISK. It
+clears the hits of rules at every LOAD.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ two clocks whenever they are read."""
 
 
 class Reading(NamedTuple):
-    """Counters that are cleared together, at one look.
+    """Two counters that are cleared together, at one moment.
 
-    Shape: `first` and `second` are any two of them, such as calls and query time, or entries of a
-    table and their calls. Units: `first_seen`, when counting began, and `started_at`, when ProxySQL
+    Shape: `first` and `second` are such as calls and query time, or entries of a table and their
+    calls. Units: `first_seen`, when counting began, and `started_at`, when ProxySQL
     was started, in unix seconds of the instance's clock; None where that is not known.
     """
 
@@ -45,7 +45,7 @@ def were_cleared(before: Reading, after: Reading) -> bool:
 
 
 def rate(before: int | None, after: int | None, seconds: float | None) -> float | None:
-    """Return the rate of a counter; None where it was cleared, or is not known."""
+    """Return the growth of a counter a second; None if it is unknown or was cleared."""
     if before is None or after is None or not seconds:
         return None
     if were_cleared(Reading(before), Reading(after)):
@@ -54,7 +54,7 @@ def rate(before: int | None, after: int | None, seconds: float | None) -> float 
 
 
 class Growth(NamedTuple):
-    """What one row has gained. Units: `time` in microseconds; `rows` sent or affected."""
+    """The growth of one row. Units: `time` in microseconds; `rows` sent or affected."""
 
     row: SeenDigest
     calls: int
@@ -63,14 +63,14 @@ class Growth(NamedTuple):
 
 
 def totals(table: DigestTable) -> Iterator[Growth]:
-    """Yield the rows of one moment with all that they count."""
+    """Yield each row with everything that it has counted."""
     for row in table.rows:
         if row.count_star:
             yield Growth(row, row.count_star, row.sum_time, row.rows)
 
 
 class Counters:
-    """The counters of one moment by row, to tell what the next one has gained."""
+    """The counters of one moment, by row: the base for the growth until the next moment."""
 
     def __init__(self, table: DigestTable) -> None:
         started_at = table.started_at
@@ -79,12 +79,12 @@ class Counters:
             for row in table.rows
         }
         self.were_reset = False
-        """Whether counters fell or rows went: known when `grown` was gone through."""
+        """Whether counters fell or rows disappeared; valid once `grown` is exhausted."""
 
     def grown(self, later: DigestTable) -> Iterator[Growth]:
-        """Yield what each row of a later moment has gained, those at rest left out.
+        """Yield the growth of each row until a later moment; rows that did not grow are left out.
 
-        Where the counters were cleared in between, what they show since then is what is known.
+        Where the counters were cleared in between, the growth since then is all that is known.
         Changes: self, which serves one later moment only.
         """
         started_at = later.started_at
@@ -100,5 +100,5 @@ class Counters:
                     rows = max(0, rows - rows_before)
             if calls:
                 yield Growth(row, calls, time, rows)
-        # Nothing leaves the table but by a reset.
+        # A row leaves the table only when the counters are cleared.
         self.were_reset = self.were_reset or bool(self._rows)

@@ -16,7 +16,7 @@ CACHE = -1
 
 
 class Group(StrEnum):
-    """A column by which rows are put together, by ProxySQL's name."""
+    """A column by which rows are grouped, by ProxySQL's name."""
 
     DIGEST = "digest"
     HOSTGROUP = "hostgroup"
@@ -73,9 +73,9 @@ class SeenDigest(NamedTuple):
 
     @property
     def oddity(self) -> str | None:
-        """What no ProxySQL counts, such as `count_star is -1`; None where all numbers can be."""
+        """An impossible number, such as `count_star is -1`; None if all are possible."""
         if (
-            # A million rows are asked: at once first, one by one only where something is odd.
+            # A million rows are checked: all numbers at once, and one by one only if that fails.
             0 <= self.min_time <= self.max_time <= _LARGEST
             and 0 <= self.first_seen <= self.last_seen <= _LARGEST
             and 0 <= self.count_star <= _LARGEST
@@ -152,10 +152,10 @@ NOT_COUNTING = f"{SWITCH} is false: ProxySQL counts no digests"
 
 
 def is_counting(variables: Mapping[str, str]) -> bool:
-    """Return whether digests are counted: they are unless it is said otherwise."""
+    """Return whether ProxySQL counts digests, which is its default."""
     return variables.get(SWITCH, "true").lower() in ("true", "1")
 
 
 def tracks_clients(variables: Mapping[str, str]) -> bool:
-    """Return whether digests are counted by client, which they are not by default."""
+    """Return whether ProxySQL counts digests by client, which is not its default."""
     return variables.get(TRACKS_CLIENTS, "false").lower() in ("true", "1")

@@ -35,13 +35,13 @@ _GROUP = 1_000
 """Rows of one JSON text. A digest text has 2 KB by default and 1 MB at most."""
 
 
-# What the table is like, without naming it -------------------------------------------------------
+# The size of the table, without naming it ---------------------------------------------------------
 BYTES_PER_S = 50_000_000
 """Of query_digest_memory, copied by one statement. Source: ProxySQL 2.7.1, 978,000 digests of
 340 MB, six to seven seconds on two cores."""
 
 LARGE_S = 5.0
-"""From this expected time on somebody has to be warned: the admin interface is held that long."""
+"""From this expected time on a command warns: the admin interface is held that long."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class DigestSize:
 
 
 def read_digest_size(client: AdminClient) -> DigestSize:
-    """Return the size; 0 where this ProxySQL does not tell. Raises: InstanceError."""
+    """Return the size; 0 if this ProxySQL does not report it. Raises: InstanceError."""
     rows = client.query(
         "SELECT Variable_Value FROM stats_memory_metrics"
         " WHERE Variable_Name = 'query_digest_memory'",
@@ -95,7 +95,7 @@ def as_usual(text: str) -> str:
 
 
 def spellings(digest: str) -> list[str]:
-    """Return all the ways in which some version prints a digest; the usual one comes first."""
+    """Return every spelling of a digest that some version prints, the usual one first."""
     usual = as_usual(digest)
     if not _DIGEST.match(usual):
         return [digest]
@@ -147,7 +147,7 @@ def read_digests(client: AdminClient) -> DigestTable:
 def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
     """Yield all digests that the instance has seen; the rows come as they are read, once.
 
-    Some thousand of them are held at a time. Whoever leaves before the last row has closed the
+    Some thousand of them are held at a time. A caller that stops before the last row has closed the
     connection. Raises: InstanceError; its rows too, also where ProxySQL keeps back some.
     """
     variables, started_at = read_digest_variables(client), _started_at(client)
@@ -164,9 +164,9 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
 
 
 def _started_at(client: AdminClient) -> int | None:
-    """Return when ProxySQL was started, in unix seconds of its clock; None where it says not.
+    """Return when ProxySQL was started, in unix seconds of its clock; None if it is not reported.
 
-    Asked before the table, which takes its time: so the clock has to be read with it.
+    The clock is read in the same statement: the digest table, which is read next, takes seconds.
     """
     rows = client.query(
         "SELECT Variable_Value, strftime('%s','now') FROM stats_mysql_global"

@@ -42,7 +42,7 @@ class ReportDigest:
 
 @dataclass(frozen=True)
 class Part:
-    """What one hostgroup, schema or user has of the load. Units: `time` in microseconds."""
+    """The load of one hostgroup, schema or user. Units: `time` in microseconds."""
 
     name: str
     calls: int
@@ -67,7 +67,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a report shows.
+    """Everything that a report shows.
 
     Shape: `digests` are those that are among the first `limit` by time, calls, average or maximum,
     the one with most time first; `count` tells how many there are. `intervals` is empty for a
@@ -92,7 +92,7 @@ _Place = tuple[int, str, str]
 
 
 class _Sums:
-    """What a digest has gained; `others` only where it was seen at more than one place."""
+    """The growth of a digest; `others` is set once the digest is seen at a second place."""
 
     __slots__ = ("calls", "max_time", "others", "place", "rows", "time")
 
@@ -105,7 +105,7 @@ class _Sums:
         self.others: dict[_Place, int] | None = None
 
     def add(self, grown: Growth, place: _Place) -> None:
-        """Take in what another row has gained, or the same one in another interval."""
+        """Add the growth of another row, or of the same row in another interval. Changes: self."""
         if self.others is None and place != self.place:
             self.others = {self.place: self.time}
         if self.others is not None:
@@ -133,7 +133,7 @@ class _Tally:
         self._place_of: dict[_Place, _Place] = {}
 
     def add(self, grown: Growth) -> None:
-        """Take in what a row has gained. Changes: self."""
+        """Add the growth of a row. Changes: self."""
         row = grown.row
         place = (row.hostgroup, row.schemaname, row.username)
         place = self._place_of.setdefault(place, place)
@@ -188,7 +188,7 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report
 
 
 def _all_grown(ordered: Sequence[DigestTable], intervals: list[Interval]) -> Iterator[Growth]:
-    """Yield what rows gained, between all neighbours. Changes: intervals, by one a pair."""
+    """Yield the growth of rows between neighbouring moments. Changes: intervals, one a pair."""
     if len(ordered) == 1:
         yield from totals(ordered[0])
         return

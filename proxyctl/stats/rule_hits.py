@@ -1,4 +1,4 @@
-"""How often query rules were hit: a sample, and what happened between two of them. Pure."""
+"""Hits of query rules: a sample, and the rates between two samples."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from proxyctl.digest import Digester
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.replay.result import Report, replay
+from proxyctl.stats.replay.result import Replay, replay
 from tests.bench.line import Line
 from tests.support.build import layout, rows
 
@@ -80,5 +80,5 @@ def lines() -> Iterator[Line]:
             yield Line(f"replay, {name}; {others}", seconds, MOST_SECONDS, 1.0)
 
 
-def _check(report: Report) -> None:
+def _check(report: Replay) -> None:
     assert report.total.digests == report.unchanged.digests == DIGESTS

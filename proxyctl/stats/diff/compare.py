@@ -33,7 +33,7 @@ class DiffSort(StrEnum):
 
 
 class Remark(StrEnum):
-    """What makes two tables less comparable than they look."""
+    """A reason why two tables are harder to compare than they look."""
 
     RESTARTED = "restarted"
     CLEARED = "cleared"
@@ -47,7 +47,7 @@ class Remark(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One digest, or whatever was asked for, before and after.
+    """One digest, or one value of the columns that were asked for, before and after.
 
     Shape: `hostgroups_before` and `hostgroups_after` are the calls by hostgroup; -1 is the query
     cache. `is_reset`: its counters were cleared in between, `after` is what came since.
@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Side:
-    """Where a table comes from, and over how long a time its side was counted.
+    """The origin of one table, and the time over which its load was counted.
 
     Units: `seconds` is at least 1; `taken_at` in unix seconds; `uptime` in seconds.
     """
@@ -83,11 +83,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Diff:
-    """What two tables say.
+    """The result of a comparison.
 
-    Shape: `remarks` with a sentence each; `entries` are those that were asked for, `count` is how
-    many there are with any call, `active` with a call after, `counts` how many have which verdict,
-    `moved` how many moved.
+    Shape: `remarks` have a sentence each. `entries` are the first in the order that was asked for.
+    `count` is the number of entries with any call, `active` of those with a call after, `counts` of
+    those with each verdict, `moved` of those whose hostgroups changed.
     """
 
     by: tuple[Group, ...]
@@ -112,10 +112,10 @@ class Diff:
 def compare(
     before: Tally, after: Tally, *, sort: DiffSort = DiffSort.CHANGE, limit: int = 20
 ) -> Diff:
-    """Return what changed between two tables, with the first `limit` entries in an order.
+    """Compare two tables; keep the first `limit` entries in an order.
 
-    The others are counted and forgotten: there may be a million. Where a clock was set back, or
-    both are of one second, a second counts as the time between: `check_order` refuses those.
+    The other entries are only counted: there may be a million. If a clock was set back, or both
+    tables are of one second, the time between counts as one second; `check_order` refuses those.
     """
     remarks = _remarks(before, after)
     seconds = (
@@ -129,7 +129,7 @@ def compare(
     def counted() -> Iterator[Entry]:
         nonlocal moved, active
         is_reset = Remark.CLEARED in remarks or Remark.RESTARTED in remarks
-        # Of counters that were cleared, and are empty still, it is not known since when.
+        # Nobody knows when counters were cleared that are still empty.
         known = seconds[0], seconds[1] if after.groups or Remark.CLEARED not in remarks else 0
         for entry in _entries(before, after, known, is_reset=is_reset):
             active += entry.after.calls > 0
@@ -180,7 +180,7 @@ def _biggest(
 ) -> list[Entry]:
     """Return the first entries in an order; `change` is that of the query time in a second.
 
-    All entries are gone through, also for a limit of 0. Units: `seconds` before and after.
+    Every entry is consumed, even for a limit of 0. Units: `seconds` before and after.
     """
 
     def change(entry: Entry) -> float:
@@ -306,7 +306,7 @@ _MAKE_NO_DIGEST = frozenset({SWITCH, TRACKS_CLIENTS, f"{SWITCH}_normalize_digest
 
 
 def _other_options(before: Tally, after: Tally) -> Iterator[str]:
-    """Yield what follows from variables that are known on both sides, and changed."""
+    """Yield the consequences of variables that are known on both sides and differ."""
     one, other = before.table.variables, after.table.variables
     if not one or not other:
         return

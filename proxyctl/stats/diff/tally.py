@@ -1,4 +1,4 @@
-"""A digest table brought together by digest, or by what is asked for: what a diff compares."""
+"""The loads of a digest table, grouped by digest or by other columns: one side of a diff."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proxyctl.stats.model import DigestTable, Group, SeenDigest
 class Load:
     """What queries cost. Units: times in microseconds.
 
-    `max_time` is that since the counters began, and not of a part of that time.
+    `max_time` counts from the start of the counters, also in a part of that time.
     """
 
     calls: int = 0
@@ -29,7 +29,7 @@ class Load:
 
     @property
     def reading(self) -> Reading:
-        """What tells whether the counters were cleared."""
+        """The counters that show whether they were cleared."""
         return Reading(self.calls, self.time)
 
     def count(self, row: SeenDigest) -> None:
@@ -60,7 +60,7 @@ class Load:
 
 
 Key = tuple[str | int, ...]
-"""The values of the columns by which digests are brought together, in their order."""
+"""The values of the columns by which rows are grouped, in their order."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Tally:
-    """A digest table by groups, its rows gone through.
+    """A digest table whose rows have been grouped.
 
     Shape: `first_seen` is the first time that any digest was seen, in unix seconds; None where
     there is none.
@@ -100,11 +100,10 @@ class Tally:
 def tally(
     table: DigestTable, by: Sequence[Group] = (Group.DIGEST,), *, earlier: Tally | None = None
 ) -> Tally:
-    """Go through the rows of a table once, and bring them together.
+    """Group the rows of a table, in one pass.
 
-    Texts that `earlier`, by the same columns, has as well are not kept twice.
-
-    Raises: what the rows raise.
+    A text that `earlier`, grouped by the same columns, has too is kept once. Raises: what the rows
+    raise.
     """
     groups: dict[Key, Bundle] = {}
     first_seen: int | None = None

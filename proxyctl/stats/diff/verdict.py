@@ -1,4 +1,4 @@
-"""When a difference means something: one plain rule, which stands in the documentation too.
+"""When a difference means something: one plain rule, which the documentation states too.
 
 ProxySQL keeps a count, a sum and a maximum of each digest, and no spread: so no test of statistics
 can be made. The rule asks for enough calls, a difference that matters, and one that a single slow

@@ -1,6 +1,6 @@
-"""What the statistics of an instance say at one moment.
+"""The statistics of an instance at one moment, which the code of `top` calls a look.
 
-Times of looks are in seconds of a clock that only goes on; that of the instance is unix seconds.
+Looks are timed in seconds of a monotonic clock; the clock of the instance is in unix seconds.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class ServerCounters(NamedTuple):
 
     @property
     def key(self) -> tuple[int, str, int]:
-        """What tells it from other servers."""
+        """The key of the table."""
         return self.hostgroup, self.hostname, self.port
 
     @property
     def reading(self) -> Reading:
-        """What tells whether the counters were cleared."""
+        """The counters that show whether they were cleared."""
         return Reading(self.queries, self.conn_ok)
 
 
@@ -67,7 +67,7 @@ class DigestEntry(NamedTuple):
 
     @property
     def reading(self) -> Reading:
-        """What tells whether the counters were cleared."""
+        """The counters that show whether they were cleared."""
         return Reading(self.count_star, self.sum_time, self.first_seen)
 
 
@@ -90,7 +90,7 @@ class DigestLook:
 
 @dataclass(frozen=True)
 class DigestState:
-    """What is known of the digest table without naming it.
+    """Facts about the digest table that are read without naming it.
 
     Shape: `every_s` is how often it is looked at, None for never: it is too large. `is_rare`: less
     often than other statistics. `is_on` is mysql-query_digests. Units: `memory` in bytes,
@@ -106,7 +106,7 @@ class DigestState:
 
 @dataclass(frozen=True)
 class Look:
-    """All that is looked at. Shape: `digests` is None when it was not their turn.
+    """All statistics of one look. Shape: `digests` is None if they were not due.
 
     `counters` are of stats_mysql_global, `memory` of stats_memory_metrics, by ProxySQL's names.
     """

@@ -19,7 +19,7 @@ _MOST_KNOWN = 50_000
 
 @dataclass(frozen=True)
 class DigestLine:
-    """A digest in one hostgroup, and what went on with it between two looks.
+    """A digest in one hostgroup, with its rates between two looks.
 
     Shape: rates are None before there were two looks. `is_least`: of some of its entries it is not
     known how much is new, so the rates may be higher. `share` is the part of the query time of all
@@ -61,14 +61,14 @@ class DigestRates:
 
 
 class DigestMeter:
-    """Takes one look after the other."""
+    """Turns consecutive looks into rates."""
 
     def __init__(self) -> None:
         self._known: dict[DigestKey, DigestEntry] = {}
         self._last: DigestLook | None = None
 
     def advance(self, look: DigestLook) -> DigestRates:
-        """Return what went on since the look before."""
+        """Return the rates since the previous look."""
         last = self._last
         was_cleared = last is not None and self._is_cleared(last, look)
         if was_cleared:

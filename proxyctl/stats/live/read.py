@@ -1,6 +1,6 @@
-"""Looks at the statistics again and again, with SELECTs only.
+"""Reads the statistics for `top` at intervals, with SELECTs only.
 
-What is cheap is read at every look. The digest table is copied as a whole by any statement that
+Cheap statistics are read at every look. The digest table is copied as a whole by any statement that
 names it, and traffic waits while its size is added up: both get a small part of the time at most,
 and a table that is too large is not named at all. To add up its size ProxySQL goes through all
 of it, and every query waits meanwhile: with 300,000 digests 0.3 s, 1 s on a busy machine.
@@ -72,7 +72,7 @@ def seconds_between_sizes(took_s: float) -> float:
 
 
 class Looker:
-    """Looks at one instance. After an error: `client.connect()`, and look again."""
+    """Takes looks at one instance. After an error, call `client.connect()` and look again."""
 
     def __init__(self, client: AdminClient) -> None:
         self.client = client
@@ -85,7 +85,7 @@ class Looker:
         self._size_due = 0.0
 
     def look(self, interval_s: float) -> Look:
-        """Return what there is; the digests only when it is their turn. Raises: InstanceError."""
+        """Return the statistics, with digests only when they are due. Raises: InstanceError."""
         self._read_size()
         counters = self._named(
             "SELECT Variable_Name, Variable_Value FROM stats_mysql_global"
@@ -160,7 +160,7 @@ class Looker:
         return look
 
     def _named(self, sql: str) -> dict[str, int]:
-        """Return numbers by name, but for what is NULL."""
+        """Return numbers by name, without those that are NULL."""
         rows = self.client.query(sql)
         return {str(name): self.client.number(value) for name, value in rows if value is not None}
 

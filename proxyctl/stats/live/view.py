@@ -1,4 +1,4 @@
-"""What the live view shows: rates and states, made of a look and the one before it."""
+"""What `top` shows: rates and states, computed from a look and the previous one."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class View:
 
 
 class Meter:
-    """Makes a view of each look, and keeps what the next one is compared with."""
+    """Turns each look into a view, and keeps it to compare the next one with."""
 
     def __init__(self, name: str, address: str) -> None:
         self._name = name
@@ -110,7 +110,7 @@ class Meter:
         self._digests = DigestRates()
 
     def advance(self, look: Look, version: str) -> View:
-        """Return what there is to show after a look."""
+        """Return the view after a look."""
         last = self._last
         was_restarted = last is not None and _is_restarted(last, look)
         if was_restarted:
@@ -212,7 +212,7 @@ def _sum(rates: Iterable[float | None]) -> float | None:
 
 
 def notes_of(view: View) -> Iterator[str]:
-    """Yield a sentence each, what is gravest first."""
+    """Yield what a reader of the view has to know, a sentence each, the gravest first."""
     if view.was_restarted:
         yield "ProxySQL was restarted: rates begin again"
     elif view.rules.was_reloaded:

@@ -1,4 +1,4 @@
-"""What a replay compares: how an instance routes queries now, and with the files applied."""
+"""How an instance routes queries now, and with the files applied: both sides of a replay."""
 
 from __future__ import annotations
 

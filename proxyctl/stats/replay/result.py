@@ -70,7 +70,7 @@ class Flow(NamedTuple):
 
 
 @dataclass
-class Report:
+class Replay:
     """What a replay found out.
 
     Shape: `total` is the sum of `unchanged`, `changed` and `undecided`; `certain` and `possible`
@@ -120,13 +120,13 @@ def replay(
     *,
     limit: int | None = 20,
     progress: Callable[[int], None] = lambda _done: None,
-) -> Report:
+) -> Replay:
     """Return what becomes of every digest. `limit`: entries to list of each kind; None is all.
 
     `progress`: called with the number of digests that are done.
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
-    report = Report(
+    report = Replay(
         table.name,
         table.address,
         table.version,
@@ -149,7 +149,7 @@ def replay(
 _STEP = 500
 
 
-def _count(report: Report, seen: SeenDigest, verdict: Verdict) -> None:
+def _count(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
     report.total.add(seen)
     report.texts.update(verdict.notes)
     if verdict.is_changed:
@@ -176,7 +176,7 @@ def _count(report: Report, seen: SeenDigest, verdict: Verdict) -> None:
         report.astray.add(Entry(seen, verdict))
 
 
-def _count_flow(report: Report, seen: SeenDigest, verdict: Verdict) -> None:
+def _count_flow(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
     if Kind.HOSTGROUP not in verdict.certain:
         return
     ends = {(b.hostgroup, a.hostgroup) for b in verdict.before for a in verdict.after}

@@ -1,4 +1,4 @@
-"""The same small answer, again and again: what the query cache of ProxySQL would save."""
+"""Small answers that are asked for again and again: what ProxySQL's query cache would save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all kinds of suggestions look at, and what they share: names, limits, proofs."""
+"""The digests added up by query, and what all kinds of suggestions share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison
-from proxyctl.stats.replay.result import Report, replay
+from proxyctl.stats.replay.result import Replay, replay
 from proxyctl.stats.suggest.found import Kind, Thresholds
 from proxyctl.stats.suggest.rules import Places, any_rule_id
 from proxyctl.stats.suggest.texts import begins_transaction, makes_temporary_table, tables_in
@@ -77,7 +77,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Load:
-    """Everything that was seen. Units: microseconds.
+    """Everything that the statistics hold. Units: microseconds.
 
     Shape: `begun` are the transactions that each user began. `followed` are the rows that are sent
     through the rules one by one: all of them, or those with most time of very many.
@@ -180,19 +180,19 @@ class Context:
         return Comparison(Sides(self.configuration, self.configuration), self.load.table.variables)
 
     def note(self, text: str) -> None:
-        """Say what is not looked at. Changes: self."""
+        """Note what the suggestions leave out. Changes: self."""
         if text not in self.notes:
             self.notes.append(text)
 
     def listed(self, kind: Kind, found: Sequence[T]) -> Sequence[T]:
-        """Return what is listed of a kind, and count the rest. Changes: self."""
+        """Return the first suggestions of a kind, and count the rest. Changes: self."""
         kept = found if self.limit is None else found[: self.limit]
         if len(found) > len(kept):
             self.left_out[kind] = len(found) - len(kept)
         return kept
 
     def called(self, hostgroup: object) -> str:
-        """Return a hostgroup as people call it."""
+        """Return a hostgroup as `hostgroup 10 (writer)`."""
         name = self.configuration.hostgroup_names.get(hostgroup)  # type: ignore[call-overload]
         return f"hostgroup {hostgroup}" + (f" ({name})" if name else "")
 
@@ -217,8 +217,8 @@ class Context:
             if row[at["transaction_persistent"]] == 0 and row[at["frontend"]] != 0
         )
 
-    def replayed(self, after: Configuration) -> Report:
-        """Return what becomes of the rows that are followed under other rules."""
+    def replayed(self, after: Configuration) -> Replay:
+        """Replay the rows that are followed under other rules."""
         table = replace(self.load.table, rows=self.load.followed)
         sides = Sides(self.configuration, after)
         return replay(table, sides, limit=None, progress=self.progress)

@@ -1,4 +1,4 @@
-"""What `digest suggest` looks at: digests and rules of an instance or of files. No printing."""
+"""Where `digest suggest` takes digests and rules from: an instance, a snapshot, files."""
 
 from __future__ import annotations
 

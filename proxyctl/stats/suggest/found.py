@@ -1,4 +1,4 @@
-"""What `digest suggest` finds: suggestions with their evidence, and what was not looked at."""
+"""The result of `digest suggest`: suggestions with their evidence, and what they leave out."""
 
 from __future__ import annotations
 

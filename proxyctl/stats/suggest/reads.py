@@ -1,4 +1,4 @@
-"""Reads that a writer answers outside of transactions, as far as that shows, and a reader could."""
+"""Reads on a writer that a reader could answer: apparently outside of transactions."""
 
 from __future__ import annotations
 

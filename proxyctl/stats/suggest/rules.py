@@ -1,4 +1,4 @@
-"""Rules that are proposed: a free rule_id in the right place, and what a replay says of them."""
+"""Proposed rules: a free rule_id in the right place, checked by a replay."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from proxyctl.stats.replay.comparison import Comparison, Verdict
 RULES = "mysql_query_rules"
 _STEP = 10
 _MOST_TRIED = 3
-"""Places that are tried for one rule."""
+"""The number of rule_ids that are tried for one rule."""
 
 Cells = Mapping[str, Value]
 
 
 def rule_layout(configuration: Configuration) -> Layout:
-    """Return the layout of mysql_query_rules there."""
+    """Return the layout of mysql_query_rules in a configuration."""
     held = configuration.tables.get(RULES)
     return held.layout if held else layout_of(TABLES[RULES], configuration.version)
 
@@ -44,7 +44,7 @@ def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configur
 
 
 def any_rule_id(_rule_id: int) -> bool:
-    """Say that any rule_id may be used."""
+    """Return True: any rule_id may be used."""
     return True
 
 
@@ -104,9 +104,9 @@ def place_rule(
     attempts: Iterable[tuple[Cells, Iterable[int]]],
     is_right: Callable[[SeenDigest, Verdict], bool],
 ) -> Cells | None:
-    """Return the first rule that does to all rows what it shall, with a rule_id; None if none does.
+    """Return the first rule whose replay `is_right` accepts for all rows; None if there is none.
 
-    `attempts`: cells of a rule, and where it may stand.
+    `attempts`: cells of a rule, and the rule_ids that it may have.
     """
     for cells, places in attempts:
         for number, rule_id in enumerate(places):

@@ -1,4 +1,4 @@
-"""Proposals from what an instance has seen, each with its evidence and what it cannot know."""
+"""Makes the suggestions of all kinds, and replays their rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
-from proxyctl.stats.replay.result import Report
+from proxyctl.stats.replay.result import Replay
 from proxyctl.stats.suggest.caching import find_cacheable
 from proxyctl.stats.suggest.context import Context, add_up
 from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions, Thresholds
@@ -28,7 +28,7 @@ def suggest(
     may_use: Callable[[int], bool] = any_rule_id,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Suggestions:
-    """Return what would help.
+    """Return the suggestions.
 
     `only`: these kinds, all if there are none; `limit`: so many of each kind. `may_use`: which
     rule_ids the files may use; `progress`: called with the number of digests that are replayed.
@@ -116,7 +116,7 @@ def _shown(changed: int, maybe: int) -> str:
     return f"The rule changes {count_text(changed, 'call')}{unless if maybe else ''}."
 
 
-def _replayed(context: Context, report: Report) -> str:
+def _replayed(context: Context, report: Replay) -> str:
     if context.load.is_whole:
         return f"all of the statistics, {count_text(report.total.digests, 'digest')}"
     seen = count_text(len(context.load.table.rows), "digest")

@@ -1,4 +1,4 @@
-"""A list of the digests that cost most: what is asked for, and what was found. Pure."""
+"""A list of the digests that cost most: its options and its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proxyctl.stats.model import NOT_COUNTING, TRACKS_CLIENTS, Group, is_countin
 
 
 class Sort(StrEnum):
-    """What comes first. The share of the load has the order of `time`."""
+    """What is listed first. Shares of the load have the order of `time`."""
 
     TIME = "time"
     AVG = "avg"
@@ -56,7 +56,7 @@ class TopOptions:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether anything may be left out but by the limit."""
+        """Whether a filter may leave something out."""
         filters = (
             self.hostgroups,
             self.schemanames,
@@ -109,7 +109,7 @@ class Caught:
 
 @dataclass(frozen=True)
 class TopRow:
-    """Rows of the table put together, by the table's own column names.
+    """Grouped rows of the table, by the table's own column names.
 
     Shape: `group` has a value for each column that was grouped by, '' and -1 as they stand.
     `digest_text` is None unless grouped by digest. `entries` is how many rows were put together.
@@ -176,7 +176,7 @@ class Top:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
-        """Return what one has to know to read the list."""
+        """Return what a reader of the list has to know."""
         found = []
         if not is_counting(self.variables):
             earlier = "; what is listed is from before it was switched off"

@@ -93,7 +93,7 @@ def read_top(client: AdminClient, options: TopOptions) -> tuple[Top, Members]:
 
 
 def group_key(seen: SeenDigest, groups: Sequence[Group]) -> tuple[str | int, ...]:
-    """Return in which group a row of the table is."""
+    """Return the group of a row."""
     return tuple(getattr(seen, group.value) for group in groups)
 
 
@@ -148,7 +148,7 @@ def top_statement(options: TopOptions, *, has_rows: bool = True) -> str:
 
 
 def _grouped(options: TopOptions, where: str, *, has_rows: bool) -> str:
-    """Return the SELECT that puts rows together."""
+    """Return the SELECT that groups the rows."""
     sent, affected = ("sum_rows_sent", "sum_rows_affected") if has_rows else ("0", "0")
     names = ", ".join(options.groups)
     least = list(_least(options))
