@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from proxyctl.explaining import Explainer
-from proxyctl.regex import Verdict
-from proxyctl.routing import Outcome, Request, Route, Trouble
+from proxyctl.routing import Outcome, Request, Route
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import normal_digest
 from proxyctl.state.row import Where
-
-_HARM = frozenset({Verdict.CRASH, Verdict.ENDLESS})
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ class Result:
 
     Shape: `route` is the likeliest one. Where rules draw, every way has to meet the expectation;
     `chance` is the probability of the way that `failures` tell of, 1.0 where nothing is drawn.
-    `harm`: rules with which ProxySQL comes to harm.
     """
 
     test: RoutingTest
@@ -75,12 +71,11 @@ class Result:
     matched_rules: frozenset[int]
     failures: tuple[Failure, ...] = ()
     chance: float = 1.0
-    harm: tuple[Trouble, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether everything is as expected."""
-        return not self.failures and not self.harm
+        return not self.failures
 
 
 def run(tests: Iterable[RoutingTest], explainer: Explainer) -> Iterator[Result]:
@@ -94,7 +89,6 @@ def _run(test: RoutingTest, explainer: Explainer) -> Result:
     route = router.evaluate(request)
     ways = router.outcomes(request) if route.drawn else [Outcome(route, 1.0)]
     matched = frozenset(rule for way in ways for rule in way.route.matched_rules)
-    harm = tuple(one for way in ways for one in way.route.troubles if one.verdict in _HARM)
     for way in ways:
         found = found_by(way.route, explainer.max_digest_length)
         failures = tuple(
@@ -103,8 +97,8 @@ def _run(test: RoutingTest, explainer: Explainer) -> Result:
             if not _is_met(key, expected, found[key])
         )
         if failures:
-            return Result(test, way.route, matched, failures, way.probability, harm)
-    return Result(test, route, matched, harm=harm)
+            return Result(test, way.route, matched, failures, way.probability)
+    return Result(test, route, matched)
 
 
 def found_by(route: Route, max_digest_length: int) -> dict[str, Any]:

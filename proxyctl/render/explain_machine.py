@@ -73,10 +73,6 @@ def explain_json(answer: Answer, explainer: Explainer) -> dict[str, Any]:
         "special": None if route.special is None else route.special.what,
         "servers": None if destination is None else _servers(destination),
         "placed_by_monitor": destination is not None and destination.family != "",
-        "troubles": [
-            {"rule_id": one.rule_id, "column": one.column, "what": one.verdict.value}
-            for one in route.troubles
-        ],
         "undecided": list(route.undecided),
         "loop": None if route.loop is None else list(route.loop.rule_ids),
         "outcomes": [
@@ -103,6 +99,7 @@ def _step(step: Step) -> dict[str, Any]:
         "matched": step.reason is None,
         "reason": None if step.reason is None else step.reason.name.lower(),
         "broken": dict(step.broken),
+        "unverified": list(step.unverified),
         "flagIN": step.flag,
         "flagIN_after": step.flag_after,
         "sets": dict(step.sets),

@@ -11,6 +11,7 @@ from proxyctl.explaining import Answer, Cells, Explainer
 from proxyctl.render.explain_machine import text_of
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
+    Explanation,
     FastRoutingUse,
     Reason,
     Request,
@@ -43,6 +44,15 @@ _COLUMNS = {
     Reason.UNKNOWN_QUERY: "match_pattern",
 }
 """The column that a reason is about."""
+
+_AFTER_PATTERNS = (
+    None,
+    Reason.MATCH_DIGEST,
+    Reason.NOT_MATCH_DIGEST,
+    Reason.MATCH_PATTERN,
+    Reason.NOT_MATCH_PATTERN,
+)
+"""What can become of a rule whose pattern was asked; None is a match."""
 
 
 def explain_text(
@@ -188,6 +198,7 @@ def end_lines(
         for one in sorted(answer.outcomes, key=lambda one: -one.probability):
             yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
     yield from _cautions(route)
+    yield from _unverified(found)
     for what in explainer.not_asked:
         yield f"caution      not asked here: {what}"
 
@@ -264,8 +275,18 @@ def _cautions(route: Route) -> Iterator[str]:
     if route.loop is not None:
         rules = ", ".join(map(str, route.loop.rule_ids))
         yield f"caution      rules {rules} lead back to each other; {route.loop.turns} turns more"
-    for trouble in route.troubles:
-        yield f"caution      rule {trouble.rule_id}: {trouble.column} {trouble.verdict.value}"
     if route.undecided:
-        rules = ", ".join(map(str, dict.fromkeys(route.undecided)))
+        rules = ", ".join(map(str, route.undecided))
         yield f"caution      cannot be told, taken for no match: rules {rules}"
+
+
+def _unverified(found: Explanation) -> Iterator[str]:
+    """Yield the rules whose pattern was asked and may mean something else to ProxySQL."""
+    columns = {
+        step.rule_id: step.unverified
+        for step in found.steps
+        if step.unverified and step.reason in _AFTER_PATTERNS
+    }
+    for rule_id, unverified in columns.items():
+        what = " and ".join(unverified)
+        yield f"caution      rule {rule_id}: unusual syntax in {what}: not verified"

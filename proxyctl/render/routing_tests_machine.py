@@ -38,10 +38,6 @@ def _test(result: Result) -> dict[str, Any]:
         "username": test.username,
         "passed": result.passed,
         "failures": [failure._asdict() for failure in result.failures],
-        "harm": [
-            {"rule_id": one.rule_id, "column": one.column, "what": one.verdict.value}
-            for one in result.harm
-        ],
         "destination_hostgroup": result.route.destination_hostgroup,
         "matched_rules": list(result.route.matched_rules),
     }
@@ -91,6 +87,5 @@ def _add_case(suite: ElementTree.Element, result: Result, explainer: Explainer) 
         f" found {value_text(one.key, one.found, names)}"
         for one in result.failures
     ]
-    parts += [f"rule {one.rule_id}: {one.column} {one.verdict.value}" for one in result.harm]
     failure = ElementTree.SubElement(case, "failure", message="; ".join(parts))
     failure.text = "\n".join(failure_lines(result, explainer))

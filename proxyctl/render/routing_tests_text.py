@@ -62,8 +62,6 @@ def failure_lines(result: Result, explainer: Explainer, style: Style = PLAIN) ->
         yield f"  by chance    {result.chance:.1%} of such queries go this way"
     for failure in result.failures:
         yield from (f"  {line}" for line in diff_lines(failure, names, style))
-    for trouble in result.harm:
-        yield f"  rule {trouble.rule_id}: {trouble.column} {trouble.verdict.value}"
     yield ""
     if result.chance < 1:
         # Explained is the likeliest way, and that is another one.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from proxyctl.routing.explanation import Explanation, FastRoutingUse, Step
 from proxyctl.routing.reason import Reason
 from proxyctl.routing.request import Digested, DigestOf, Request
-from proxyctl.routing.route import Loop, Route, Source, Trouble
+from proxyctl.routing.route import Loop, Route, Source
 from proxyctl.routing.router import Outcome, Router
 from proxyctl.routing.special import Special, Stage
 from proxyctl.routing.tables import FastRouting, Frontend, frontends
@@ -39,6 +39,5 @@ __all__ = [
     "Special",
     "Stage",
     "Step",
-    "Trouble",
     "frontends",
 ]

@@ -35,6 +35,8 @@ class Step:
     """Where the query stood: only rules with this flagIN are tried."""
     broken: Mapping[str, str]
     """What is wrong with a pattern that does not compile, by column."""
+    unverified: tuple[str, ...]
+    """The columns whose pattern has unusual syntax: ProxySQL's engine may read it otherwise."""
     sets: Mapping[str, int | str]
     """What the rule set, destination_hostgroup as well."""
     flag_after: int

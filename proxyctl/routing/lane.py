@@ -16,12 +16,10 @@ from proxyctl.routing.patterns import Broken
 from proxyctl.routing.rule import Rule
 
 if TYPE_CHECKING:
-    from proxyctl.regex.pattern_set import PatternSet
+    from proxyctl.regex.prefilter import Prefilter
     from proxyctl.routing.walk import Walk
 
 _BY_POSITION = attrgetter("position")
-
-_NEVER_EXACT = 2**62
 
 Who = tuple[str | None, str | None]
 """username and schemaname that a rule asks for."""
@@ -45,8 +43,6 @@ class Lane:
                 by_pattern.setdefault(pattern, []).append(rule)
             else:
                 self._always(rule)
-                for pattern, by_pattern in asked:
-                    by_pattern.setdefault(pattern, [])
         self._digest_texts = _Finder(by_digest_text, engine, self)
         self._queries = _Finder(by_query, engine, self)
         self._asks_everybody = set(self._by_who) <= {(None, None)}
@@ -66,8 +62,8 @@ class Lane:
             found += self._by_who.get(who, ())
         if walk.digest is not None:
             found += self._by_digest.get(walk.digest.number, ())
-            self._digest_texts.find(walk.digest.text, found, walk.known_in_digest)
-        self._queries.find(walk.text, found, walk.known_in_query)
+            self._digest_texts.find(walk.digest.text, found)
+        self._queries.find(walk.text, found)
         after = walk.position
         if after >= 0:
             found = [rule for rule in found if rule.position > after]
@@ -83,46 +79,28 @@ class Lane:
 
 
 class _Finder:
-    """Rules by the pattern they ask for, and patterns of rules that are found otherwise."""
+    """Rules by the pattern they ask for."""
 
     def __init__(self, by_pattern: dict[Compiled, list[Rule]], engine: Engine, lane: Lane) -> None:
-        self._patterns = [p for p in by_pattern if not isinstance(p, Broken)]
-        self._rules = [by_pattern[pattern] for pattern in self._patterns]
-        self._set: PatternSet | None = None
-        if not self._patterns:
+        patterns = [pattern for pattern in by_pattern if not isinstance(pattern, Broken)]
+        self._rules = [by_pattern[pattern] for pattern in patterns]
+        self._prefilter: Prefilter | None = None
+        if not patterns:
             return
         # Only here, since it brings RE2 along, and most commands need no patterns.
-        from proxyctl.regex.pattern_set import PatternSet
+        from proxyctl.regex.prefilter import Prefilter
 
-        self._set = PatternSet(self._patterns, latin1=engine is Engine.PCRE)
-        for place in self._set.unfiltered:
+        self._prefilter = Prefilter(patterns, latin1=engine is Engine.PCRE)
+        for place in self._prefilter.unfiltered:
             lane.add_unfound(self._rules[place])
-        self._exact_below = self._set.exact_below
-        unfiltered = set(self._set.unfiltered)
-        self._to_rule_out = [
-            (place, pattern)
-            for place, pattern in enumerate(self._patterns)
-            if not self._rules[place] and place not in unfiltered
-        ]
-        """Patterns of rules that are tried in any case: it helps to know which do not match."""
 
-    def find(self, subject: bytes | None, found: list[Rule], known: dict[Compiled, bool]) -> None:
-        """Add the rules whose pattern may match, and what is known of patterns for sure.
-
-        Changes: found, known.
-        """
-        if self._set is None:
+    def find(self, subject: bytes | None, found: list[Rule]) -> None:
+        """Add the rules whose pattern may match. Changes: found."""
+        if self._prefilter is None:
             return
         if subject is None:
             for rules in self._rules:
                 found += rules
             return
-        places = self._set.may_match(subject)
-        size = len(subject) if b"\n" not in subject else _NEVER_EXACT
-        for place in places:
+        for place in self._prefilter.may_match(subject):
             found += self._rules[place]
-            if size < self._exact_below[place]:
-                known[self._patterns[place]] = True
-        for place, pattern in self._to_rule_out:
-            if place not in places:
-                known[pattern] = False

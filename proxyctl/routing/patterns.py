@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from proxyctl.regex import BadPattern, Compiled, Engine, Spans, Verdict, compile_pattern
+from proxyctl.regex import BadPattern, Compiled, Engine, Spans, compile_pattern
 
 
 class Broken:
     """A pattern that does not compile: ProxySQL loads the rule all the same, and never matches."""
 
     groups = 0
-    may_overflow = False
+    is_verified = True
+    for_re2 = None
 
     def __init__(self, problem: BadPattern) -> None:
         self.problem = problem
-
-    def wider(self) -> None:
-        """Return nothing to look for."""
-
-    def judge(self, subject: bytes) -> Verdict:  # noqa: ARG002
-        """Return that it does not match."""
-        return Verdict.NO_MATCH
 
     def matches(self, subject: bytes) -> bool:  # noqa: ARG002
         """Return that it does not match."""

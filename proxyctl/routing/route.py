@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from proxyctl.regex import Verdict
 from proxyctl.routing.request import Digested
 from proxyctl.routing.special import SET, SET_AT_HOME, Special
 
@@ -24,17 +23,6 @@ class Source(Enum):
     DEFAULT_HOSTGROUP = "default_hostgroup of the user"
     NOTHING = "nothing"
     """No rule, and a user that is not known; or a statement that ProxySQL answers by itself."""
-
-
-class Trouble(NamedTuple):
-    """A rule that does harm to ProxySQL with this query, by `column`.
-
-    Shape: `column` is match_digest, match_pattern, replace_pattern or flagOUT.
-    """
-
-    rule_id: int
-    column: str
-    verdict: Verdict
 
 
 class Loop(NamedTuple):
@@ -69,9 +57,9 @@ class Route:
     """Where the query stood in the end; fast routing looks there."""
     special: Special | None = None
     """What ProxySQL does by itself with such a statement, before or behind the rules."""
-    troubles: tuple[Trouble, ...] = ()
     undecided: tuple[int, ...] = ()
-    """Rules that were taken not to match for want of the query, or of digests."""
+    """Rules that were taken not to match, or to change nothing, since it cannot be told: for want
+    of the query or of digests, or since it takes too long to follow."""
     drawn: tuple[int, ...] = ()
     """Rules that drew their flagOUT by weight: another time the query may go elsewhere."""
     loop: Loop | None = None

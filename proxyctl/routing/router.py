@@ -289,7 +289,6 @@ class Router:
             final_digest=final,
             flagIN=walk.flag,
             special=special,
-            troubles=tuple(walk.troubles),
             undecided=tuple(dict.fromkeys(walk.undecided)),
             drawn=tuple(walk.drawn),
             loop=walk.loop,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.regex import Compiled, Verdict
+from proxyctl.regex import Compiled
 from proxyctl.routing.chance import ways
 from proxyctl.routing.patterns import Broken, Patterns, as_bytes
 from proxyctl.routing.reason import Reason
@@ -66,6 +66,7 @@ class Rule:
         "rule_id",
         "schemaname",
         "sets",
+        "unverified",
         "username",
         "ways",
     )
@@ -93,6 +94,7 @@ class Rule:
         self.digest = int(digest, 16) if digest else None
         modifiers = _text(cells, "re_modifiers") or ""
         self.broken: dict[str, str] = {}
+        self.unverified: tuple[str, ...] = ()
         caseless = "CASELESS" in modifiers
         self.match_digest = self._pattern(cells, "match_digest", patterns, caseless=caseless)
         self.match_pattern = self._pattern(cells, "match_pattern", patterns, caseless=caseless)
@@ -121,12 +123,14 @@ class Rule:
         compiled = patterns.compiled(text, caseless=caseless)
         if isinstance(compiled, Broken):
             self.broken[column] = str(compiled.problem)
+        elif not compiled.is_verified:
+            self.unverified = (*self.unverified, column)
         return compiled
 
     def miss(self, walk: Walk) -> Reason | None:
         """Return the first criterion that the query fails, or None for a match.
 
-        Changes: walk.troubles, walk.undecided.
+        Changes: walk.undecided.
         """
         if self.flag_in != walk.flag:
             return Reason.FLAG_IN
@@ -145,9 +149,7 @@ class Rule:
             if self.digest is not None and self.digest != digest.number:
                 return Reason.DIGEST
             if self.match_digest is not None:
-                found = walk.known_in_digest.get(self.match_digest)
-                if found is None:
-                    found = self.judge(walk, "match_digest", self.match_digest, digest.text)
+                found = self.fits(walk, self.match_digest, digest.text)
                 if found is self.negated:
                     return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
         if self.match_pattern is not None:
@@ -157,9 +159,7 @@ class Rule:
                     walk.undecided.append(self.rule_id)
                     return Reason.UNKNOWN_QUERY
             else:
-                found = walk.known_in_query.get(self.match_pattern)
-                if found is None:
-                    found = self.judge(walk, "match_pattern", self.match_pattern, walk.text)
+                found = self.fits(walk, self.match_pattern, walk.text)
             if found is self.negated:
                 return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
         return None
@@ -204,17 +204,18 @@ class Rule:
             return False
         return address.startswith(prefix) if wildcard else address == wanted
 
-    def judge(self, walk: Walk, column: str, pattern: Compiled, subject: bytes) -> bool:
-        """Return whether a pattern of the rule matches. Changes: walk.troubles."""
-        verdict = pattern.judge(subject)
-        if verdict is Verdict.MATCH:
-            return True
-        if verdict is not Verdict.NO_MATCH:
-            walk.note_trouble(self, column, verdict)
-        return False
+    def fits(self, walk: Walk, pattern: Compiled, subject: bytes) -> bool:
+        """Return whether a pattern of the rule matches; one that cannot be told is taken not to.
 
-    def rewritten(self, text: bytes) -> bytes:
-        """Return what the rule makes of a query; only for a rule with a replacement."""
+        Changes: walk.undecided.
+        """
+        found = pattern.matches(subject)
+        if found is None:
+            walk.undecided.append(self.rule_id)
+        return found or False
+
+    def rewritten(self, text: bytes) -> bytes | None:
+        """Return what the rule makes of a query; None where that cannot be told."""
         if self.match_pattern is None or self.replacement is None:
             return text
         return self.match_pattern.replace(self.replacement, text, every=self.is_global)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from proxyctl.regex import Compiled, Verdict
 from proxyctl.routing.chance import Choose
 from proxyctl.routing.explanation import Step
 from proxyctl.routing.reason import Reason
 from proxyctl.routing.request import Digested, Request
-from proxyctl.routing.route import Loop, Trouble
+from proxyctl.routing.route import Loop
 from proxyctl.routing.rule import Rule
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ class Walk:
         "digest",
         "drawn",
         "flag",
-        "known_in_digest",
-        "known_in_query",
         "loop",
         "matched",
         "position",
@@ -48,7 +45,6 @@ class Walk:
         "sets",
         "text",
         "trace",
-        "troubles",
         "turns",
         "turns_left",
         "undecided",
@@ -72,9 +68,6 @@ class Walk:
         self.flag = request.flagIN
         self.position = -1
         """The rule that matched last; the search goes on behind it."""
-        self.known_in_digest: dict[Compiled, bool] = {}
-        """Whether patterns match the digest text, where RE2 could tell; the others are tried."""
-        self.known_in_query: dict[Compiled, bool] = {}
         self.matched: list[int] = []
         self.sets: dict[str, int | str] = {}
         self.destination: int | None = None
@@ -89,7 +82,6 @@ class Walk:
         if iterations:
             self.seen = {(request.flagIN, request.query): (0, 0)}
         self.loop: Loop | None = None
-        self.troubles: list[Trouble] = []
         self.undecided: list[int] = []
         self.trace: list[Step] | None = [] if is_traced else None
 
@@ -173,11 +165,12 @@ class Walk:
     def rewrite(self, rule: Rule) -> None:
         """Let a rule that matched rewrite the text."""
         text = self.text or b""
-        if len(text) > (MAX_GLOBAL_TEXT if rule.is_global else MAX_TEXT):
-            self.note_trouble(rule, "replace_pattern", Verdict.ENDLESS)
-            return
-        self.text = rule.rewritten(text)
-        self.known_in_query = {}
+        is_too_long = len(text) > (MAX_GLOBAL_TEXT if rule.is_global else MAX_TEXT)
+        rewritten = None if is_too_long else rule.rewritten(text)
+        if rewritten is None:
+            self.undecided.append(rule.rule_id)
+        else:
+            self.text = rewritten
 
     def _start_again(self, rule: Rule) -> None:
         """Go back to the first rule, as mysql-query_processor_iterations allows.
@@ -190,7 +183,7 @@ class Walk:
         self.position = -1
         if self.turns > MAX_TURNS:
             self.turns_left = 0
-            self.note_trouble(rule, "flagOUT", Verdict.ENDLESS)
+            self.undecided.append(rule.rule_id)
         if self.seen is None:
             return
         begins = self.begins()
@@ -203,12 +196,6 @@ class Walk:
         self.turns_left -= skipped
         self.seen = None
 
-    def note_trouble(self, rule: Rule, column: str, verdict: Verdict) -> None:
-        """Remember that a rule does harm; once for each rule and column."""
-        trouble = Trouble(rule.rule_id, column, verdict)
-        if trouble not in self.troubles:
-            self.troubles.append(trouble)
-
     def _matched(self, rule: Rule, flag: int, *, again: bool) -> Step:
         sets = dict(rule.sets)
         if rule.destination is not None:
@@ -219,6 +206,7 @@ class Walk:
             reason=None,
             flag=flag,
             broken=rule.broken,
+            unverified=rule.unverified,
             sets=sets,
             flag_after=self.flag,
             rewritten=self.text if rewrites else None,
@@ -228,7 +216,7 @@ class Walk:
 
 
 def _missed(rule: Rule, reason: Reason, flag: int) -> Step:
-    return Step(rule.rule_id, reason, flag, rule.broken, {}, flag)
+    return Step(rule.rule_id, reason, flag, rule.broken, rule.unverified, {}, flag)
 
 
 def not_reached(rule: Rule, flag: int) -> Step:

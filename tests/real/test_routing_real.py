@@ -19,7 +19,7 @@ from random import Random, SystemRandom
 import pymysql
 import pytest
 
-from proxyctl.regex import Verdict
+from proxyctl.regex import repeats_a_group
 from proxyctl.routing import Request
 from tests.support.routing_backend import EXECUTED, Arrival
 from tests.support.routing_cases import random_case
@@ -152,16 +152,14 @@ def test_a_repeated_group_ends_the_process(
     tmp_path: Path, pattern: str, unit: bytes, survives: int, ends: int
 ) -> None:
     """How much stack a step takes depends on the compiler, so both are far from the limit."""
+    assert repeats_a_group(pattern)
     case = Case([{"rule_id": 1, "match_pattern": pattern}], [])
-    router = router_of(case)
     with Rig(binary(), tmp_path) as rig:
         rig.observe(case)
-        for turns, harm in ((survives, set()), (ends, {Verdict.CRASH})):
+        for turns in (survives, ends):
             query = unit * turns
-            route = router.evaluate(Request(query))
-            assert {trouble.verdict for trouble in route.troubles} == harm
             with closing(rig.connect(APP)) as session, closing(session.cursor()) as cursor:
-                if harm:
+                if turns == ends:
                     with pytest.raises(pymysql.err.OperationalError, match="Lost connection"):
                         cursor.execute(query)
                 else:

@@ -71,7 +71,7 @@ def predict(case: Case, ports: list[int]) -> Observed:
         )
         route = router.evaluate(request)
         explained = router.explain(request)
-        assert replace(explained.route, troubles=route.troubles) == route
+        assert replace(explained.route, undecided=route.undecided) == route
         if route.next_flag is not None:
             flags[client] = route.next_flag
         if found := re.search(rb"USE (\w+)$", query):

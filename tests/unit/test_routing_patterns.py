@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.regex import BadPattern, Engine, Verdict, compile_pattern
-from proxyctl.regex.pattern_set import PatternSet
+from proxyctl.regex import BadPattern, Engine, compile_pattern
+from proxyctl.regex.pcre import is_verified
+from proxyctl.regex.prefilter import Prefilter
 
 RECORDED = Path(__file__).with_name("data") / "patterns_pcre.jsonl"
 
@@ -20,20 +21,19 @@ def compiled(pattern, **options):
 
 
 def agrees(pattern, subjects):
-    """Assert that RE2 rules out nothing that matches, and is right where it says it is."""
-    found = PatternSet([pattern], latin1=True)
+    """Assert that RE2 rules out nothing that matches."""
+    found = Prefilter([pattern], latin1=True)
     for subject in subjects:
-        matches = pattern.matches(subject)
         may_match = bool(found.unfiltered) or bool(list(found.may_match(subject)))
-        assert may_match >= matches, subject
-        if len(subject) < found.exact_below[0] and b"\n" not in subject:
-            assert may_match == matches, subject
+        assert may_match >= bool(pattern.matches(subject)), subject
 
 
 def test_recorded_patterns():
     for line in RECORDED.read_text(encoding="ascii").splitlines():
         pattern, caseless, expected = json.loads(line)
         if expected is not None:
+            if not is_verified(pattern.encode("latin-1")):
+                continue
             subjects = [subject.encode("latin-1") for subject, _ in expected]
             agrees(compiled(pattern.encode("latin-1"), caseless=caseless), subjects)
 
@@ -76,7 +76,7 @@ def test_generated_patterns(pattern, caseless, subjects):
 def test_a_set_finds_each_pattern_by_its_place():
     patterns = [compiled(b"FROM t%d " % number) for number in range(2_500)]
     patterns[7] = compiled(rb"(*LIMIT_MATCH=1)a")
-    found = PatternSet(patterns, latin1=True)
+    found = Prefilter(patterns, latin1=True)
     assert found.unfiltered == [7]
     assert list(found.may_match(b"select 1 from t2345 x")) == [2345]
     assert list(found.may_match(b"select 1 from T0 x\0from t1 ")) == [0]
@@ -85,35 +85,27 @@ def test_a_set_finds_each_pattern_by_its_place():
 def test_re2_reads_a_set_as_it_reads_one_pattern():
     patterns = [compile_pattern(p, Engine.RE2) for p in (b"^.$", b"(?-i)A", rb"\pL\z", b"a|b$")]
     patterns.append(compile_pattern(b"X", Engine.RE2, caseless=False))
-    found = PatternSet(patterns, latin1=False)
+    found = Prefilter(patterns, latin1=False)
     for subject in (b"a", b"A", "ö".encode(), b"x", b"X", b"bc", b"\xff"):
         expected = [n for n, pattern in enumerate(patterns) if pattern.matches(subject)]
         assert sorted(found.may_match(subject)) == expected
 
 
-def test_a_long_text_is_left_to_pcre_where_it_can_overflow_the_stack():
-    found = PatternSet([compiled(b"(a|b)+c"), compiled(b"abc")], latin1=True)
-    assert list(found.may_match(b"a" * 200)) == []
-    assert list(found.may_match(b"a" * 2_000)) == [0]
-
-
 @pytest.mark.parametrize(
-    ("pattern", "subject", "verdict"),
+    ("pattern", "subject", "matches"),
     [
-        (rb"(?:a|b)+c", b"a" * 1_000, Verdict.NO_MATCH),
-        (rb"(?:a|b)+c", b"a" * 1_200, Verdict.CRASH),
-        (rb"(?:a|b)+c", b"a" * 1_100 + b"c", Verdict.MATCH),
-        (rb"(?:[ab],)+c", b"a," * 2_200, Verdict.NO_MATCH),
-        (rb"(?:[ab],)+c", b"a," * 2_400, Verdict.CRASH),
-        (rb"(a+)+$", b"a" * 40 + b"!", Verdict.GAVE_UP),
-        (rb"a.*a.*a.*b", b"a" * 3_000 + b"\nb", Verdict.GAVE_UP),
-        (rb"a.*a.*b", b"a" * 3_000 + b"\nb", Verdict.ENDLESS),
-        (rb"a.*b.*c", b"a" * 1_000_000 + b"\nbc", Verdict.ENDLESS),
-        (rb"a.*a.*b", b"a" * 350 + b"\n" + b"aab", Verdict.MATCH),
+        (rb"(?:a|b)+c", b"a" * 3_000, False),
+        (rb"(?:a|b)+c", b"a" * 3_000 + b"c", True),
+        (rb"(a+)+$", b"a" * 40 + b"!", None),
+        (rb"a.*a.*a.*b", b"a" * 3_000 + b"\nb", None),
+        (rb"a.*b.*c", b"a" * 1_000_000 + b"\nbc", None),
+        (rb"a.*a.*b", b"a" * 350 + b"\n" + b"aab", True),
+        (rb"^INSERT.*VALUES.*z", b"INSERT INTO t VALUES " + b"(1)," * 250_000, False),
+        (rb"INTO t .*VALUES", b"INSERT INTO t SELECT " + b"1, " * 300_000, False),
     ],
 )
-def test_verdicts(pattern, subject, verdict):
-    assert compiled(pattern).judge(subject) is verdict
+def test_matches_that_take_many_steps(pattern, subject, matches):
+    assert compiled(pattern).matches(subject) is matches
 
 
 def test_what_takes_many_steps_is_found_all_the_same():
@@ -124,6 +116,7 @@ def test_what_takes_many_steps_is_found_all_the_same():
     assert replaced == b"--" + b"a-" * 17 + b"!--"
 
 
-def test_a_replacement_that_gives_up_keeps_what_it_did():
+def test_a_replacement_that_takes_too_many_steps_is_not_told():
     subject = b"xy" + b"a" * 40 + b"!x"
-    assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=True) == b"-y" + subject[2:]
+    assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=True) is None
+    assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=False) == b"-" + subject[1:]

@@ -229,7 +229,7 @@ def test_evaluate_and_explain_agree(seed):
         )
         route = of.evaluate(request)
         # A pattern that PCRE gives up may be ruled out by RE2 without being tried.
-        assert replace(of.explain(request).route, troubles=route.troubles) == route
+        assert replace(of.explain(request).route, undecided=route.undecided) == route
 
 
 def test_among_many_rules_the_right_one_is_found():

@@ -11,13 +11,8 @@ from typing import Any
 
 import re2
 
-from proxyctl.regex.bad_pattern import BadPattern
-from proxyctl.regex.rewriting import highest_group, rewritten
-from proxyctl.regex.spans import Spans
-from proxyctl.regex.verdict import Verdict
-from proxyctl.regex.wider import Wider
-
-_ANY_LENGTH = 2**31
+from proxyctl.regex.pattern import BadPattern, Spans
+from proxyctl.regex.replacement import highest_group, rewritten
 
 _TOKENS = re.compile(
     rb"\\Q.*?(?:\\E|\Z)"
@@ -43,6 +38,8 @@ _NO_REFERENCES = "RE2 knows no back references"
 class Re2Pattern:
     """A compiled pattern that matches as in ProxySQL."""
 
+    is_verified = True
+
     def __init__(self, pattern: bytes, *, caseless: bool) -> None:
         """Compile it. Raises: BadPattern."""
         pattern = pattern.partition(b"\0")[0]
@@ -62,22 +59,13 @@ class Re2Pattern:
 
     @property
     def groups(self) -> int:
-        """How many capturing groups there are."""
+        """The number of capturing groups."""
         return int(self._compiled.groups)
 
     @property
-    def may_overflow(self) -> bool:
-        """RE2 does not recurse."""
-        return False
-
-    def wider(self) -> Wider:
-        """Return the pattern as it has to stand in a set of patterns."""
-        text = b"(?i)" + self._pattern if self._caseless else self._pattern
-        return Wider(text, exact_below=_ANY_LENGTH)
-
-    def judge(self, subject: bytes) -> Verdict:
-        """Return whether it matches somewhere in the subject."""
-        return Verdict.MATCH if self.matches(subject) else Verdict.NO_MATCH
+    def for_re2(self) -> bytes:
+        """The pattern as it has to stand in a set of patterns."""
+        return b"(?i)" + self._pattern if self._caseless else self._pattern
 
     def matches(self, subject: bytes) -> bool:
         """Return whether it matches somewhere in the subject."""
