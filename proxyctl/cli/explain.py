@@ -21,8 +21,8 @@ from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
-    from proxyctl.explaining import Explainer
     from proxyctl.routing import Request
+    from proxyctl.routing.explain import Explainer
 
 _LINES_AT_ONCE = 1_000
 
@@ -116,8 +116,8 @@ def explain(
     The files are asked; with --host, --port, --socket or --instance what that instance runs with.
     """
     from proxyctl.cli.subject import subject_of
-    from proxyctl.explaining import TABLES, Explainer
     from proxyctl.render.explain_machine import explain_json
+    from proxyctl.routing.explain import TABLES, Explainer
 
     if (query is None) == (queries is None):
         raise UsageError("expected a QUERY or --queries FILE", hint="one of them")

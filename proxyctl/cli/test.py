@@ -14,8 +14,8 @@ from proxyctl.cli.output import style, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
-    from proxyctl.explaining import Explainer
-    from proxyctl.routing_tests import RoutingTest
+    from proxyctl.routing.explain import Explainer
+    from proxyctl.routing.tests import RoutingTest
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +47,7 @@ def run_tests(
     """
     from proxyctl.render.routing_tests_machine import junit_xml, routing_tests_json
     from proxyctl.render.routing_tests_text import coverage_text, routing_tests_text
-    from proxyctl.routing_tests import run, unreached
+    from proxyctl.routing.tests import run, unreached
 
     begun = time.monotonic()
     tests, explainer = _prepared(files, connection, proxysql_version)
@@ -78,7 +78,7 @@ def _prepared(
     from proxyctl.cli.subject import is_about_instance, subject_of
     from proxyctl.config.configuration import configuration_of
     from proxyctl.config.load import load_project
-    from proxyctl.explaining import TABLES, Explainer
+    from proxyctl.routing.explain import TABLES, Explainer
 
     version = chosen_version(proxysql_version)
     is_live = is_about_instance(files, connection)

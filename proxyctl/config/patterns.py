@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from proxyctl.config.drops import field_place
 from proxyctl.errors import Mistake
-from proxyctl.regex import BadPattern, Engine, compile_pattern, is_plain
+from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain
 from proxyctl.state.row import Desired, DesiredTable
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")

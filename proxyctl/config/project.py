@@ -25,7 +25,7 @@ from proxyctl.config.shards import Shards, check_digests, check_reserved, compil
 from proxyctl.config.shared_hostgroups import shared_hostgroups
 from proxyctl.config.tables import compile_part, join, rest
 from proxyctl.config.variables import compile_variables
-from proxyctl.routing_tests import RoutingTest
+from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.compare import fold_users
 from proxyctl.state.row import Desired, DesiredTable, GuardAction, GuardLimits, Rows
 from proxyctl.state.runtime import PASTED

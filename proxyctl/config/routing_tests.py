@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context
 from proxyctl.config.sections import Part, check_items
-from proxyctl.routing_tests import RoutingTest
+from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.cells import normal_digest
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from proxyctl.lint.subject import Subject
-from proxyctl.regex import Compiled
+from proxyctl.routing.regex import Compiled
 from proxyctl.routing.rule import Rule
 
 _MOST_TRIED = 100

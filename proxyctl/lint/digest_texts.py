@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from proxyctl.digest import DigestOptions
 from proxyctl.lint.literals import Literals
+from proxyctl.routing.digest import DigestOptions
 
 
 class Kind(Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from proxyctl.digest import Digester
 from proxyctl.lint.subject import RuleRow
+from proxyctl.routing.digest import Digester
 from proxyctl.routing.patterns import as_bytes
 
 _REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")

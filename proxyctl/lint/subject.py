@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import TypeVar, cast
 
 from proxyctl.catalog import Value
-from proxyctl.digest import DigestOptions
 from proxyctl.lint.digest_texts import Kind, why_never
 from proxyctl.lint.flags import Reach, reach_of
 from proxyctl.lint.literals import Literals, literals_of
-from proxyctl.regex import Compiled, Engine
 from proxyctl.routing import Router, RoutingVariables
+from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.patterns import Broken
+from proxyctl.routing.regex import Compiled, Engine
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration

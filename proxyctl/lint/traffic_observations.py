@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_probes_made import probes_like
 from proxyctl.lint.traffic_readers import family_rows, nodes_of, reader_hostgroups
@@ -25,6 +24,7 @@ from proxyctl.routing.probes import (
     Kind,
     Probe,
 )
+from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule
 from proxyctl.state.row import Key, Secret
 

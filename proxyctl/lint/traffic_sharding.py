@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic_observations import culprit_of
 from proxyctl.lint.traffic_readers import called
 from proxyctl.lint.traffic_sessions import Session, logins, session_for
 from proxyctl.lint.traffic_twins import ask
 from proxyctl.routing import Source
+from proxyctl.routing.regex.samples import samples
 from proxyctl.state.row import Key
 
 _RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"

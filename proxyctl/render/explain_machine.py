@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from proxyctl.destination import Destination
-from proxyctl.explaining import Answer, Explainer
 from proxyctl.routing import Route, Source, Step
+from proxyctl.routing.explain import Answer, Explainer
+from proxyctl.routing.servers import Destination
 
 SOURCES = {
     Source.RULE: "rule",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from proxyctl.destination import Destination
 from proxyctl.errors import counted
-from proxyctl.explaining import Answer, Cells, Explainer
 from proxyctl.render.explain_machine import text_of
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
@@ -20,6 +18,8 @@ from proxyctl.routing import (
     Stage,
     Step,
 )
+from proxyctl.routing.explain import Answer, Cells, Explainer
+from proxyctl.routing.servers import Destination
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from proxyctl.explaining import Explainer
 from proxyctl.render.routing_tests_text import failure_lines, value_text
+from proxyctl.routing.explain import Explainer
 from proxyctl.routing.rule import Rule
-from proxyctl.routing_tests import Result
+from proxyctl.routing.tests import Result
 from proxyctl.text import printable
 
 

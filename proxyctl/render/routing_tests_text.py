@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proxyctl.errors import counted
-from proxyctl.explaining import Cells, Explainer
 from proxyctl.render.explain_text import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
+from proxyctl.routing.explain import Cells, Explainer
 from proxyctl.routing.rule import Rule
-from proxyctl.routing_tests import Failure, Result, RoutingTest
+from proxyctl.routing.tests import Failure, Result, RoutingTest
 from proxyctl.state.row import Where
 from proxyctl.text import printable
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from proxyctl.regex import Compiled, Engine
 from proxyctl.routing.patterns import Broken
+from proxyctl.routing.regex import Compiled, Engine
 from proxyctl.routing.rule import Rule
 
 if TYPE_CHECKING:
-    from proxyctl.regex.prefilter import Prefilter
+    from proxyctl.routing.regex.prefilter import Prefilter
     from proxyctl.routing.walk import Walk
 
 _BY_POSITION = attrgetter("position")
@@ -88,7 +88,7 @@ class _Finder:
         if not patterns:
             return
         # Only here, since it brings RE2 along, and most commands need no patterns.
-        from proxyctl.regex.prefilter import Prefilter
+        from proxyctl.routing.regex.prefilter import Prefilter
 
         self._prefilter = Prefilter(patterns, latin1=engine is Engine.PCRE)
         for place in self._prefilter.unfiltered:

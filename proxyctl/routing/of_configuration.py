@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from proxyctl.catalog import TABLES, layout_of
-from proxyctl.digest import Digester, DigestOptions
 from proxyctl.errors import ProxyctlError
+from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.patterns import Patterns
 from proxyctl.routing.router import Router
 from proxyctl.routing.tables import FastRouting, frontends

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.regex import BadPattern, Compiled, Engine, Spans, compile_pattern
+from proxyctl.routing.regex import BadPattern, Compiled, Engine, Spans, compile_pattern
 
 
 class Broken:

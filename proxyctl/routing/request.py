@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Digested(Protocol):
-    """What ProxySQL makes of a query before it looks at rules; `proxyctl.digest` computes it."""
+    """What ProxySQL makes of a query before it looks at rules, as `routing.digest` computes it."""
 
     @property
     def text(self) -> bytes:

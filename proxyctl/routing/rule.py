@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.regex import Compiled
 from proxyctl.routing.chance import ways
 from proxyctl.routing.patterns import Broken, Patterns, as_bytes
 from proxyctl.routing.reason import Reason
+from proxyctl.routing.regex import Compiled
 from proxyctl.state.cells import as_read
 from proxyctl.state.runtime import valid_client_addr
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from proxyctl.regex import Engine
+from proxyctl.routing.regex import Engine
 
 _RE2 = "2"
 

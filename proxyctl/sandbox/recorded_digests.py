@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from proxyctl.digest import Digest, Digester
+from proxyctl.routing.digest import Digest, Digester
 from proxyctl.sandbox.replies import Cell
 
 DIGESTS = "stats_mysql_query_digest"

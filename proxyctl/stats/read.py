@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from proxyctl.catalog import Value, Version
-from proxyctl.digest.options import PREFIX
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration
+from proxyctl.routing.digest.options import PREFIX
 from proxyctl.state.row import Layer
 from proxyctl.state.sql import Statement
 from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows

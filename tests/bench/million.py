@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.digest import Digester
 from proxyctl.routing import Request, Router
+from proxyctl.routing.digest import Digester
 from tests.bench import digest
 from tests.bench.line import Line
 from tests.bench.measure import best, run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
 

@@ -14,7 +14,6 @@ from proxyctl.apply.result import ApplyResult, ModuleResult
 from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
 from proxyctl.doctor.finding import Examination, Finding
-from proxyctl.explaining import Explainer
 from proxyctl.instance.backend import Said
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.lint.all_checks import all_checks
@@ -45,8 +44,9 @@ from proxyctl.render.replay_machine import plan_json_with, replay_json
 from proxyctl.render.routing_tests_machine import routing_tests_json
 from proxyctl.render.rules_text import rules_json
 from proxyctl.routing import Request
+from proxyctl.routing.explain import Explainer
 from proxyctl.routing.sides import Sides
-from proxyctl.routing_tests import RoutingTest, run
+from proxyctl.routing.tests import RoutingTest, run
 from proxyctl.snapshots.snapshot import Header, Kept
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Where

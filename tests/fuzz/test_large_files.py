@@ -15,7 +15,7 @@ import pytest
 from proxyctl.config.load import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.formats.cnf_reader import read_cnf
-from proxyctl.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
 
 pytestmark = pytest.mark.sweep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import applied
 from tests.support.cli import Outcome, Project, proxyctl

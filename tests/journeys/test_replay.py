@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied, said
 from tests.support.cli import Outcome, Project, proxyctl

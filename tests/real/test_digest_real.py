@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from tests.support.digest_queries import random_options, random_query
 from tests.support.digest_server import DigestServer
 from tests.support.record_digests import CASES, COMMENTS, options_of, query_of, read_cases

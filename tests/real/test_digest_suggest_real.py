@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.digest import digest
+from proxyctl.routing.digest import digest
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.support.cli import Project, proxyctl

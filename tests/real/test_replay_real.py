@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from proxyctl.digest import digest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
+from proxyctl.routing.digest import digest
 from proxyctl.routing.sides import Sides
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.read import read_digests

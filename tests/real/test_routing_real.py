@@ -19,8 +19,8 @@ from random import Random, SystemRandom
 import pymysql
 import pytest
 
-from proxyctl.regex import repeats_a_group
 from proxyctl.routing import Request
+from proxyctl.routing.regex import repeats_a_group
 from tests.support.routing_backend import EXECUTED, Arrival
 from tests.support.routing_cases import random_case
 from tests.support.routing_made import LARGE, MADE

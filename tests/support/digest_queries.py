@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from proxyctl.digest import DigestOptions
+from proxyctl.routing.digest import DigestOptions
 
 _NAMES = (
     "a", "b1", "id", "t_2", "_x", "$y", "`odd name`", "`a``b`", "users", "n", "nulls", "e", "x",

@@ -16,8 +16,8 @@ from typing import NamedTuple, Self
 import pymysql
 from pymysql.constants import COMMAND
 
-from proxyctl.digest import DigestOptions
-from proxyctl.digest.options import PREFIX
+from proxyctl.routing.digest import DigestOptions
+from proxyctl.routing.digest.options import PREFIX
 from proxyctl.stats.read import as_usual
 from tests.support.servers import ProxySQL
 

@@ -16,7 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from proxyctl.digest import DigestOptions, digest
+from proxyctl.routing.digest import DigestOptions, digest
 from tests.support.digest_server import DigestServer
 from tests.support.servers import NO_BINARY, proxysql_binary
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from proxyctl.catalog import Value
-from proxyctl.digest import DigestOptions, digest
+from proxyctl.routing.digest import DigestOptions, digest
 from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client, Sent
 
 TABLES = ("orders", "customers", "order_items", "sbtest1", "sbtest10", "`sbtest2`", "shop.orders")

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from proxyctl.digest import Digest, Digester, DigestOptions
 from proxyctl.routing import (
     Explanation,
     FastRouting,
@@ -18,6 +17,7 @@ from proxyctl.routing import (
     Stage,
     frontends,
 )
+from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.special import SET_AT_HOME
 from tests.support.build import layout, row
 from tests.support.routing_shapes import (

@@ -98,7 +98,7 @@ class Digested(NamedTuple):
 
 
 UNCERTAIN = "?"
-"""A digest that ProxySQL makes of what its buffer held before, as `proxyctl.digest` tells."""
+"""A digest that ProxySQL makes of what its buffer held before, as `routing.digest` tells."""
 
 
 class Observed(NamedTuple):

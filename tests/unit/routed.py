@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proxyctl.digest import Digester
 from proxyctl.routing import FastRouting, Frontend, Router
+from proxyctl.routing.digest import Digester
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"

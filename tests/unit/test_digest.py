@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.digest import Digester, DigestOptions, digest, digest_number
+from proxyctl.routing.digest import Digester, DigestOptions, digest, digest_number
 from tests.support.digest_queries import random_options, random_query
 from tests.support.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
 

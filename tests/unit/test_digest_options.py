@@ -3,8 +3,8 @@
 import pytest
 
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.digest import DigestOptions, digest
-from proxyctl.digest.options import PREFIX
+from proxyctl.routing.digest import DigestOptions, digest
+from proxyctl.routing.digest.options import PREFIX
 
 
 def test_defaults_are_those_of_the_variables():

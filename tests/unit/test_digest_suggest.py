@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.digest import Digester
+from proxyctl.routing.digest import Digester
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.digest import Digester
 from proxyctl.lint.rules.px411_caches_what_changes import CHANGING, LOCKING
+from proxyctl.routing.digest import Digester
 from proxyctl.routing.probes import PROBES, Kind
 from proxyctl.stats.suggest.texts import not_cacheable, not_for_a_reader, tables_in
 

@@ -7,8 +7,8 @@ import pytest
 from proxyctl.config.configuration import configuration_of
 from proxyctl.config.load import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
-from proxyctl.lint.samples import samples
 from proxyctl.lint.subject import Subject
+from proxyctl.routing.regex.samples import samples
 from tests.unit.config_files import write
 
 

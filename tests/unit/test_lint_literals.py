@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.digest import Digester, DigestOptions
 from proxyctl.lint.digest_texts import why_never
 from proxyctl.lint.literals import literals_of
-from proxyctl.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.digest import Digester, DigestOptions
+from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
 
 OPTIONS = [
     DigestOptions(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.digest import Digester
 from proxyctl.lint.all_checks import all_checks
+from proxyctl.routing.digest import Digester
 from proxyctl.state.row import Secret
 from tests.unit.linted import digest, findings, pattern, said_of, subject
 

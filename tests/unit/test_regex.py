@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.regex import BadPattern, Engine, compile_pattern
-from proxyctl.regex.pcre import is_verified
+from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex.pcre import is_verified
 
 DATA = Path(__file__).with_name("data")
 VERIFIED = 223

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.regex import Engine, compile_pattern, is_plain
+from proxyctl.routing.regex import Engine, compile_pattern, is_plain
 
 ASCII = [chr(code) for code in range(128)]
 pieces = st.sampled_from([*ASCII, *(f"\\{c}" for c in ASCII), ".*", ".+?", "^", "$", "(", "a{2}"])

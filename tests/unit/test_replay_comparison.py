@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from proxyctl.catalog import REFERENCE, Value
-from proxyctl.digest import Digester, DigestOptions
+from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest

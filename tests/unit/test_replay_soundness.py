@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.digest import Digest
 from proxyctl.routing import Request, Route, Router
+from proxyctl.routing.digest import Digest
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held

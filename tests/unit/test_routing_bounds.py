@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.regex import Engine
 from proxyctl.routing import Request, RoutingVariables
+from proxyctl.routing.regex import Engine
 from tests.unit.routed import router
 
 

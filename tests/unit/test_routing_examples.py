@@ -9,8 +9,8 @@ import pytest
 
 from proxyctl.config.load import load_project
 from proxyctl.config.sources import Sources
-from proxyctl.digest import Digester
 from proxyctl.routing import FastRouting, Request, Router, frontends
+from proxyctl.routing.digest import Digester
 from tests.support.build import layout
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.regex import BadPattern, Engine, compile_pattern
-from proxyctl.regex.pcre import is_verified
-from proxyctl.regex.prefilter import Prefilter
+from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex.pcre import is_verified
+from proxyctl.routing.regex.prefilter import Prefilter
 
 RECORDED = Path(__file__).with_name("data") / "patterns_pcre.jsonl"
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxyctl.regex import Engine
 from proxyctl.routing import (
     FastRoutingUse,
     Frontend,
@@ -20,6 +19,7 @@ from proxyctl.routing import (
     Stage,
     frontends,
 )
+from proxyctl.routing.regex import Engine
 from tests.support.build import layout, row
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import router_of

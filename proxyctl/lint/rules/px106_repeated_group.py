@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.finding import Finding, Severity, check
 from proxyctl.lint.subject import RULES, Subject
-from proxyctl.regex import Engine, repeats_a_group
+from proxyctl.routing.regex import Engine, repeats_a_group
 
 
 @check("PX106", "repeated-group", Severity.NOTE)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from proxyctl.catalog import Value
-from proxyctl.digest import Digester, DigestOptions
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing import Request, Router
+from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.open_questions import Way, every_way
 from proxyctl.routing.rule import Rule

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from proxyctl.digest.digester import Digest, Digester, digest_number
-from proxyctl.digest.options import DigestOptions
+from proxyctl.routing.digest.digester import Digest, Digester, digest_number
+from proxyctl.routing.digest.options import DigestOptions
 
 __all__ = ["Digest", "DigestOptions", "Digester", "digest", "digest_number"]
 

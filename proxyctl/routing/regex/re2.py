@@ -11,8 +11,8 @@ from typing import Any
 
 import re2
 
-from proxyctl.regex.pattern import BadPattern, Spans
-from proxyctl.regex.replacement import highest_group, rewritten
+from proxyctl.routing.regex.pattern import BadPattern, Spans
+from proxyctl.routing.regex.replacement import highest_group, rewritten
 
 _TOKENS = re.compile(
     rb"\\Q.*?(?:\\E|\Z)"

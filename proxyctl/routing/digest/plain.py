@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from proxyctl.digest.draft import NOTHING, Draft
-from proxyctl.digest.spelling import (
+from proxyctl.routing.digest.draft import NOTHING, Draft
+from proxyctl.routing.digest.spelling import (
     BLANKS_AND_LOWER,
     BLANKS_ONLY,
     FIRST_DIGIT,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import re2
 
 if TYPE_CHECKING:
-    from proxyctl.regex.pattern import Compiled
+    from proxyctl.routing.regex.pattern import Compiled
 
 _MAX_PATTERNS = 1_000
 _MAX_BYTES = 100_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from proxyctl.regex.pattern import BadPattern, Compiled, Span, Spans
+from proxyctl.routing.regex.pattern import BadPattern, Compiled, Span, Spans
 
 __all__ = [
     "BadPattern",
@@ -67,10 +67,10 @@ def repeats_a_group(pattern: str) -> bool:
 def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) -> Compiled:
     """Compile the pattern of a rule. Raises: BadPattern if ProxySQL cannot."""
     if engine is Engine.PCRE:
-        from proxyctl.regex.pcre import PcrePattern
+        from proxyctl.routing.regex.pcre import PcrePattern
 
         return PcrePattern(pattern, caseless=caseless)
 
-    from proxyctl.regex.re2 import Re2Pattern
+    from proxyctl.routing.regex.re2 import Re2Pattern
 
     return Re2Pattern(pattern, caseless=caseless)

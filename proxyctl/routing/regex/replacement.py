@@ -6,7 +6,7 @@ was written before the mistake.
 
 from __future__ import annotations
 
-from proxyctl.regex.pattern import Spans
+from proxyctl.routing.regex.pattern import Spans
 
 
 def rewritten(template: bytes, subject: bytes, spans: Spans, known: int) -> tuple[bytes, bool]:

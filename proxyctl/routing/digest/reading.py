@@ -22,9 +22,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from proxyctl.digest.draft import NOTHING, VALUE, Draft
-from proxyctl.digest.options import DigestOptions
-from proxyctl.digest.spelling import (
+from proxyctl.routing.digest.draft import NOTHING, VALUE, Draft
+from proxyctl.routing.digest.options import DigestOptions
+from proxyctl.routing.digest.spelling import (
     BLANKS_AND_LOWER,
     BLANKS_ONLY,
     DIGITS,

@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 from spookyhash import hash64
 
-from proxyctl.digest.draft import Draft, finished
-from proxyctl.digest.folding import Folder, GroupFolder, ListFolder, Tightener, needs_folding
-from proxyctl.digest.options import DigestOptions
-from proxyctl.digest.plain import PlainReader, draft_of
-from proxyctl.digest.reading import Reader
+from proxyctl.routing.digest.draft import Draft, finished
+from proxyctl.routing.digest.folding import (
+    Folder,
+    GroupFolder,
+    ListFolder,
+    Tightener,
+    needs_folding,
+)
+from proxyctl.routing.digest.options import DigestOptions
+from proxyctl.routing.digest.plain import PlainReader, draft_of
+from proxyctl.routing.digest.reading import Reader
 
 
 class Digest(NamedTuple):

@@ -12,10 +12,10 @@ from typing import Any
 
 import pcre2
 
-from proxyctl.regex.pattern import BadPattern, Spans
-from proxyctl.regex.prefilter import for_re2
-from proxyctl.regex.replacement import rewritten
-from proxyctl.regex.translation import Translation
+from proxyctl.routing.regex.pattern import BadPattern, Spans
+from proxyctl.routing.regex.prefilter import for_re2
+from proxyctl.routing.regex.replacement import rewritten
+from proxyctl.routing.regex.translation import Translation
 
 _VERIFIED = re.compile(
     rb"""(?:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from proxyctl.regex.pattern import BadPattern
+from proxyctl.routing.regex.pattern import BadPattern
 
 _PIECE = re.compile(
     rb"""

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from proxyctl.digest.draft import VALUE
-from proxyctl.digest.spelling import DIGITS, WORD
+from proxyctl.routing.digest.draft import VALUE
+from proxyctl.routing.digest.spelling import DIGITS, WORD
 
 _BLANK, _COMMA, _CLOSE, _STAR, _SLASH = b" ,)*/"
 _OPERATORS: Final = frozenset(b"+-*/%")

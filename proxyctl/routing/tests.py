@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from proxyctl.explaining import Explainer
 from proxyctl.routing import Outcome, Request, Route
+from proxyctl.routing.explain import Explainer
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import normal_digest
 from proxyctl.state.row import Where
