@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.pasted_digests import is_pasted
 from proxyctl.lint.subject import RuleRow, Subject
-from proxyctl.routing.patterns import as_bytes
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex import BadPattern, Engine, as_bytes, compile_pattern
 from proxyctl.state.row import Secret
 
 

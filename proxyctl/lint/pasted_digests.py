@@ -6,7 +6,7 @@ import re
 
 from proxyctl.lint.subject import RuleRow
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.patterns import as_bytes
+from proxyctl.routing.regex import as_bytes
 
 _REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")
 """What stands in patterns and hardly in a digest text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.subject import RuleRow, Subject
-from proxyctl.routing.patterns import Broken
+from proxyctl.routing.regex import Broken
 
 
 def rewriting(subject: Subject) -> Iterator[tuple[RuleRow, str, str]]:

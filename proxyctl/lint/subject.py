@@ -14,9 +14,8 @@ from proxyctl.lint.flags import Reach, reach_of
 from proxyctl.lint.literals import Literals, literals_of
 from proxyctl.routing import Router, RoutingVariables
 from proxyctl.routing.digest import DigestOptions
-from proxyctl.routing.of_configuration import router_of
-from proxyctl.routing.patterns import Broken
-from proxyctl.routing.regex import Compiled, Engine
+from proxyctl.routing.regex import Broken, Compiled, Engine
+from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration

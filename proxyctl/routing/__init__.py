@@ -12,14 +12,20 @@ flagIN and flagOUT, fast routing, hints in the first comment, the user's default
 
 from __future__ import annotations
 
-from proxyctl.routing.explanation import Explanation, FastRoutingUse, Step
-from proxyctl.routing.reason import Reason
 from proxyctl.routing.request import Digested, DigestOf, Request
-from proxyctl.routing.route import Loop, Route, Source
-from proxyctl.routing.router import Outcome, Router
+from proxyctl.routing.result import (
+    Explanation,
+    FastRoutingUse,
+    Loop,
+    Outcome,
+    Reason,
+    Route,
+    Source,
+    Step,
+)
+from proxyctl.routing.router import Router
 from proxyctl.routing.special import Special, Stage
-from proxyctl.routing.tables import FastRouting, Frontend, frontends
-from proxyctl.routing.variables import RoutingVariables
+from proxyctl.routing.tables import FastRouting, Frontend, RoutingVariables, frontends
 
 __all__ = [
     "DigestOf",

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from proxyctl.catalog import Value
 from proxyctl.routing import Explanation, Outcome, Request
-from proxyctl.routing.of_configuration import ROUTING_TABLES, digester_of, router_of
+from proxyctl.routing.router import ROUTING_TABLES, digester_of, router_of
 from proxyctl.routing.servers import Destination, Destinations
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES

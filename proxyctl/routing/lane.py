@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from proxyctl.routing.patterns import Broken
-from proxyctl.routing.regex import Compiled, Engine
+from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.rule import Rule
 
 if TYPE_CHECKING:

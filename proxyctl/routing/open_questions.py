@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from proxyctl.routing.chance import heaviest
-from proxyctl.routing.patterns import Broken
+from proxyctl.routing.regex import Broken
 from proxyctl.routing.request import Digested, Request
-from proxyctl.routing.walk import Walk
+from proxyctl.routing.walk import Walk, heaviest
 
 if TYPE_CHECKING:
     from proxyctl.routing.rule import Rule

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from proxyctl.catalog import Layout
-from proxyctl.routing.chance import Choose, heaviest
-from proxyctl.routing.explanation import Explanation, FastRoutingUse
-from proxyctl.routing.hints import hints
+from proxyctl.catalog import TABLES, Layout, layout_of
+from proxyctl.errors import ProxyctlError
+from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.lane import Lane
 from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
-from proxyctl.routing.patterns import Patterns
+from proxyctl.routing.regex import Patterns
 from proxyctl.routing.request import Digested, DigestOf, Request
-from proxyctl.routing.route import Route, Settings, Source
+from proxyctl.routing.result import Explanation, FastRoutingUse, Outcome, Route, Settings, Source
 from proxyctl.routing.rule import Rule, compile_rules
 from proxyctl.routing.special import (
     LAST_INSERT_ID,
@@ -23,23 +22,28 @@ from proxyctl.routing.special import (
     Special,
     before_rules,
     behind_rules,
+    hints,
     is_use,
 )
-from proxyctl.routing.tables import FastKey, FastRouting, Frontend, Users
-from proxyctl.routing.variables import RoutingVariables
-from proxyctl.routing.walk import Walk, not_reached
+from proxyctl.routing.tables import (
+    FastKey,
+    FastRouting,
+    Frontend,
+    RoutingVariables,
+    Users,
+    frontends,
+)
+from proxyctl.routing.walk import Choose, Walk, heaviest, not_reached
+from proxyctl.state.configuration import Configuration
+
+_RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
+ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
+"""What to read of an instance for a router."""
 
 _NOTHING_SET: Settings = MappingProxyType({})
 _ANSWERS = frozenset({"OK_msg", "error_msg"})
 _MAX_OUTCOMES = 1_000
 _MAX_DRAWS = 16
-
-
-class Outcome(NamedTuple):
-    """One of the routes that chance can take, and how likely it is."""
-
-    route: Route
-    probability: float
 
 
 class _End(NamedTuple):
@@ -316,3 +320,35 @@ def _with_hints(settings: Settings, hinted: Mapping[str, int | str]) -> Settings
     return {
         name: value for name, value in merged.items() if not isinstance(value, int) or value >= 0
     }
+
+
+def digester_of(configuration: Configuration) -> Digester:
+    """Return what makes digests under the variables in force.
+
+    Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
+    """
+    try:
+        return Digester(DigestOptions.from_variables(configuration.all_variables()))
+    except ValueError as error:
+        raise ProxyctlError(str(error)) from error
+
+
+def router_of(configuration: Configuration, *, patterns: Patterns | None = None) -> Router:
+    """Return the router that ProxySQL would be with this configuration loaded.
+
+    `patterns`: those of another router, to be shared. Raises: as `digester_of`.
+    """
+    variables = configuration.all_variables()
+    rules = configuration.tables.get(_RULES)
+    fast = configuration.tables.get(_FAST)
+    users = configuration.tables.get(_USERS)
+    layout = rules.layout if rules else layout_of(TABLES[_RULES], configuration.version)
+    return Router(
+        layout,
+        configuration.rows(_RULES),
+        digest_of=digester_of(configuration).digest,
+        variables=RoutingVariables.from_values(variables),
+        fast_routing=FastRouting(fast.layout, fast.rows.values()) if fast else None,
+        users=frontends(users.layout, users.rows.values()) if users else None,
+        patterns=patterns,
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.routing.chance import ways
-from proxyctl.routing.patterns import Broken, Patterns, as_bytes
-from proxyctl.routing.reason import Reason
-from proxyctl.routing.regex import Compiled
+from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes
+from proxyctl.routing.result import Reason
 from proxyctl.state.cells import as_read
 from proxyctl.state.runtime import valid_client_addr
 
@@ -40,6 +39,13 @@ _ANY_QUERY = frozenset({"", "^", "$", ".*", "^.*", "(.*)", "^(.*)", ".*$"})
 """Patterns that match whatever the query is."""
 
 Cells = Mapping[str, Value]
+
+
+class Way(NamedTuple):
+    """One flagOUT, and its share."""
+
+    flag: int
+    weight: int
 
 
 class Rule:
@@ -256,3 +262,30 @@ def _int(cells: Cells, name: str) -> int | None:
 def _text(cells: Cells, name: str) -> str | None:
     value = cells.get(name)
     return None if value is None else str(value)
+
+
+def ways(attributes: object) -> tuple[Way, ...]:
+    """Return the flagOUTs that a rule draws from by weight, the key `flagOUTs` of its attributes.
+
+    It draws none without any weight, and leaves out an entry whose id and weight are no whole
+    numbers from 0 on.
+    """
+    if not attributes:
+        return ()
+    try:
+        parsed = json.loads(str(attributes))
+    except ValueError:
+        return ()
+    entries = parsed.get("flagOUTs") if isinstance(parsed, dict) else None
+    found = [way for entry in entries if (way := _way(entry))] if isinstance(entries, list) else []
+    # A way without weight is never drawn, and without any weight ProxySQL does not draw.
+    return tuple(way for way in found if way.weight)
+
+
+def _way(entry: Any) -> Way | None:  # noqa: ANN401 - whatever JSON holds
+    if not isinstance(entry, dict):
+        return None
+    flag, weight = entry.get("id"), entry.get("weight")
+    if type(flag) is not int or type(weight) is not int or flag < 0 or weight < 0:
+        return None
+    return Way(flag, weight)

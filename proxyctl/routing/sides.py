@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from proxyctl.catalog import Layout, Version
-from proxyctl.routing.of_configuration import ROUTING_TABLES
+from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.families import FAMILY_TABLES

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from proxyctl.routing.chance import Choose
-from proxyctl.routing.explanation import Step
-from proxyctl.routing.reason import Reason
 from proxyctl.routing.request import Digested, Request
-from proxyctl.routing.route import Loop
+from proxyctl.routing.result import Loop, Reason, Step
 from proxyctl.routing.rule import Rule
 
 if TYPE_CHECKING:
     from proxyctl.routing.lane import Lane
+
+Choose = Callable[[Sequence[int]], int]
+"""Returns which of the weights is drawn, by its place."""
 
 MAX_TEXT = 64 << 20
 """A query beyond mysql-max_allowed_packet's default is not rewritten any further."""
@@ -23,6 +23,11 @@ MAX_GLOBAL_TEXT = 2 << 20
 
 MAX_TURNS = 1_000
 """So often rules are evaluated again as long as that goes on to change the query."""
+
+
+def heaviest(weights: Sequence[int]) -> int:
+    """Draw the way that most queries take; the first of equals."""
+    return max(range(len(weights)), key=weights.__getitem__)
 
 
 class Walk:

@@ -13,7 +13,7 @@ import pytest
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.digest import Digest
-from proxyctl.routing.of_configuration import router_of
+from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import SeenDigest

@@ -11,7 +11,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing import Request, Route, Router
-from proxyctl.routing.of_configuration import ROUTING_TABLES, router_of
+from proxyctl.routing.router import ROUTING_TABLES, router_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.recorded_digests import CACHE, TRAFFIC, Traffic
 from proxyctl.state.row import Layer

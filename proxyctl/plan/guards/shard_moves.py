@@ -15,7 +15,7 @@ from proxyctl.catalog import Layout
 from proxyctl.plan.guards.shard_names import names_in
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.routing import Request, Route, Router, Source
-from proxyctl.routing.of_configuration import router_of
+from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES

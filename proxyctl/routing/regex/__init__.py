@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from proxyctl.routing.regex.pattern import BadPattern, Compiled, Span, Spans
+from proxyctl.routing.regex.pattern import BadPattern, Broken, Compiled, Span, Spans, as_bytes
 
 __all__ = [
     "BadPattern",
+    "Broken",
     "Compiled",
     "Engine",
+    "Patterns",
     "Span",
     "Spans",
+    "as_bytes",
     "compile_pattern",
     "is_plain",
     "repeats_a_group",
@@ -74,3 +77,23 @@ def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) ->
     from proxyctl.routing.regex.re2 import Re2Pattern
 
     return Re2Pattern(pattern, caseless=caseless)
+
+
+class Patterns:
+    """Compiles patterns for one engine; rules that share a pattern share the compiled one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known: dict[tuple[str, bool], Compiled] = {}
+
+    def compiled(self, pattern: str, *, caseless: bool) -> Compiled:
+        """Return the compiled pattern, or a `Broken` one."""
+        key = (pattern, caseless)
+        if key not in self._known:
+            text = as_bytes(pattern)
+            try:
+                made = compile_pattern(text, self._engine, caseless=caseless)
+            except BadPattern as problem:
+                made = Broken(problem)
+            self._known[key] = made
+        return self._known[key]

@@ -50,3 +50,31 @@ class Compiled(Protocol):
 
     def replace(self, template: bytes, subject: bytes, *, every: bool) -> bytes | None:
         """Return the subject with the first match, or every match (GLOBAL), rewritten."""
+
+
+class Broken:
+    """A pattern that does not compile: ProxySQL loads the rule all the same, and never matches."""
+
+    groups = 0
+    is_verified = True
+    for_re2 = None
+
+    def __init__(self, problem: BadPattern) -> None:
+        self.problem = problem
+
+    def matches(self, subject: bytes) -> bool:  # noqa: ARG002
+        """Return that it does not match."""
+        return False
+
+    def search(self, subject: bytes) -> Spans | None:  # noqa: ARG002
+        """Return no place."""
+        return None
+
+    def replace(self, template: bytes, subject: bytes, *, every: bool) -> bytes:  # noqa: ARG002
+        """Return the subject as ProxySQL copies it before it tries: up to a NUL."""
+        return subject.partition(b"\0")[0]
+
+
+def as_bytes(text: str) -> bytes:
+    """Return text as ProxySQL holds it."""
+    return text.encode("utf-8", "surrogateescape")

@@ -15,8 +15,8 @@ from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing import Request, Router
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.of_configuration import router_of
 from proxyctl.routing.open_questions import Way, every_way
+from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.sides import Sides
 from proxyctl.routing.special import USE, Special, before_rules, behind_rules, is_use

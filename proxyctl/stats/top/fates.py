@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing import Source
-from proxyctl.routing.of_configuration import ROUTING_TABLES
+from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.routing.sides import Sides
 from proxyctl.state.row import Layer
 from proxyctl.stats.model import SeenDigest

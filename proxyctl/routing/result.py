@@ -80,3 +80,86 @@ class Route:
         is_forgotten = self.is_answered or self.special in (SET, SET_AT_HOME)
         found = None if is_forgotten else self.settings.get("next_query_flagIN")
         return None if found is None else int(found)
+
+
+class Outcome(NamedTuple):
+    """One of the routes that chance can take, and how likely it is."""
+
+    route: Route
+    probability: float
+
+
+# How a route came about -------------------------------------------------------------------------
+
+
+class Reason(Enum):
+    """The first criterion that fails, in the order of ProxySQL."""
+
+    FLAG_IN = "flagIN is not where the query stands"
+    USERNAME = "another username"
+    SCHEMANAME = "another schemaname"
+    CLIENT_ADDR = "another client_addr"
+    PROXY_ADDR = "another proxy_addr"
+    PROXY_PORT = "another proxy_port"
+    DIGEST = "another digest"
+    UNKNOWN_DIGEST = "digest cannot be told: digests are off"
+    MATCH_DIGEST = "match_digest does not match the digest text"
+    NOT_MATCH_DIGEST = "match_digest matches the digest text, and the rule is negated"
+    MATCH_PATTERN = "match_pattern does not match the query"
+    NOT_MATCH_PATTERN = "match_pattern matches the query, and the rule is negated"
+    UNKNOWN_QUERY = "match_pattern cannot be told: the query is not known, only its digest"
+    NOT_REACHED = "an earlier rule with apply ended the evaluation"
+
+
+class FastRoutingUse(Enum):
+    """What became of fast routing."""
+
+    FOUND = "a row of fast routing decided"
+    NO_ROW = "no row of fast routing fits"
+    APPLIED = "a rule with apply matched: fast routing is not asked"
+    SHUT_OFF = (
+        "the last rule has apply, and ProxySQL then skips fast routing though it did not match"
+    )
+    NOT_ASKED = "rules were not evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rule that was looked at.
+
+    Shape: `reason` None means that it matched, and only then the fields below it say something.
+    """
+
+    rule_id: int
+    reason: Reason | None
+    flag: int
+    """Where the query stood: only rules with this flagIN are tried."""
+    broken: Mapping[str, str]
+    """What is wrong with a pattern that does not compile, by column."""
+    unverified: tuple[str, ...]
+    """The columns whose pattern has unusual syntax: ProxySQL's engine may read it otherwise."""
+    sets: Mapping[str, int | str]
+    """What the rule set, destination_hostgroup as well."""
+    flag_after: int
+    rewritten: bytes | None = None
+    """The text behind this rule, if it has a replace_pattern; it may be what it was."""
+    applied: bool = False
+    started_again: bool = False
+    """Whether the evaluation went back to the first rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A route, and how it came about.
+
+    Shape: `steps` hold each rule that ProxySQL looked at, one more than once where rules are
+    evaluated again, and behind a rule with apply those that were not reached.
+    """
+
+    route: Route
+    steps: tuple[Step, ...]
+    fast_routing: FastRoutingUse
+    fast_key: tuple[str, str, int] | None
+    """The row of fast routing that decided."""
+    hints: Mapping[str, int | str]
+    """What the first comment set."""
