@@ -140,7 +140,7 @@ def explain(
             case ExplainFormat.JSONL:
                 _write_lines(explainer, requests)
             case ExplainFormat.JSON:
-                found = [explain_json(explainer.answer(one), explainer) for one in requests]
+                found = [explain_json(explainer.answer(one)) for one in requests]
                 whole = {"format": 1, "queries": found} if queries else {"format": 1, **found[0]}
                 write(json.dumps(whole, indent=2) + "\n")
             case ExplainFormat.TEXT:
@@ -186,8 +186,7 @@ def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
     waiting: list[str] = []
     try:
         for request in requests:
-            route = explainer.router.evaluate(request)
-            waiting.append(batch_line(route, explainer.max_digest_length))
+            waiting.append(batch_line(explainer.answer(request)))
             if len(waiting) >= _LINES_AT_ONCE:
                 write("\n".join(waiting) + "\n")
                 waiting.clear()
@@ -200,7 +199,5 @@ def _write_texts(explainer: Explainer, requests: Iterable[Request], *, lists_all
     from proxyctl.render.explain_text import explain_text
 
     for number, request in enumerate(requests):
-        text = explain_text(
-            explainer.answer(request), explainer, lists_all=lists_all, style=style()
-        )
+        text = explain_text(explainer.answer(request), lists_all=lists_all, style=style())
         write(f"\n{text}" if number else text)

@@ -61,11 +61,11 @@ def run_tests(
     if format is TextFormat.JSON:
         write(routing_tests_json(results, left))
     else:
-        write(routing_tests_text(results, explainer, is_verbose=verbose, style=style()))
+        write(routing_tests_text(results, is_verbose=verbose, style=style()))
         if left is not None:
             write("\n" + coverage_text(left, explainer, style()))
     if junit:
-        write_file(Path(junit), junit_xml(results, explainer, time.monotonic() - begun))
+        write_file(Path(junit), junit_xml(results, time.monotonic() - begun))
     return ExitCode.DONE if all(result.passed for result in results) else ExitCode.ERROR
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from proxyctl.routing import Route, Source, Step
-from proxyctl.routing.explain import Answer, Explainer
+from proxyctl.routing import Source, Step
+from proxyctl.routing.explain import Answer, text_of
 from proxyctl.routing.servers import Destination
 
 SOURCES = {
@@ -18,36 +18,31 @@ SOURCES = {
 }
 
 
-def text_of(raw: bytes | None) -> str | None:
-    """Return bytes as text; what is not UTF-8 as surrogate escapes."""
-    return None if raw is None else raw.decode("utf-8", "surrogateescape")
-
-
-def batch_line(route: Route, max_digest_length: int) -> str:
+def batch_line(answer: Answer) -> str:
     """Return one line of `--format jsonl`; null where nothing applies.
 
     `digest` and `digest_text` are what stats_mysql_query_digest shows, so those of the text that a
-    rule made; `match_digest_text` is what match_digest saw. Units: `max_digest_length` in bytes.
+    rule made; `match_digest_text` is what match_digest saw.
     """
-    return json.dumps(_batch(route, max_digest_length))
+    return json.dumps(_batch(answer))
 
 
-def _batch(route: Route, max_digest_length: int) -> dict[str, Any]:
-    final, seen = route.final_digest, route.digest
+def _batch(answer: Answer) -> dict[str, Any]:
+    route = answer.route
     return {
-        "digest_text": None if final is None else text_of(final.text[:max_digest_length]),
-        "digest": None if final is None else f"0x{final.number:016X}",
+        "digest_text": answer.digest_text,
+        "digest": answer.digest,
         "matched_rules": list(route.matched_rules),
         "destination_hostgroup": route.destination_hostgroup,
-        "rewritten_query": text_of(route.rewritten_query),
+        "rewritten_query": answer.rewritten_query,
         "cache_ttl": route.settings.get("cache_ttl"),
         "error_msg": route.settings.get("error_msg"),
         "OK_msg": route.settings.get("OK_msg"),
-        "match_digest_text": None if seen is None else text_of(seen.text),
+        "match_digest_text": None if route.digest is None else text_of(route.digest.text),
     }
 
 
-def explain_json(answer: Answer, explainer: Explainer) -> dict[str, Any]:
+def explain_json(answer: Answer) -> dict[str, Any]:
     """Return everything that is known of one query, as plain data."""
     request, found, destination = answer.request, answer.explanation, answer.destination
     route = found.route
@@ -60,9 +55,9 @@ def explain_json(answer: Answer, explainer: Explainer) -> dict[str, Any]:
         "proxy_addr": request.proxy_addr,
         "proxy_port": request.proxy_port,
         "flagIN": request.flagIN,
-        **_batch(route, explainer.max_digest_length),
+        **_batch(answer),
         "digest_certain": route.digest is None or route.digest.certain,
-        "hostgroup_name": None if hostgroup is None else explainer.names.get(hostgroup),
+        "hostgroup_name": None if hostgroup is None else answer.explainer.names.get(hostgroup),
         "decided_by": SOURCES[route.source],
         "rule_id": route.rule_id,
         "settings": dict(route.settings),
@@ -81,7 +76,7 @@ def explain_json(answer: Answer, explainer: Explainer) -> dict[str, Any]:
                 "destination_hostgroup": one.route.destination_hostgroup,
                 "matched_rules": list(one.route.matched_rules),
             }
-            for one in answer.outcomes
+            for one in (answer.outcomes if route.drawn else ())
         ],
         "rules": [_step(step) for step in found.steps],
     }

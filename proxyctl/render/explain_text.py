@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from proxyctl.errors import counted
-from proxyctl.render.explain_machine import text_of
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
     Explanation,
@@ -18,7 +17,7 @@ from proxyctl.routing import (
     Stage,
     Step,
 )
-from proxyctl.routing.explain import Answer, Cells, Explainer
+from proxyctl.routing.explain import Answer, Cells, text_of
 from proxyctl.routing.servers import Destination
 from proxyctl.text import printable
 
@@ -55,20 +54,18 @@ _AFTER_PATTERNS = (
 """What can become of a rule whose pattern was asked; None is a match."""
 
 
-def explain_text(
-    answer: Answer, explainer: Explainer, *, lists_all: bool = False, style: Style = PLAIN
-) -> str:
+def explain_text(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> str:
     """Return the answer for one query.
 
     `lists_all`: also rules that fail one after the other for the same reason.
     """
-    chain = chain_lines(answer, explainer, lists_all=lists_all, style=style)
+    chain = chain_lines(answer, lists_all=lists_all, style=style)
     lines = [
         *_head(answer.request, answer.explanation.route),
         "",
         *chain,
         *([""] if chain else []),
-        *end_lines(answer, explainer, style=style),
+        *end_lines(answer, style=style),
     ]
     return "\n".join(lines) + "\n"
 
@@ -110,11 +107,10 @@ def session_text(request: Request) -> str:
     return ", ".join(parts)
 
 
-def chain_lines(
-    answer: Answer, explainer: Explainer, *, lists_all: bool = False, style: Style = PLAIN
-) -> list[str]:
+def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> list[str]:
     """Return a line for each rule that was looked at, in ProxySQL's order."""
-    found, names, rules = answer.explanation, explainer.names, explainer.rules
+    found, explainer = answer.explanation, answer.explainer
+    names, rules = explainer.names, explainer.rules
     width = max((len(str(step.rule_id)) for step in found.steps), default=0)
     text = answer.request.query
     lines: list[str] = []
@@ -175,19 +171,16 @@ def _setting(name: str, value: int | str, names: Mapping[int, str]) -> str:
     return f"{name} {shown(value)}{unit}"
 
 
-def end_lines(
-    answer: Answer, explainer: Explainer, *, style: Style = PLAIN, with_servers: bool = True
-) -> Iterator[str]:
+def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True) -> Iterator[str]:
     """Yield what comes of it: the text, the destination and its servers, and what is uncertain."""
-    found, destination, names = answer.explanation, answer.destination, explainer.names
-    route = found.route
+    found, destination, explainer = answer.explanation, answer.destination, answer.explainer
+    route, names = found.route, explainer.names
     if found.fast_routing is FastRoutingUse.SHUT_OFF and explainer.has_fast_routing:
         yield f"fast routing {found.fast_routing.value}"
     if route.rewritten_query is not None:
         yield f"becomes      {cut(text_of(route.rewritten_query) or '')}"
         if route.final_digest is not None:
-            number = f"0x{route.final_digest.number:016X}"
-            yield f"counted as   {number}  {cut(text_of(route.final_digest.text) or '')}"
+            yield f"counted as   {answer.digest}  {cut(text_of(route.final_digest.text) or '')}"
     yield from _answers(route, names)
     yield f"goes to      {style('bold', destination_text(route, names))}{_why(answer)}"
     if destination is not None and with_servers:

@@ -8,7 +8,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 from proxyctl.render.routing_tests_text import failure_lines, value_text
-from proxyctl.routing.explain import Explainer
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tests import Result
 from proxyctl.text import printable
@@ -38,12 +37,12 @@ def _test(result: Result) -> dict[str, Any]:
         "username": test.username,
         "passed": result.passed,
         "failures": [failure._asdict() for failure in result.failures],
-        "destination_hostgroup": result.route.destination_hostgroup,
-        "matched_rules": list(result.route.matched_rules),
+        "destination_hostgroup": result.answer.route.destination_hostgroup,
+        "matched_rules": list(result.answer.route.matched_rules),
     }
 
 
-def junit_xml(results: Sequence[Result], explainer: Explainer, seconds: float) -> str:
+def junit_xml(results: Sequence[Result], seconds: float) -> str:
     """Return a JUnit report: one suite a file, one case a test. Units: seconds for all of it."""
     root = ElementTree.Element("testsuites")
     by_file: dict[str, list[Result]] = {}
@@ -62,13 +61,13 @@ def junit_xml(results: Sequence[Result], explainer: Explainer, seconds: float) -
             time=f"{seconds * len(members) / len(results):.3f}",
         )
         for result in members:
-            _add_case(suite, result, explainer)
+            _add_case(suite, result)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def _add_case(suite: ElementTree.Element, result: Result, explainer: Explainer) -> None:
+def _add_case(suite: ElementTree.Element, result: Result) -> None:
     test = result.test
     case = ElementTree.SubElement(
         suite,
@@ -81,11 +80,11 @@ def _add_case(suite: ElementTree.Element, result: Result, explainer: Explainer) 
     )
     if result.passed:
         return
-    names = explainer.names
+    names = result.answer.explainer.names
     parts = [
         f"{one.key}: expected {value_text(one.key, one.expected, names)},"
         f" found {value_text(one.key, one.found, names)}"
         for one in result.failures
     ]
     failure = ElementTree.SubElement(case, "failure", message="; ".join(parts))
-    failure.text = "\n".join(failure_lines(result, explainer))
+    failure.text = "\n".join(failure_lines(result))

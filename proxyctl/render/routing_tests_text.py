@@ -18,9 +18,7 @@ _DOTS_A_LINE = 72
 LONGEST_TITLE = 100
 
 
-def routing_tests_text(
-    results: Sequence[Result], explainer: Explainer, *, is_verbose: bool, style: Style = PLAIN
-) -> str:
+def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: Style = PLAIN) -> str:
     """Return the whole report but for the coverage."""
     lines: list[str] = []
     if is_verbose:
@@ -33,7 +31,7 @@ def routing_tests_text(
     lines.append("")
     failed = [result for result in results if not result.passed]
     for result in failed:
-        lines += [*failure_lines(result, explainer, style), ""]
+        lines += [*failure_lines(result, style), ""]
     counts = [f"{len(results) - len(failed)} passed"]
     if failed:
         counts.insert(0, f"{len(failed)} failed")
@@ -50,9 +48,9 @@ def place_text(where: Where) -> str:
     return f"{printable(where.path)}:{where.line}"
 
 
-def failure_lines(result: Result, explainer: Explainer, style: Style = PLAIN) -> Iterator[str]:
+def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
     """Yield what is wrong, and the chain of rules that led there."""
-    test, names = result.test, explainer.names
+    test, answer = result.test, result.answer
     yield style("bold", f"FAILED {_title(test)}")
     request = test.request()
     if test.name:
@@ -61,16 +59,15 @@ def failure_lines(result: Result, explainer: Explainer, style: Style = PLAIN) ->
     if result.chance < 1:
         yield f"  by chance    {result.chance:.1%} of such queries go this way"
     for failure in result.failures:
-        yield from (f"  {line}" for line in diff_lines(failure, names, style))
+        yield from (f"  {line}" for line in diff_lines(failure, answer.explainer.names, style))
     yield ""
     if result.chance < 1:
         # Explained is the likeliest way, and that is another one.
-        rules = ", ".join(map(str, result.route.matched_rules)) or "none"
+        rules = ", ".join(map(str, result.answer.route.matched_rules)) or "none"
         yield f"  rules of this way: {rules}"
         return
-    answer = explainer.answer(request)
-    yield from (f"  {line}" for line in chain_lines(answer, explainer, style=style))
-    ends = end_lines(answer, explainer, style=style, with_servers=False)
+    yield from (f"  {line}" for line in chain_lines(answer, style=style))
+    ends = end_lines(answer, style=style, with_servers=False)
     yield from (f"  {line}" for line in ends)
 
 

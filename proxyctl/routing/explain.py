@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.catalog import Value
-from proxyctl.routing import Explanation, Outcome, Request
+from proxyctl.routing import Explanation, Outcome, Request, Route
 from proxyctl.routing.router import ROUTING_TABLES, digester_of, router_of
 from proxyctl.routing.servers import Destination, Destinations
 from proxyctl.state.configuration import Configuration
@@ -29,16 +29,49 @@ Cells = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class Answer:
-    """What becomes of one query.
+    """What becomes of one query: all that `explain`, `test` and the batch form say of it.
 
-    Shape: `outcomes` are all ways that chance can take, empty where nothing is drawn.
-    `destination` None: no server, or it is not known which hostgroup.
+    Shape: `outcomes` are all ways that chance can take; a single one where nothing is drawn. An
+    `Answer` of one of these ways has that way's `route`.
     """
 
     request: Request
-    explanation: Explanation
+    route: Route
     outcomes: tuple[Outcome, ...]
-    destination: Destination | None
+    explainer: Explainer
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """The rules that were looked at on the likeliest way, and why each did or did not match."""
+        return self.explainer.router.explain(self.request)
+
+    @property
+    def destination(self) -> Destination | None:
+        """The servers of the hostgroup; None: no server, or it is not known which hostgroup."""
+        hostgroup = None if self.route.is_answered else self.route.destination_hostgroup
+        return None if hostgroup is None else self.explainer.servers.of(hostgroup)
+
+    @property
+    def digest(self) -> str | None:
+        """The column `digest` of stats_mysql_query_digest: that of the text that rules made."""
+        final = self.route.final_digest
+        return None if final is None else f"0x{final.number:016X}"
+
+    @property
+    def digest_text(self) -> str | None:
+        """The column `digest_text` of stats_mysql_query_digest, cut as it is there."""
+        final = self.route.final_digest
+        return None if final is None else text_of(final.text[: self.explainer.max_digest_length])
+
+    @property
+    def rewritten_query(self) -> str | None:
+        """The query as rules made it; None if it stays."""
+        return text_of(self.route.rewritten_query)
+
+
+def text_of(raw: bytes | None) -> str | None:
+    """Return bytes as text; what is not UTF-8 as surrogate escapes."""
+    return None if raw is None else raw.decode("utf-8", "surrogateescape")
 
 
 class Explainer:
@@ -59,7 +92,8 @@ class Explainer:
         self._is_placed = is_placed
 
     @cached_property
-    def _destinations(self) -> Destinations:
+    def servers(self) -> Destinations:
+        """The servers of each hostgroup."""
         return Destinations(self.configuration, is_placed=self._is_placed)
 
     @cached_property
@@ -77,12 +111,6 @@ class Explainer:
 
     def answer(self, request: Request) -> Answer:
         """Return what becomes of a query."""
-        found = self.router.explain(request)
-        route = found.route
-        hostgroup = None if route.is_answered else route.destination_hostgroup
-        return Answer(
-            request,
-            found,
-            tuple(self.router.outcomes(request)) if route.drawn else (),
-            None if hostgroup is None else self._destinations.of(hostgroup),
-        )
+        route = self.router.evaluate(request)
+        outcomes = self.router.outcomes(request) if route.drawn else (Outcome(route, 1.0),)
+        return Answer(request, route, tuple(outcomes), self)

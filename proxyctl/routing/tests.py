@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from proxyctl.routing import Outcome, Request, Route
-from proxyctl.routing.explain import Explainer
+from proxyctl.routing import Request
+from proxyctl.routing.explain import Answer, Explainer
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import normal_digest
 from proxyctl.state.row import Where
@@ -62,12 +62,12 @@ class Failure(NamedTuple):
 class Result:
     """What came of one test.
 
-    Shape: `route` is the likeliest one. Where rules draw, every way has to meet the expectation;
-    `chance` is the probability of the way that `failures` tell of, 1.0 where nothing is drawn.
+    Shape: `answer` is the likeliest one. Where rules draw, every way has to meet the expectation;
+    then `answer` has the way that `failures` tell of, and `chance` is its probability.
     """
 
     test: RoutingTest
-    route: Route
+    answer: Answer
     matched_rules: frozenset[int]
     failures: tuple[Failure, ...] = ()
     chance: float = 1.0
@@ -85,36 +85,34 @@ def run(tests: Iterable[RoutingTest], explainer: Explainer) -> Iterator[Result]:
 
 
 def _run(test: RoutingTest, explainer: Explainer) -> Result:
-    router, request = explainer.router, test.request()
-    route = router.evaluate(request)
-    ways = router.outcomes(request) if route.drawn else [Outcome(route, 1.0)]
-    matched = frozenset(rule for way in ways for rule in way.route.matched_rules)
-    for way in ways:
-        found = found_by(way.route, explainer.max_digest_length)
+    answer = explainer.answer(test.request())
+    matched = frozenset(rule for way in answer.outcomes for rule in way.route.matched_rules)
+    for way in answer.outcomes:
+        taken = replace(answer, route=way.route)
+        found = found_by(taken)
         failures = tuple(
             Failure(key, expected, found[key])
             for key, expected in test.expect.items()
             if not _is_met(key, expected, found[key])
         )
         if failures:
-            return Result(test, way.route, matched, failures, way.probability)
-    return Result(test, route, matched)
+            return Result(test, taken, matched, failures, way.probability)
+    return Result(test, answer, matched)
 
 
-def found_by(route: Route, max_digest_length: int) -> dict[str, Any]:
+def found_by(answer: Answer) -> dict[str, Any]:
     """Return what became of a query, by the keys of `expect`."""
-    final = route.final_digest
-    settings = route.settings
+    route = answer.route
     return {
         "hostgroup": route.destination_hostgroup,
         "rule_id": route.matched_rules[-1] if route.matched_rules else None,
         "matched_rules": list(route.matched_rules),
-        "rewritten": _text(route.rewritten_query),
-        "digest": None if final is None else f"0x{final.number:016X}",
-        "digest_text": None if final is None else _text(final.text[:max_digest_length]),
-        "cache_ttl": settings.get("cache_ttl"),
-        "error_msg": settings.get("error_msg"),
-        "OK_msg": settings.get("OK_msg"),
+        "rewritten": answer.rewritten_query,
+        "digest": answer.digest,
+        "digest_text": answer.digest_text,
+        "cache_ttl": route.settings.get("cache_ttl"),
+        "error_msg": route.settings.get("error_msg"),
+        "OK_msg": route.settings.get("OK_msg"),
     }
 
 
@@ -124,10 +122,6 @@ def _is_met(key: str, expected: Any, found: Any) -> bool:  # noqa: ANN401 - as t
     if key == "matched_rules":
         return bool((expected or []) == found)
     return bool(expected == found)
-
-
-def _text(raw: bytes | None) -> str | None:
-    return None if raw is None else raw.decode("utf-8", "surrogateescape")
 
 
 def unreached(results: Iterable[Result], explainer: Explainer) -> list[Rule]:

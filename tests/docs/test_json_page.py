@@ -134,7 +134,7 @@ def routing_documents() -> Iterator[object]:
     )
     explainer = Explainer(configuration)
     answer = explainer.answer(Request(b"SELECT 1", username="app"))
-    yield {"queries": [explain_json(answer, explainer)]}
+    yield {"queries": [explain_json(answer)]}
     where = Where("f.yaml", 1, 1)
     tests = [RoutingTest("SELECT 1", {"hostgroup": 7}, where)]
     yield json.loads(routing_tests_json(list(run(tests, explainer)), []))
