@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from proxyctl.routing.regex import Broken
 from proxyctl.routing.request import Digested, Request
-from proxyctl.routing.walk import Walk, heaviest
+from proxyctl.routing.walk import Walk
 
 if TYPE_CHECKING:
     from proxyctl.routing.rule import Rule
@@ -88,26 +88,11 @@ class DigestWalk(Walk):
     """An evaluation of a digest: a way has the answers that the digest does not give."""
 
     def __init__(
-        self,
-        request: Request,
-        way: Way,
-        *,
-        schemaname: str,
-        digest: Digested | None,
-        iterations: int,
+        self, request: Request, schemaname: str, digest: Digested | None, way: Way
     ) -> None:
-        super().__init__(
-            request,
-            schemaname=schemaname,
-            digest=digest,
-            choose=heaviest,
-            iterations=iterations,
-            is_traced=False,
-        )
+        super().__init__(request, schemaname, digest)
         self.rewriting: Rewriting = ()
         self._way = way
-        if self.seen is not None:
-            self.seen = {self.begins(): (0, 0)}
 
     def guess(self, rule: Rule, column: str, subject: object) -> bool:
         """Return the answer that is taken; a pattern such as `.*` needs none."""

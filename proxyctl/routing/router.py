@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from proxyctl.catalog import TABLES, Layout, layout_of
 from proxyctl.errors import ProxyctlError
@@ -26,36 +25,23 @@ from proxyctl.routing.special import (
     is_use,
 )
 from proxyctl.routing.tables import (
-    FastKey,
     FastRouting,
     Frontend,
     RoutingVariables,
     Users,
     frontends,
 )
-from proxyctl.routing.walk import Choose, Walk, heaviest, not_reached
+from proxyctl.routing.walk import Choose, Walk, heaviest
 from proxyctl.state.configuration import Configuration
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
 """What to read of an instance for a router."""
 
-_NOTHING_SET: Settings = MappingProxyType({})
+_NO_HINTS: Settings = MappingProxyType({})
 _ANSWERS = frozenset({"OK_msg", "error_msg"})
 _MAX_OUTCOMES = 1_000
 _MAX_DRAWS = 16
-
-
-class _End(NamedTuple):
-    """What is decided behind the rules."""
-
-    destination: int | None
-    source: Source
-    rule_id: int | None
-    settings: Settings
-    fast_routing: FastRoutingUse
-    fast_key: FastKey | None
-    hints: Mapping[str, int | str]
 
 
 class Router:
@@ -80,11 +66,12 @@ class Router:
         self.variables = variables or RoutingVariables()
         self.patterns = patterns or Patterns(self.variables.engine)
         self.rules: tuple[Rule, ...] = compile_rules(layout, rules, self.patterns)
+        self.fast_routing = fast_routing or FastRouting()
+        self.last_rule_applies = bool(self.rules) and self.rules[-1].apply
+        """Whether fast routing is skipped for queries that no rule matches."""
         self._digest_of = digest_of
-        self._fast_routing = fast_routing or FastRouting()
         self._users = users or {}
         self._lanes = self._arranged()
-        self._last_rule_applies = bool(self.rules) and self.rules[-1].apply
 
     def _arranged(self) -> dict[int, Lane]:
         by_flag: dict[int, list[Rule]] = {}
@@ -97,25 +84,24 @@ class Router:
 
     def evaluate(self, request: Request, choose: Choose = heaviest) -> Route:
         """Return what becomes of a query. Where rules draw a flagOUT, `choose` draws."""
-        if self._meets_no_rules(request):
-            return self._untouched(request)
-        walk = self._walk(request, choose, is_traced=False)
-        walk.follow(self.rules, self._lanes)
-        return self._route(walk, self._end(walk))
+        route = self._without_rules(request)
+        if route is not None:
+            return route
+        walk = Walk(request, self.schema_of(request), self._digest(request), choose)
+        return self._followed(walk)
 
-    def explain(self, request: Request, choose: Choose = heaviest) -> Explanation:
+    def explain(self, request: Request) -> Explanation:
         """Return what becomes of a query, and the rules that were looked at on the way."""
-        if self._meets_no_rules(request):
-            route = self._untouched(request)
-            return Explanation(route, (), FastRoutingUse.NOT_ASKED, None, {})
-        walk = self._walk(request, choose, is_traced=True)
-        walk.follow(self.rules, self._lanes)
-        end = self._end(walk)
-        route = self._route(walk, end)
-        steps = walk.trace or []
-        if walk.applied:
-            steps += [not_reached(rule, walk.flag) for rule in self.rules[walk.position + 1 :]]
-        return Explanation(route, tuple(steps), end.fast_routing, end.fast_key, end.hints)
+        route = self._without_rules(request)
+        if route is not None:
+            return Explanation(route, (), FastRoutingUse.NOT_ASKED, None, _NO_HINTS)
+        walk = Walk(request, self.schema_of(request), self._digest(request))
+        walk.trace = []
+        route = self._followed(walk)
+        hinted = {} if walk.digest is None else hints(walk.digest.comment or b"")
+        return Explanation(
+            route, tuple(walk.steps(self.rules)), walk.fast_routing, walk.fast_key, hinted
+        )
 
     def outcomes(self, request: Request) -> list[Outcome]:
         """Return each route that weighted flagOUTs allow, with its probability; at most 1,000.
@@ -153,61 +139,22 @@ class Router:
         `request` has a digest and no query; its client_addr is None where that is not known.
         Changes: way, which remembers what was asked.
         """
-        if self._meets_no_rules(request):
-            return self._untouched(request), ()
-        walk = DigestWalk(
-            request,
-            way,
-            schemaname=self.schema_of(request),
-            digest=self._digest(request),
-            iterations=self.variables.query_processor_iterations,
-        )
-        walk.follow(self.rules, self._lanes)
-        return self._route(walk, self._end(walk)), walk.rewriting
+        route = self._without_rules(request)
+        if route is not None:
+            return route, ()
+        walk = DigestWalk(request, self.schema_of(request), self._digest(request), way)
+        return self._followed(walk), walk.rewriting
 
-    def user(self, name: str) -> Frontend | None:
+    def user(self, name: str | None) -> Frontend | None:
         """Return what a user's sessions begin with; None for one who cannot log in."""
-        return self._users.get(name)
+        return None if name is None else self._users.get(name)
 
-    @property
-    def fast_routing(self) -> FastRouting:
-        """The rows of fast routing."""
-        return self._fast_routing
-
-    @property
-    def last_rule_applies(self) -> bool:
-        """Whether fast routing is skipped for queries that no rule matches."""
-        return self._last_rule_applies
-
-    def _meets_no_rules(self, request: Request) -> bool:
-        user = self._users.get(request.username) if request.username is not None else None
-        if user is not None and user.fast_forward:
-            return True
-        return self._special_before(request) is not None
-
-    def _special_before(self, request: Request) -> Special | None:
-        if request.query is None:
-            return None
-        return before_rules(request.query, with_digests=self.variables.query_digests)
-
-    def _untouched(self, request: Request) -> Route:
-        """Return the route of a query for which rules are not evaluated."""
-        special = self._special_before(request)
-        user = self._users.get(request.username or "")
-        digest = self._digest(request)
-        is_forwarded = user is not None and user.fast_forward
-        return Route(
-            destination_hostgroup=user.default_hostgroup if user and is_forwarded else None,
-            source=Source.DEFAULT_HOSTGROUP if is_forwarded else Source.NOTHING,
-            rule_id=None,
-            matched_rules=(),
-            settings=_NOTHING_SET,
-            rewritten_query=None,
-            digest=digest,
-            final_digest=digest,
-            flagIN=request.flagIN,
-            special=None if is_forwarded else special,
-        )
+    def schema_of(self, request: Request) -> str:
+        """Return the schema that rules see: the session's, else the user's, else the default."""
+        if request.schemaname:
+            return request.schemaname
+        user = self.user(request.username)
+        return (user and user.default_schema) or self.variables.default_schema
 
     def _digest(self, request: Request) -> Digested | None:
         if not self.variables.query_digests:
@@ -218,89 +165,68 @@ class Router:
             raise ValueError("digests are on: a request needs its digest, or the router digest_of")
         return self._digest_of(request.query)
 
-    def schema_of(self, request: Request) -> str:
-        """Return the schema that rules see: the session's, else the user's, else the default."""
-        if request.schemaname:
-            return request.schemaname
-        user = self._users.get(request.username or "")
-        return (user and user.default_schema) or self.variables.default_schema
-
-    def _walk(self, request: Request, choose: Choose, *, is_traced: bool) -> Walk:
-        return Walk(
-            request,
-            schemaname=self.schema_of(request),
-            digest=self._digest(request),
-            choose=choose,
-            iterations=self.variables.query_processor_iterations,
-            is_traced=is_traced,
+    def _without_rules(self, request: Request) -> Route | None:
+        """Return the route of a query for which ProxySQL does not evaluate rules, else None."""
+        user = self.user(request.username)
+        is_forwarded = user is not None and user.fast_forward
+        special = None
+        if not is_forwarded:
+            if request.query is None:
+                return None
+            special = before_rules(request.query, with_digests=self.variables.query_digests)
+            if special is None:
+                return None
+        digest = self._digest(request)
+        return Route(
+            destination_hostgroup=user.default_hostgroup if user and is_forwarded else None,
+            source=Source.DEFAULT_HOSTGROUP if is_forwarded else Source.NOTHING,
+            rule_id=None,
+            matched_rules=(),
+            settings=_NO_HINTS,
+            rewritten_query=None,
+            digest=digest,
+            final_digest=digest,
+            flagIN=request.flagIN,
+            special=special,
         )
 
-    def _end(self, walk: Walk) -> _End:
-        """Return what fast routing, hints and the user's default make of the walk."""
-        destination, source = walk.destination, Source.RULE
-        settings: Settings = walk.sets or _NOTHING_SET
-        use, key = self._fast_route(walk)
-        if key is not None:
-            destination, source = self._fast_routing[key], Source.FAST_ROUTING
-        hinted: Mapping[str, int | str] = _NOTHING_SET
+    def _followed(self, walk: Walk) -> Route:
+        """Follow a walk to its end: rules, fast routing, hints, the user's default.
+
+        Changes: walk.
+        """
+        walk.follow(self.rules, self._lanes, self.variables.query_processor_iterations)
+        self._ask_fast_routing(walk)
         if walk.digest is not None and walk.digest.comment:
-            hinted = hints(walk.digest.comment)
-            if "destination_hostgroup" in hinted:
-                destination, source = int(hinted["destination_hostgroup"]), Source.HINT
-            settings = _with_hints(settings, hinted)
-        if destination is None or destination < 0:
-            user = self._users.get(walk.request.username or "")
-            destination = user.default_hostgroup if user else None
-            source = Source.DEFAULT_HOSTGROUP if user else Source.NOTHING
-        rule_id = walk.decided_by if source is Source.RULE else None
-        return _End(destination, source, rule_id, settings, use, key, hinted)
-
-    def _fast_route(self, walk: Walk) -> tuple[FastRoutingUse, FastKey | None]:
-        if walk.applied:
-            return FastRoutingUse.APPLIED, None
-        if self._last_rule_applies:
-            return FastRoutingUse.SHUT_OFF, None
-        key = self._fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
-        return (FastRoutingUse.NO_ROW if key is None else FastRoutingUse.FOUND), key
-
-    def _route(self, walk: Walk, end: _End) -> Route:
-        rewritten = None if walk.text is walk.request.query else walk.text
-        if rewritten == walk.request.query:
-            rewritten = None
+            walk.take_hints(hints(walk.digest.comment))
+        if walk.destination is None or walk.destination < 0:
+            walk.go_home(self.user(walk.request.username))
+        rewritten = None if walk.text == walk.request.query else walk.text
         final = walk.digest
         if rewritten is not None and final is not None:
             final = self._digest_of(rewritten) if self._digest_of else None
-        settings = end.settings
-        destination, source, rule_id = end.destination, end.source, end.rule_id
-        special = self._special_behind(walk, final, settings)
+        special = self._special_behind(walk, final)
         if special is USE:
             rewritten, final = None, walk.digest
         elif special is SET_AT_HOME:
-            user = self._users.get(walk.request.username or "")
-            destination = user.default_hostgroup if user else None
-            source, rule_id = (Source.DEFAULT_HOSTGROUP if user else Source.NOTHING), None
-        if special is LAST_INSERT_ID and _ANSWERS.isdisjoint(settings):
-            # ProxySQL forgets it on the way to a backend.
-            settings = {name: settings[name] for name in settings if name != "cache_ttl"}
-        return Route(
-            destination_hostgroup=destination,
-            source=source,
-            rule_id=rule_id,
-            matched_rules=tuple(walk.matched),
-            settings=settings,
-            rewritten_query=rewritten,
-            digest=walk.digest,
-            final_digest=final,
-            flagIN=walk.flag,
-            special=special,
-            undecided=tuple(dict.fromkeys(walk.undecided)),
-            drawn=tuple(walk.drawn),
-            loop=walk.loop,
-        )
+            walk.go_home(self.user(walk.request.username))
+        elif special is LAST_INSERT_ID and _ANSWERS.isdisjoint(walk.sets):
+            walk.sets.pop("cache_ttl", None)  # ProxySQL forgets it on the way to a backend
+        return walk.route(rewritten, final, special)
 
-    def _special_behind(
-        self, walk: Walk, final: Digested | None, settings: Settings
-    ) -> Special | None:
+    def _ask_fast_routing(self, walk: Walk) -> None:
+        """Let fast routing decide where no rule had apply. Changes: walk."""
+        if walk.applied:
+            walk.fast_routing = FastRoutingUse.APPLIED
+        elif self.last_rule_applies:
+            walk.fast_routing = FastRoutingUse.SHUT_OFF
+        else:
+            key = self.fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
+            if key is not None:
+                walk.fast_routing, walk.fast_key = FastRoutingUse.FOUND, key
+                walk.destination, walk.source = self.fast_routing[key], Source.FAST_ROUTING
+
+    def _special_behind(self, walk: Walk, final: Digested | None) -> Special | None:
         """Return what ProxySQL does by itself with a statement that went along the rules."""
         query = walk.request.query
         if query is None or walk.text is None:
@@ -308,18 +234,9 @@ class Router:
         if is_use(query, None if walk.digest is None else walk.digest.text):
             return USE
         # A rule with multiplex says what becomes of the connection: then nothing is locked.
-        locks = self.variables.set_query_lock_on_hostgroup and "multiplex" not in settings
+        locks = self.variables.set_query_lock_on_hostgroup and "multiplex" not in walk.sets
         text = None if final is None else final.text
         return behind_rules(walk.text, text, locks_on_set=locks)
-
-
-def _with_hints(settings: Settings, hinted: Mapping[str, int | str]) -> Settings:
-    """Return settings with those of a comment over them; a negative number unsets one."""
-    merged = {**settings, **hinted}
-    merged.pop("destination_hostgroup", None)
-    return {
-        name: value for name, value in merged.items() if not isinstance(value, int) or value >= 0
-    }
 
 
 def digester_of(configuration: Configuration) -> Digester:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proxyctl.routing.request import Digested, Request
-from proxyctl.routing.result import Loop, Reason, Step
+from proxyctl.routing.result import FastRoutingUse, Loop, Reason, Route, Source, Step
 from proxyctl.routing.rule import Rule
+from proxyctl.routing.special import Special
+from proxyctl.routing.tables import FastKey, Frontend
 
 if TYPE_CHECKING:
     from proxyctl.routing.lane import Lane
@@ -40,6 +42,8 @@ class Walk:
         "destination",
         "digest",
         "drawn",
+        "fast_key",
+        "fast_routing",
         "flag",
         "loop",
         "matched",
@@ -48,6 +52,7 @@ class Walk:
         "schemaname",
         "seen",
         "sets",
+        "source",
         "text",
         "trace",
         "turns",
@@ -58,16 +63,14 @@ class Walk:
     def __init__(
         self,
         request: Request,
-        *,
         schemaname: str,
         digest: Digested | None,
-        choose: Choose,
-        iterations: int,
-        is_traced: bool,
+        choose: Choose = heaviest,
     ) -> None:
         self.request = request
         self.schemaname = schemaname
         self.digest = digest
+        self.choose = choose
         self.text = request.query
         """The query as the rules so far have rewritten it; None if it is not known."""
         self.flag = request.flagIN
@@ -76,22 +79,29 @@ class Walk:
         self.matched: list[int] = []
         self.sets: dict[str, int | str] = {}
         self.destination: int | None = None
+        self.source = Source.RULE
         self.decided_by: int | None = None
+        self.fast_routing = FastRoutingUse.NO_ROW
+        self.fast_key: FastKey | None = None
         self.applied = False
-        self.choose = choose
         self.drawn: list[int] = []
-        self.turns_left = iterations
+        self.turns_left = 0
         self.turns = 0
         self.seen: dict[tuple[int, object], tuple[int, int]] | None = None
         """Each turn by what it began with, and how many rules had matched; None: not asked."""
-        if iterations:
-            self.seen = {(request.flagIN, request.query): (0, 0)}
         self.loop: Loop | None = None
         self.undecided: list[int] = []
-        self.trace: list[Step] | None = [] if is_traced else None
+        self.trace: list[Step] | None = None
+        """A step for each rule that is looked at; None: not asked, and few rules are."""
 
-    def follow(self, rules: Sequence[Rule], lanes: Mapping[int, Lane]) -> None:
-        """Try rules until one applies or none is left."""
+    def follow(self, rules: Sequence[Rule], lanes: Mapping[int, Lane], iterations: int) -> None:
+        """Try rules until one applies or none is left.
+
+        `iterations`: how often a flagOUT may lead back to the first rule.
+        """
+        self.turns_left = iterations
+        if iterations:
+            self.seen = {self.begins(): (0, 0)}
         while self._follow_until_a_change(rules, lanes):
             pass
 
@@ -219,11 +229,49 @@ class Walk:
             started_again=again,
         )
 
+    def steps(self, rules: Sequence[Rule]) -> list[Step]:
+        """Return the trace, and behind a rule with apply those that were not reached."""
+        left = rules[self.position + 1 :] if self.applied else ()
+        behind = [_missed(rule, Reason.NOT_REACHED, self.flag) for rule in left]
+        return [*(self.trace or ()), *behind]
+
+    def take_hints(self, hinted: Mapping[str, int | str]) -> None:
+        """Let hints win over rules and fast routing; a negative number unsets something."""
+        if "destination_hostgroup" in hinted:
+            self.destination, self.source = int(hinted["destination_hostgroup"]), Source.HINT
+        merged = {**self.sets, **hinted}
+        merged.pop("destination_hostgroup", None)
+        self.sets = {
+            name: value
+            for name, value in merged.items()
+            if not isinstance(value, int) or value >= 0
+        }
+
+    def go_home(self, user: Frontend | None) -> None:
+        """Go to the default_hostgroup of the user."""
+        self.destination = None if user is None else user.default_hostgroup
+        self.source = Source.NOTHING if user is None else Source.DEFAULT_HOSTGROUP
+
+    def route(
+        self, rewritten: bytes | None, final: Digested | None, special: Special | None
+    ) -> Route:
+        """Return what became of the query, which is `rewritten` and counted as `final`."""
+        return Route(
+            destination_hostgroup=self.destination,
+            source=self.source,
+            rule_id=self.decided_by if self.source is Source.RULE else None,
+            matched_rules=tuple(self.matched),
+            settings=self.sets,
+            rewritten_query=rewritten,
+            digest=self.digest,
+            final_digest=final,
+            flagIN=self.flag,
+            special=special,
+            undecided=tuple(dict.fromkeys(self.undecided)),
+            drawn=tuple(self.drawn),
+            loop=self.loop,
+        )
+
 
 def _missed(rule: Rule, reason: Reason, flag: int) -> Step:
     return Step(rule.rule_id, reason, flag, rule.broken, rule.unverified, {}, flag)
-
-
-def not_reached(rule: Rule, flag: int) -> Step:
-    """Return the step of a rule behind one that applied."""
-    return _missed(rule, Reason.NOT_REACHED, flag)
