@@ -38,6 +38,8 @@ SETTINGS = (
 _ANY_QUERY = frozenset({"", "^", "$", ".*", "^.*", "(.*)", "^(.*)", ".*$"})
 """Patterns that match whatever the query is."""
 
+_INTERFACE = {"proxy_addr": Reason.PROXY_ADDR, "proxy_port": Reason.PROXY_PORT}
+
 Cells = Mapping[str, Value]
 
 
@@ -142,33 +144,7 @@ class Rule:
             return Reason.FLAG_IN
         if self.is_for_some_sessions and (reason := self._other_session(walk)):
             return reason
-        digest = walk.digest
-        if digest is None:
-            if self.digest is not None:
-                # ProxySQL compares with what the session's last query left; who knows.
-                found = walk.guess(self, "digest", self.digest)
-                if not found:
-                    if found is None:
-                        walk.undecided.append(self.rule_id)
-                    return Reason.UNKNOWN_DIGEST
-        else:
-            if self.digest is not None and self.digest != digest.number:
-                return Reason.DIGEST
-            if self.match_digest is not None:
-                found = self.fits(walk, self.match_digest, digest.text)
-                if found is self.negated:
-                    return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
-        if self.match_pattern is not None:
-            if walk.text is None:
-                found = walk.guess(self, "match_pattern", self.match_pattern)
-                if found is None:
-                    walk.undecided.append(self.rule_id)
-                    return Reason.UNKNOWN_QUERY
-            else:
-                found = self.fits(walk, self.match_pattern, walk.text)
-            if found is self.negated:
-                return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
-        return None
+        return self._other_digest(walk) or self._other_query(walk)
 
     def _other_session(self, walk: Walk) -> Reason | None:
         request = walk.request
@@ -176,29 +152,69 @@ class Rule:
             return Reason.USERNAME
         if self.schemaname is not None and self.schemaname != walk.schemaname:
             return Reason.SCHEMANAME
-        if (
-            self.client_addr is not None
-            and not self.is_from(request.client_addr)
-            and not self._may_be(walk, "client_addr", request.client_addr, self.client_addr)
+        if self.client_addr is not None and not (
+            self.is_from(request.client_addr)
+            or self._may_be(walk, "client_addr", request.client_addr)
         ):
             return Reason.CLIENT_ADDR
-        if (
-            self.proxy_addr is not None
-            and self.proxy_addr != request.proxy_addr
-            and not self._may_be(walk, "proxy_addr", request.proxy_addr, self.proxy_addr)
-        ):
-            return Reason.PROXY_ADDR
-        if (
-            self.proxy_port is not None
-            and self.proxy_port != request.proxy_port
-            and not self._may_be(walk, "proxy_port", request.proxy_port, self.proxy_port)
-        ):
-            return Reason.PROXY_PORT
+        for column, reason in _INTERFACE.items():
+            wanted, known = getattr(self, column), getattr(request, column)
+            if wanted not in (None, known) and not self._may_be(walk, column, known):
+                return reason
         return None
 
-    def _may_be(self, walk: Walk, column: str, known: Value, wanted: Value) -> bool:
+    def _may_be(self, walk: Walk, column: str, known: Value) -> bool:
         """Return whether something that is not known is taken to be what the rule asks for."""
-        return known is None and bool(walk.guess(self, column, wanted))
+        return known is None and bool(walk.guess(self, column, getattr(self, column)))
+
+    def _other_digest(self, walk: Walk) -> Reason | None:
+        digest = walk.digest
+        if digest is None:
+            # ProxySQL compares with what the session's last query left; who knows.
+            if self.digest is None or self._is_taken(walk, "digest", self.digest):
+                return None
+            return Reason.UNKNOWN_DIGEST
+        if self.digest is not None and self.digest != digest.number:
+            return Reason.DIGEST
+        if self.match_digest is None:
+            return None
+        found = self._fits(walk, self.match_digest, digest.text)
+        if found is not self.negated:
+            return None
+        return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
+
+    def _other_query(self, walk: Walk) -> Reason | None:
+        if self.match_pattern is None:
+            return None
+        if walk.text is None:
+            found = self._is_taken(walk, "match_pattern", self.match_pattern)
+            if found is None:
+                return Reason.UNKNOWN_QUERY
+        else:
+            found = self._fits(walk, self.match_pattern, walk.text)
+        if found is not self.negated:
+            return None
+        return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
+
+    def _is_taken(self, walk: Walk, column: str, wanted: object) -> bool | None:
+        """Return what is taken for the answer to something that cannot be told.
+
+        Changes: walk.undecided, where that is not done.
+        """
+        found = walk.guess(self, column, wanted)
+        if found is None:
+            walk.undecided.append(self.rule_id)
+        return found
+
+    def _fits(self, walk: Walk, pattern: Compiled, subject: bytes) -> bool:
+        """Return whether a pattern of the rule matches; one that cannot be told is taken not to.
+
+        Changes: walk.undecided.
+        """
+        found = pattern.matches(subject)
+        if found is None:
+            walk.undecided.append(self.rule_id)
+        return found or False
 
     def is_from(self, address: str | None) -> bool:
         """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""
@@ -209,16 +225,6 @@ class Rule:
         if address is None:
             return False
         return address.startswith(prefix) if wildcard else address == wanted
-
-    def fits(self, walk: Walk, pattern: Compiled, subject: bytes) -> bool:
-        """Return whether a pattern of the rule matches; one that cannot be told is taken not to.
-
-        Changes: walk.undecided.
-        """
-        found = pattern.matches(subject)
-        if found is None:
-            walk.undecided.append(self.rule_id)
-        return found or False
 
     def rewritten(self, text: bytes) -> bytes | None:
         """Return what the rule makes of a query; None where that cannot be told."""
