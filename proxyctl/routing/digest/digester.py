@@ -12,14 +12,9 @@ from typing import NamedTuple
 
 from spookyhash import hash64
 
-from proxyctl.routing.digest.draft import Draft, finished
-from proxyctl.routing.digest.folding import (
-    Folder,
-    GroupFolder,
-    ListFolder,
-    Tightener,
-    needs_folding,
-)
+from proxyctl.routing.digest.blanks import Tightener, needs_folding
+from proxyctl.routing.digest.draft import Draft, Folder, finished
+from proxyctl.routing.digest.lists import GroupFolder, ListFolder
 from proxyctl.routing.digest.options import DigestOptions
 from proxyctl.routing.digest.plain import PlainReader, draft_of
 from proxyctl.routing.digest.reading import Reader

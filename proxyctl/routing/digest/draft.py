@@ -1,8 +1,15 @@
-"""The text of a digest while it is made: a buffer, its end, and a number that may still grow."""
+"""The text of a digest while it is made: a buffer, its end, and a number that may still grow.
+
+Passes shorten the text in place. Each takes it from `start` to `last`, both included, moves what
+stays to the front and returns where it ends. Before `start` is text that the pass has seen in an
+earlier round. Since text moves to the front while it is read, the bytes before the one that is
+looked at may have been written over. ProxySQL looks at them all the same; so do the passes, in the
+same order, or digests would differ. That is why nothing there is a plain replacement.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 VALUE: Final = ord("?")
 """What stands for a value in a digest."""
@@ -57,3 +64,25 @@ def finished(text: bytes) -> bytes:
     if text.endswith((b" ", b";")):
         text = text[:1] + text[1:].rstrip(b" ;")
     return text.partition(b"\0")[0]
+
+
+class Folder(Protocol):
+    """One pass."""
+
+    @property
+    def back(self) -> int:
+        """How far before the place where it stopped it begins again in the next round."""
+
+    @property
+    def from_end(self) -> bool:
+        """Whether that place moves along with what the later passes saved."""
+
+    def fold(self, text: bytearray, start: int, last: int, *, is_open: bool) -> int:
+        """Shorten the text; `is_open`: behind `last` is a number that may grow."""
+
+
+def move(text: bytearray, read: int, stop: int, write: int) -> int:
+    """Move text[read:stop] to `write` and return where it ends."""
+    if read != write:
+        text[write : write + stop - read] = text[read:stop]
+    return write + stop - read
