@@ -9,7 +9,7 @@ from functools import cached_property
 from proxyctl.catalog import Value
 from proxyctl.routing import Explanation, Outcome, Request, Route
 from proxyctl.routing.router import ROUTING_TABLES, digester_of, router_of
-from proxyctl.routing.servers import Destination, Destinations
+from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
 
@@ -48,8 +48,11 @@ class Answer:
     @property
     def destination(self) -> Destination | None:
         """The servers of the hostgroup; None: no server, or it is not known which hostgroup."""
-        hostgroup = None if self.route.is_answered else self.route.destination_hostgroup
-        return None if hostgroup is None else self.explainer.servers.of(hostgroup)
+        hostgroup = self.route.destination_hostgroup
+        if hostgroup is None or self.route.is_answered:
+            return None
+        is_placed = self.explainer.is_placed
+        return self.explainer.servers.destination(hostgroup, is_placed=is_placed)
 
     @property
     def digest(self) -> str | None:
@@ -89,12 +92,12 @@ class Explainer:
         self.not_asked = tuple(
             what for name, what in _NOT_ASKED.items() if configuration.variable(name) == "true"
         )
-        self._is_placed = is_placed
+        self.is_placed = is_placed
 
     @cached_property
-    def servers(self) -> Destinations:
+    def servers(self) -> HostgroupServers:
         """The servers of each hostgroup."""
-        return Destinations(self.configuration, is_placed=self._is_placed)
+        return HostgroupServers(self.configuration)
 
     @cached_property
     def rules(self) -> dict[int, Cells]:

@@ -1,4 +1,4 @@
-"""Which servers answer for a hostgroup. Pure."""
+"""Which servers answer for a hostgroup: the one map from hostgroups to servers and families."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ _KINDS = {
     "aurora": "Aurora",
 }
 
+Node = tuple[str, int]
+"""hostname in lower case, and port."""
+
 
 class Backend(NamedTuple):
     """A server of a hostgroup."""
@@ -26,10 +29,15 @@ class Backend(NamedTuple):
     status: str
     weight: int
 
+    @property
+    def node(self) -> Node:
+        """What tells it from other servers."""
+        return self.hostname.lower(), self.port
+
 
 @dataclass(frozen=True)
 class Destination:
-    """The servers of a hostgroup.
+    """The servers that a query may meet.
 
     Shape: `family` names the monitored family that the hostgroup belongs to; then `backends` are
     all nodes of it, and the monitor decides which of them stand in this hostgroup. It is empty
@@ -42,33 +50,50 @@ class Destination:
     is_known: bool = True
 
 
-class Destinations:
-    """Answers which servers a hostgroup has.
+class HostgroupServers:
+    """The servers of each hostgroup of a configuration; those that are OFFLINE_HARD are gone."""
 
-    `is_placed`: the rows are those of RUNTIME, where each node stands where the monitor put it.
-    """
-
-    def __init__(self, configuration: Configuration, *, is_placed: bool) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self._is_known = _SERVERS in configuration.tables
         self._by_hostgroup = _backends(configuration)
-        self._families: Mapping[object, Family] = {}
-        if not is_placed:
-            layouts = {name: held.layout for name, held in configuration.tables.items()}
-            tables = {n: configuration.rows(n) for n in FAMILY_TABLES if n in layouts}
-            found = families_in(layouts, tables, rds_discovery=False)
-            self._families = {one: family for family in found for one in family.hostgroups}
+        layouts = {name: held.layout for name, held in configuration.tables.items()}
+        tables = {n: configuration.rows(n) for n in FAMILY_TABLES if n in layouts}
+        found = families_in(layouts, tables, rds_discovery=False)
+        self._families: Mapping[object, Family] = {
+            hostgroup: family for family in found for hostgroup in family.hostgroups
+        }
 
-    def of(self, hostgroup: int) -> Destination:
-        """Return the servers of a hostgroup."""
+    def of(self, hostgroup: int) -> tuple[Backend, ...]:
+        """Return the servers whose rows name the hostgroup, by hostname."""
+        return self._by_hostgroup.get(hostgroup, ())
+
+    def of_family(self, hostgroup: int) -> tuple[Backend, ...]:
+        """Return the servers that the monitor may place in the hostgroup, and those there.
+
+        Shape: each node once, by hostname and port.
+        """
         family = self._families.get(hostgroup)
-        if family is None:
-            return Destination(self._by_hostgroup.get(hostgroup, ()), is_known=self._is_known)
         nodes: dict[tuple[str, int], Backend] = {}
-        for member in family.hostgroups:
+        for member in (hostgroup,) if family is None else family.hostgroups:
             for backend in self._by_hostgroup.get(member, ()):
                 nodes.setdefault((backend.hostname, backend.port), backend)
+        return tuple(nodes[node] for node in sorted(nodes))
+
+    def nodes(self) -> frozenset[Node]:
+        """Return the servers of all hostgroups."""
+        found = self._by_hostgroup.values()
+        return frozenset(backend.node for backends in found for backend in backends)
+
+    def destination(self, hostgroup: int, *, is_placed: bool) -> Destination:
+        """Return the servers that a query to the hostgroup may meet.
+
+        `is_placed`: the rows are those of RUNTIME, where each node stands where the monitor put it.
+        """
+        family = None if is_placed else self._families.get(hostgroup)
+        if family is None:
+            return Destination(self.of(hostgroup), is_known=self._is_known)
         name = f"{_KINDS.get(family.kind, family.kind)} family {family.writer}"
-        return Destination(tuple(nodes[node] for node in sorted(nodes)), name, self._is_known)
+        return Destination(self.of_family(hostgroup), name, self._is_known)
 
 
 def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]:

@@ -16,9 +16,9 @@ from proxyctl.plan.guards.shard_names import names_in
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.routing import Request, Route, Router, Source
 from proxyctl.routing.router import router_of
+from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES
 from proxyctl.state.row import Desired, DesiredTable, GuardAction, Row
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
@@ -240,7 +240,7 @@ class _Judge:
         first = router_of(before)
         shared = first.patterns if before.variable(engine) == after.variable(engine) else None
         self.routers = first, router_of(after, patterns=shared)
-        self._servers = _Servers(before), _Servers(after)
+        self._servers = HostgroupServers(before), HostgroupServers(after)
         self._users = self._usernames()
         self._named_schemas = frozenset(
             rule.schemaname for router in self.routers for rule in router.rules if rule.schemaname
@@ -299,7 +299,9 @@ class _Judge:
 
         Nothing can be in a hostgroup without servers, and nothing is found in one either.
         """
-        held, asked = self._servers[0].with_family(current), self._servers[1].of(desired)
+        first, second = self._servers
+        held = {backend.node for backend in first.of_family(current)}
+        asked = {backend.node for backend in second.of(desired)}
         return bool(held and asked and not asked <= held)
 
     def _takes_servers_of_others(self, hostgroup: int) -> bool:
@@ -309,8 +311,9 @@ class _Judge:
         """
         if hostgroup not in self._taking:
             first, second = self._servers
-            new = second.of(hostgroup) - first.with_family(hostgroup)
-            self._taking[hostgroup] = bool(new & first.all() and first.of(hostgroup))
+            held = {backend.node for backend in first.of_family(hostgroup)}
+            new = {backend.node for backend in second.of(hostgroup)} - held
+            self._taking[hostgroup] = bool(new & first.nodes() and first.of(hostgroup))
         return self._taking[hostgroup]
 
     def _routes(self, side: int, shard: _Shard, username: str) -> tuple[Route, ...]:
@@ -352,41 +355,3 @@ class _Judge:
             )
             for probe in PROBES
         )
-
-
-class _Servers:
-    """The servers of each hostgroup, and of the family that it belongs to."""
-
-    def __init__(self, side: Configuration) -> None:
-        self._by_hostgroup: dict[int, set[tuple[str, int]]] = {}
-        held = side.tables.get("mysql_servers")
-        if held is not None:
-            index = held.layout.index
-            places = [index[name] for name in ("hostgroup_id", "hostname", "port", "status")]
-            for row in held.rows.values():
-                hostgroup, hostname, port, status = (row[place] for place in places)
-                if isinstance(hostgroup, int) and str(status).upper() != "OFFLINE_HARD":
-                    server = (str(hostname).lower(), int(str(port)))
-                    self._by_hostgroup.setdefault(hostgroup, set()).add(server)
-        self._family: dict[int, frozenset[int]] = {}
-        for name in FAMILY_TABLES:
-            found = side.tables.get(name)
-            if found is None:
-                continue
-            columns = [n for n, c in enumerate(found.layout.columns) if c.hostgroup]
-            for row in found.rows.values():
-                hostgroups = frozenset(cell for n in columns if isinstance(cell := row[n], int))
-                self._family.update(dict.fromkeys(hostgroups, hostgroups))
-
-    def all(self) -> set[tuple[str, int]]:
-        """Return the servers of all hostgroups."""
-        return set().union(*self._by_hostgroup.values())
-
-    def of(self, hostgroup: int) -> set[tuple[str, int]]:
-        """Return the servers of a hostgroup."""
-        return self._by_hostgroup.get(hostgroup, set())
-
-    def with_family(self, hostgroup: int) -> set[tuple[str, int]]:
-        """Return the servers of a hostgroup and of those that the monitor fills with the same."""
-        group = self._family.get(hostgroup, frozenset({hostgroup}))
-        return set().union(*map(self.of, group))
