@@ -138,6 +138,25 @@ def test_a_pattern_that_does_not_compile_never_matches(offline: Project) -> None
     ) in explained("SELECT 1")
 
 
+def test_unusual_syntax_is_said_of_rules_that_were_asked(offline: Project) -> None:
+    offline.write(
+        "version: 1\nmysql_query_rules:\n"
+        "  - {rule_id: 1, username: web, match_digest: '(?<=a)b', destination_hostgroup: 1}\n"
+        "  - {rule_id: 2, match_digest: '(?<=a)b', destination_hostgroup: 1}\n"
+        "  - {rule_id: 3, match_pattern: '^SELECT', destination_hostgroup: 2, apply: true}\n"
+        "  - {rule_id: 4, match_pattern: '(?<=a)b', destination_hostgroup: 3}\n"
+    )
+    cautions = [line for line in explained("SELECT 1") if line.startswith("caution")]
+    assert cautions == ["caution      rule 2: unusual syntax in match_digest: not verified"]
+    asked = json.loads(proxyctl("explain", "SELECT 1", "--format", "json").out)
+    assert [rule["unverified"] for rule in asked["rules"]] == [
+        ["match_digest"],
+        ["match_digest"],
+        [],
+        ["match_pattern"],
+    ]
+
+
 def test_a_draw_shows_every_way(offline: Project) -> None:
     ways = '{"flagOUTs": [{"id": 1, "weight": 3}, {"id": 2, "weight": 1}]}'
     offline.write(
