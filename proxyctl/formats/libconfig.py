@@ -1,9 +1,8 @@
 """The text of a libconfig file -> values that know their lines.
 
-The grammar is libconf's. The tokens are ours, because libconfig reads some of them differently:
-unknown escapes stay as they are, `010` is 8, a number beyond 32 bits is another type, an equal key
-twice is an error, a list may have empty places.
-Source: libconfig 1.7.3 inside ProxySQL 2.7.1, run.
+Source: libconfig 1.7.3 inside ProxySQL 2.7.1, run. What differs from other readers: unknown escapes
+stay as they are, `010` is 8, a number beyond 32 bits is another type, the same key twice is an
+error, a list may have empty places.
 """
 
 from __future__ import annotations
@@ -12,19 +11,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-import libconf
+from typing import NamedTuple, NoReturn
 
 from proxyctl.errors import ConfigError, Mistake
 
 MAX_DEPTH = 50
 """Deepest nesting that is read; a proxysql.cnf needs three levels."""
 
-MAX_INCLUDES = 10
-"""Longest chain of @include, as in libconfig."""
-MAX_FILES = 1_000
-"""Most files that are included: ten that each include the next a hundred times would be endless."""
+MAX_INCLUDES = 100
+"""Most files that are included. libconfig allows a chain of ten."""
 
 
 class Type(StrEnum):
@@ -45,6 +40,9 @@ Scalar = int | float | bool | str
 Place = tuple[str, int, int]
 """File, line and column. Units: both count from 1."""
 
+Include = Callable[[str], str]
+"""Returns the text of a file that @include names. Raises: OSError."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -60,12 +58,8 @@ class Setting:
     items: tuple[Setting, ...] = ()
 
     def children(self) -> tuple[Setting, ...]:
-        """Return what stands inside: ProxySQL reads a group as a list of its values too."""
+        """Return the values inside: ProxySQL reads a group as a list of its values too."""
         return tuple(self.members.values()) if self.members is not None else self.items
-
-
-Include = Callable[[str], str]
-"""Returns the text of a file that @include names. Raises: OSError."""
 
 
 def parse(text: str, path: str, include: Include | None = None) -> Setting:
@@ -73,278 +67,256 @@ def parse(text: str, path: str, include: Include | None = None) -> Setting:
 
     Raises: ConfigError with the place of the first mistake, where libconfig stops as well.
     """
-    files = None if include is None else _Files(include)
-    stream = libconf.TokenStream(_tokens(text, path, files, 0))
-    parser = _Parser(stream, path)
-    try:
-        return parser.file()
-    except libconf.ConfigParseError:
-        raise parser.unexpected() from None
+    return _Parser(_Tokenizer(include).tokens(text, path), path).file()
 
 
-def _error(place: Place, message: str, hint: str | None = None) -> ConfigError:
+def _fail(place: Place, message: str, hint: str | None = None) -> NoReturn:
     path, line, column = place
-    return ConfigError([Mistake(path, line, column, "", message, hint)])
+    raise ConfigError([Mistake(path, line, column, "", message, hint)])
 
 
 # Tokens -----------------------------------------------------------------------------------------
 
+
+class _Token(NamedTuple):
+    """`kind`: the type of a value, `name`, `end`, or the mark itself."""
+
+    kind: str
+    place: Place
+    value: Scalar = ""
+
+
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
-    |(?P<include>@include[ \t]+"(?P<file>[^"\n]*)")
-    |(?P<float>[-+]?[0-9]*\.[0-9]*(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
-    |(?P<hex>0[xX][0-9A-Fa-f]+)(?P<hexlong>LL?)?
-    |(?P<integer>[-+]?[0-9]+)(?P<long>LL?)?
+    |(?P<include>@include[ \t]+"[^"\n]*")
+    |(?P<float>[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
+    |(?P<integer>0[xX][0-9A-Fa-f]+L{0,2}|[-+]?[0-9]{1,25}L{0,2})
     |(?P<name>[A-Za-z*][-A-Za-z0-9_*]*)
-    |"(?P<string>(?:[^"\\]|\\.)*)"
+    |(?P<text>"(?:[^"\\]|\\.)*")
     |(?P<mark>[{}()\[\],;=:])""",
     re.VERBOSE | re.DOTALL,
 )
 
-_ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
+_LONE_INCLUDE = "@include stands alone on its line, with the file in double quotes"
 
 
-class _Token:
-    """One token, in the shape that libconf's stream and parser look at."""
+class _Tokenizer:
+    def __init__(self, include: Include | None) -> None:
+        self._include = include
+        self._included = 0
 
-    __slots__ = ("place", "text", "type", "value")
+    def tokens(self, text: str, path: str) -> Iterator[_Token]:
+        """Yield the tokens of a text and of the files that it includes. Changes: self."""
+        position, line, start = 0, 1, 0
+        while position < len(text):
+            found = _TOKEN.match(text, position)
+            place = (path, line, position - start + 1)
+            if found is None:
+                _fail_at(text, position, place)
+            if found.lastgroup == "include":
+                if text[start:position].strip(" \t"):
+                    _fail(place, _LONE_INCLUDE)
+                yield from self._tokens_of_file(found[0].split('"')[1], place)
+            elif found.lastgroup != "skip":
+                yield _token(str(found.lastgroup), found[0], place)
+            breaks = found[0].count("\n")
+            if breaks:
+                line += breaks
+                start = position + found[0].rindex("\n") + 1
+            position = found.end()
 
-    def __init__(self, kind: str, text: str, place: Place, value: Scalar = "") -> None:
-        self.type = kind
-        self.text = text
-        self.place = place
-        self.value = value
+    def _tokens_of_file(self, name: str, place: Place) -> Iterator[_Token]:
+        if self._include is None:
+            _fail(place, "@include cannot be followed here", "put the other file's text here")
+        if self._included == MAX_INCLUDES:
+            _fail(place, f"more than {MAX_INCLUDES} files are included, counting each time")
+        self._included += 1
+        try:
+            text = self._include(name)
+        except OSError as error:
+            _fail(place, f"{name}: {error.strerror or error}")
+        return self.tokens(text, name)
 
 
-def _tokens(text: str, path: str, files: _Files | None, depth: int) -> Iterator[_Token]:
-    position, line, start = 0, 1, 0
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        place = (path, line, position - start + 1)
-        if found is None:
-            raise _unreadable(text, position, place)
-        if found["include"] is not None:
-            if text[start:position].strip(" \t"):
-                raise _misplaced_include(place)
-            yield from _included(found["file"], place, files, depth)
-        elif found["skip"] is None:
-            yield _token(found, place)
-        breaks = found[0].count("\n")
-        if breaks:
-            line += breaks
-            start = position + found[0].rindex("\n") + 1
-        position = found.end()
-
-
-def _unreadable(text: str, position: int, place: Place) -> ConfigError:
-    """Return the error at a character that begins nothing.
+def _fail_at(text: str, position: int, place: Place) -> NoReturn:
+    """Refuse a character that begins nothing.
 
     It may be one of a password without its quotes, so only what cannot be seen is named.
     """
     character = text[position]
     if character == '"':
-        return _error(place, "a text that does not end")
-    if character == "'" and text[position - 1 : position] in _BEFORE_A_VALUE:
-        return _error(place, "a single quote begins nothing here", "write text in double quotes")
+        _fail(place, "a text that does not end")
+    if character == "'" and text[position - 1 : position] in " \t\r\f\n=:([,":
+        _fail(place, "a single quote begins nothing here", "write text in double quotes")
     if text.startswith("@include", position):
-        return _misplaced_include(place)
+        _fail(place, _LONE_INCLUDE)
     if not character.isprintable():
-        return _error(place, f"a character that libconfig does not know: U+{ord(character):04X}")
+        _fail(place, f"a character that libconfig does not know: U+{ord(character):04X}")
     what = "a character that stands for nothing outside of double quotes"
-    return _error(place, what, "write text in double quotes")
+    _fail(place, what, "write text in double quotes")
 
 
-_BEFORE_A_VALUE = " \t\r\f\n=:([,"
+def _token(group: str, text: str, place: Place) -> _Token:
+    match group:
+        case "mark":
+            return _Token(text, place)
+        case "name" if text.lower() in ("true", "false"):
+            return _Token(Type.BOOL, place, text.lower() == "true")
+        case "name":
+            return _Token("name", place, text)
+        case "text":
+            # A NUL ends the text for ProxySQL, which is written in C.
+            return _Token(Type.TEXT, place, _ESCAPE.sub(_byte, text[1:-1]).partition("\0")[0])
+        case "float":
+            return _Token(Type.FLOAT, place, float(text))
+    digits = text.rstrip("L")
+    number = _integer(digits, place)
+    is_long = digits != text or not -(1 << 31) <= number < 1 << 31
+    return _Token(Type.LONG if is_long else Type.INT, place, number)
 
 
-def _misplaced_include(place: Place) -> ConfigError:
-    return _error(place, "@include stands alone on its line, with the file in double quotes")
-
-
-@dataclass
-class _Files:
-    """The files that @include names, and how many more there may be."""
-
-    include: Include
-    left: int = MAX_FILES
-
-
-def _included(name: str, place: Place, files: _Files | None, depth: int) -> Iterator[_Token]:
-    """Yield the tokens of another file. Changes: files."""
-    if files is None:
-        raise _error(place, "@include cannot be followed here", "put the other file's text here")
-    if depth >= MAX_INCLUDES:
-        raise _error(place, f"more than {MAX_INCLUDES} files that include each other")
-    if files.left == 0:
-        raise _error(place, f"more than {MAX_FILES:,} files that are included, counting each time")
-    files.left -= 1
+def _integer(digits: str, place: Place) -> int:
+    if digits[1:2] in "xX" and len(digits) > 1:
+        number = int(digits, 16) & 0xFFFFFFFF
+        return number - (1 << 32) if number >> 31 else number
     try:
-        text = files.include(name)
-    except OSError as error:
-        raise _error(place, f"{name}: {error.strerror or error}") from None
-    return _tokens(text, name, files, depth + 1)
+        return int(digits, 8 if digits.lstrip("+-").startswith("0") else 10)
+    except ValueError:
+        _fail(place, "a leading zero means octal here, which has no 8 or 9")
 
 
-def _token(found: re.Match[str], place: Place) -> _Token:
-    text = found[0]
-    if found["mark"] is not None:
-        return _Token(text, text, place)
-    if found["name"] is not None:
-        if text.lower() in ("true", "false"):
-            return _Token("boolean", text, place, text.lower() == "true")
-        return _Token("name", text, place)
-    if found["string"] is not None:
-        # A NUL ends the text for ProxySQL, which is written in C.
-        value = _ESCAPE.sub(_unescaped, found["string"]).partition("\0")[0]
-        return _Token("string", "text", place, value)
-    if found["float"] is not None:
-        return _Token("float", text, place, _float(text))
-    if found["hex"] is not None:
-        number = int(found["hex"], 16) & 0xFFFFFFFF
-        kind = "hex64" if found["hexlong"] else "hex"
-        return _Token(kind, text, place, number - (1 << 32) if number >> 31 else number)
-    number = _integer(found["integer"], place)
-    is_long = found["long"] is not None or not -(1 << 31) <= number < 1 << 31
-    return _Token("integer64" if is_long else "integer", text, place, number)
+_ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    if found[1]:
-        return _ESCAPED[found[1]]
-    number = int(found[2], 16)
-    # The escape stands for a byte; above ASCII it may be a part of a UTF-8 character.
+def _byte(escape: re.Match[str]) -> str:
+    r"""Return what an escape stands for. `\xHH` is a byte, which may be a part of a character."""
+    if escape[1]:
+        return _ESCAPED[escape[1]]
+    number = int(escape[2], 16)
     return chr(number) if number < 0x80 else chr(0xDC00 + number)
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0  # libconfig takes a lone dot for a number
-
-
-def _integer(text: str, place: Place) -> int:
-    digits = text.lstrip("+-")
-    if len(digits) > 25:
-        raise _error(place, "a number with too many digits")
-    base = 8 if digits.startswith("0") else 10
-    try:
-        number = int(digits, base)
-    except ValueError:
-        raise _error(place, "a leading zero means octal here, which has no 8 or 9") from None
-    return -number if text.startswith("-") else number
 
 
 # Grammar ----------------------------------------------------------------------------------------
 
-_TYPES = {
-    "integer": Type.INT,
-    "hex": Type.INT,
-    "integer64": Type.LONG,
-    "hex64": Type.LONG,
-    "float": Type.FLOAT,
-    "boolean": Type.BOOL,
-}
-
-_UNEXPECTED = {
-    "name": "an unexpected word",
-    "string": "an unexpected text",
-    **dict.fromkeys(
-        ("integer", "integer64", "hex", "hex64", "float"),
-        "an unexpected number",
-    ),
-}
+_BLOCKS = {"{": (Type.GROUP, "}"), "(": (Type.LIST, ")"), "[": (Type.ARRAY, "]")}
 
 
-class _Parser(libconf.Parser):  # type: ignore[misc]
-    """libconf's parser, with values that know their places and types."""
-
-    def __init__(self, stream: Any, path: str) -> None:  # noqa: ANN401 - libconf has no types
-        super().__init__(stream)
+class _Parser:
+    def __init__(self, tokens: Iterator[_Token], path: str) -> None:
+        self._tokens = iter(list(tokens))
         self._path = path
         self._depth = 0
+        self._last = (path, 1, 1)
+        self._token = self._read()
 
     def file(self) -> Setting:
         """Return everything as one group."""
-        members = self.setting_list_or_empty()
-        if not self.tokens.finished():
-            self.tokens.error("")
+        members = self._members()
+        if self._token.kind != "end":
+            self._fail()
         return Setting(Type.GROUP, (self._path, 1, 1), members=members)
 
-    def unexpected(self) -> ConfigError:
-        """Return the error at the token that does not fit.
+    def _read(self) -> _Token:
+        return next(self._tokens, _Token("end", self._last))
+
+    def _take(self) -> _Token:
+        """Return the next token and go behind it. Changes: self."""
+        taken = self._token
+        self._last = taken.place
+        self._token = self._read()
+        return taken
+
+    def _accept(self, *kinds: str) -> bool:
+        """Go behind the next token if it is of these kinds; return whether. Changes: self."""
+        is_accepted = self._token.kind in kinds
+        if is_accepted:
+            self._take()
+        return is_accepted
+
+    def _expect(self, *kinds: str) -> None:
+        if not self._accept(*kinds):
+            self._fail()
+
+    def _members(self) -> dict[str, Setting]:
+        found: dict[str, Setting] = {}
+        while self._token.kind == "name":
+            key = self._take()
+            name = str(key.value)
+            self._expect(":", "=")
+            value = self._value()
+            if name in found:
+                first = found[name].place[1]
+                _fail(
+                    key.place,
+                    f"duplicate {name} (first at line {first}): ProxySQL does not start with such a"
+                    " file",
+                )
+            found[name] = value
+            self._accept(";", ",")
+        return found
+
+    def _value(self) -> Setting:
+        token = self._token
+        if token.kind in _BLOCKS:
+            return self._block()
+        if token.kind == Type.TEXT:
+            return self._text()
+        if token.kind not in _SCALARS:
+            self._fail()
+        self._take()
+        return Setting(Type(token.kind), token.place, token.value)
+
+    def _text(self) -> Setting:
+        """Return texts that follow each other as one."""
+        place, parts = self._token.place, []
+        while self._token.kind == Type.TEXT:
+            parts.append(str(self._take().value))
+        # Bytes given one by one may make up characters.
+        text = "".join(parts).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        return Setting(Type.TEXT, place, text)
+
+    def _block(self) -> Setting:
+        opening = self._take()
+        kind, end = _BLOCKS[opening.kind]
+        if self._depth >= MAX_DEPTH:
+            _fail(opening.place, f"nested more than {MAX_DEPTH} levels deep")
+        self._depth += 1
+        members = self._members() if kind is Type.GROUP else None
+        items = () if kind is Type.GROUP else tuple(self._items(end))
+        self._expect(end)
+        self._depth -= 1
+        return Setting(kind, opening.place, members=members, items=items)
+
+    def _items(self, end: str) -> Iterator[Setting]:
+        """Yield the values; between and behind them there may be more commas than one."""
+        while self._token.kind != end:
+            yield self._value()
+            if not self._accept(","):
+                return
+            while self._accept(","):
+                pass
+
+    def _fail(self) -> NoReturn:
+        """Refuse the token that does not fit.
 
         Only what can be no part of a password is shown: that may stand there without its quotes.
         """
-        token = self.tokens.peek()
-        if token is not None:
-            missing = "is a comma, an equals sign or a bracket missing in front of it?"
-            what = _UNEXPECTED.get(token.type, f"unexpected {token.text}")
-            quoted = "write text in double quotes; or " if token.type == "name" else ""
-            return _error(token.place, what, quoted + missing)
-        last = self.tokens.tokens[-1].place if self.tokens.tokens else (self._path, 1, 1)
-        return _error(last, "the file ends too early", "is a bracket or a value missing?")
-
-    def setting_list_or_empty(self) -> dict[str, Setting]:
-        """Return settings by key. libconfig refuses an equal key, where libconf keeps the last."""
-        result: dict[str, Setting] = {}
-        while True:
-            token = self.tokens.peek()
-            pair = self.setting()
-            if pair is None:
-                return result
-            name, value = pair
-            if name in result:
-                raise _error(
-                    token.place,
-                    f"{name} stands twice, first at line {result[name].place[1]}: ProxySQL does not"
-                    " start with such a file",
-                )
-            result[name] = value
-
-    def string(self) -> Setting | None:
-        """Return texts that follow each other as one."""
-        first = self.tokens.accept("string")
-        if first is None:
-            return None
-        parts = [first.value]
-        while (more := self.tokens.accept("string")) is not None:
-            parts.append(more.value)
-        # Bytes given one by one may make up characters.
-        text = "".join(parts).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
-        return Setting(Type.TEXT, first.place, value=text)
-
-    def _create_value_node(self, tokentype: str) -> Setting | None:
-        token = self.tokens.accept(tokentype)
-        return None if token is None else Setting(_TYPES[tokentype], token.place, token.value)
-
-    def _comma_separated_list_or_empty(self, nonterminal: Callable[[], Any]) -> list[Setting]:
-        """Return the values; between and behind them there may be more commas than one."""
-        values: list[Setting] = []
-        value = nonterminal()
-        while value is not None:
-            values.append(value)
-            if not self.tokens.accept(","):
-                break
-            while self.tokens.accept(","):
-                pass
-            value = nonterminal()
-        return values
-
-    def _enclosed_block(self, start: str, nonterminal: Callable[[], Any], end: str) -> Any:  # noqa: ANN401
-        opening = self.tokens.peek()
-        if opening is None or opening.type != start:
-            return None
-        if self._depth >= MAX_DEPTH:
-            raise _error(opening.place, f"nested more than {MAX_DEPTH} levels deep")
-        self._depth += 1
-        inside = super()._enclosed_block(start, nonterminal, end)
-        self._depth -= 1
-        if start == "{":
-            return Setting(Type.GROUP, opening.place, members=inside)
-        if start == "[" and len({item.type for item in inside}) > 1:
-            raise _error(opening.place, "an array [ ] holds values of one type only")
-        return Setting(
-            Type.LIST if start == "(" else Type.ARRAY, opening.place, items=tuple(inside)
+        token = self._token
+        if token.kind == "end":
+            _fail(token.place, "the file ends too early", "is a bracket or a value missing?")
+        missing = "is a comma, an equals sign or a bracket missing in front of it?"
+        quoted = "write text in double quotes; or " if token.kind == "name" else ""
+        _fail(
+            token.place, _UNEXPECTED.get(token.kind, f"unexpected {token.kind}"), quoted + missing
         )
+
+
+_SCALARS = frozenset({Type.INT, Type.LONG, Type.FLOAT, Type.BOOL, Type.TEXT})
+
+_UNEXPECTED: dict[str, str] = {
+    "name": "an unexpected word",
+    Type.TEXT: "an unexpected text",
+    Type.BOOL: "an unexpected true or false",
+    **dict.fromkeys((Type.INT, Type.LONG, Type.FLOAT), "an unexpected number"),
+}
