@@ -168,7 +168,10 @@ def _compiled(project: Project, secrets: Secrets) -> Exported:
     for name, table in desired.tables.items():
         exported.layouts[name] = table.layout
         if table.layout.table.prefix is not None:
-            export_variables(exported, table.rows.values(), secrets.value, keeps_defaults=True)
+            rows_of_variables = table.rows.values()
+            export_variables(
+                exported, rows_of_variables, secrets.value, keeps_defaults=True, keeps_local=True
+            )
         else:
             rows = sorted_rows(dict(table.rows))
             if secrets != Secrets.CLEAR:
@@ -215,7 +218,7 @@ def import_(
     out: OutOption = None,
 ) -> int:
     """Turn a proxysql.cnf, or the accounts of a MySQL server, into our files."""
-    from proxyctl.cli.import_cnf import imported_cnf
+    from proxyctl.cli.import_cnf import imported_cnf, say_what_import_did
     from proxyctl.cli.import_users import imported_users
     from proxyctl.config.load import mistakes_in
     from proxyctl.formats.exported import exported_text
@@ -229,12 +232,15 @@ def import_(
         )
     if users_from is not None and restrict_paths:
         raise UsageError("--restrict-paths is about the files of a FILE.cnf, not --users-from")
+    stays: list[str] = []
     if users_from is not None:
         exported = imported_users(users_from, backends.account(), version, default_hostgroup)
     else:
-        exported = imported_cnf(str(cnf), version, secrets, restrict_paths=restrict_paths)
+        exported, stays = imported_cnf(str(cnf), version, secrets, restrict_paths=restrict_paths)
     text = exported_text(
         exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, version)
     )
     emit(exported, text, secrets, out)
+    if cnf is not None:
+        say_what_import_did(exported, stays, text, cnf, out)
     return ExitCode.DONE

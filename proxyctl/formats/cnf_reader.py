@@ -1,41 +1,50 @@
 """The text of a proxysql.cnf -> the rows and variables that ProxySQL makes of it, and notes.
 
-ProxySQL skips what it does not understand without a word: unknown keys, values of another type,
-entries that a quote or a CHECK breaks. The rows here are those of a ProxySQL that was started with
-this file, so that importing the file of a running one plans to nothing; everything that it skips is
-a note. Only what keeps ProxySQL from starting is an error.
+ProxySQL skips what it does not understand silently: unknown keys, values of another type, rows that
+a quote breaks. Whatever is left out or changed here is a note, or a reason in `left_out`. Rows that
+a CHECK of the table refuses are not looked for: `validate` refuses them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
-from proxyctl.catalog import REFERENCE, TABLES, Layout, Version, layout_of
-from proxyctl.catalog.variables import VARIABLES
+from proxyctl.catalog import REFERENCE, TABLES, Column, Layout, Value, Version, layout_of
+from proxyctl.catalog.variable_rules import NO_VALUE, canonical, taken
+from proxyctl.catalog.variables import READ_ONLY, VARIABLES, VariableKind, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
-from proxyctl.formats.cnf_entries import read_section
-from proxyctl.formats.cnf_notes import Note, Notes
-from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
-from proxyctl.formats.cnf_variables import read_variable
-from proxyctl.formats.libconfig import Include, Place, Setting, parse
+from proxyctl.formats.cnf_sections import (
+    BINDS_VALUES,
+    SECTIONS,
+    STARTUP_KEYS,
+    VARIABLE_SECTIONS,
+    WORDS,
+    CnfSection,
+)
+from proxyctl.formats.libconfig import Include, Place, Setting, Type, parse
 from proxyctl.state.row import Key, Row
+from proxyctl.text import Nearest
 
-__all__ = ["Imported", "Note", "read_cnf"]
+_NEAR = 0.85
+"""How near a known word has to be to be worth a suggestion."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Imported:
     """What a file holds.
 
-    Shape: `tables` by catalogue name, only those with a row. `places`: of a row by its table and
-    key, of a variable by "variables" and its name.
+    Shape: `tables` by catalogue name, only those with a row. `places`: file and line of a row by
+    its table and key, of a variable by "variables" and its name. `left_out`: rows of `tables` that
+    are not to be taken over, with the reason. `stays`: keys that every start reads from the .cnf.
     """
 
-    tables: Mapping[str, tuple[Layout, list[Row]]]
-    variables: Mapping[str, str]
-    notes: tuple[Note, ...]
-    places: Mapping[tuple[str, Key], Place]
+    tables: dict[str, tuple[Layout, list[Row]]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    places: dict[tuple[str, Key], str] = field(default_factory=dict)
+    left_out: dict[str, dict[Key, str]] = field(default_factory=dict)
+    stays: list[str] = field(default_factory=list)
 
 
 def read_cnf(
@@ -51,70 +60,241 @@ def read_cnf(
     gives the text of a file that @include names.
     Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    root = parse(text, path, include)
-    notes = Notes()
-    tables: dict[str, tuple[Layout, list[Row]]] = {}
-    variables: dict[str, str] = {}
-    places: dict[tuple[str, Key], Place] = {}
-    for name, setting in (root.members or {}).items():
+    reader = _Reader(version)
+    for name, setting in (parse(text, path, include).members or {}).items():
+        reader.read(name, setting)
+    reader.leave_out_administrators()
+    return reader.found
+
+
+def _line(place: Place) -> str:
+    return f"{place[0]}:{place[1]}"
+
+
+class _Reader:
+    def __init__(self, version: Version) -> None:
+        self.found = Imported()
+        self._version = version
+        self._nearest = Nearest(_NEAR)
+
+    def _note(self, place: Place, text: str) -> None:
+        self.found.notes.append(f"{_line(place)}: {text}")
+
+    def _like(self, word: str, known: Collection[str]) -> str:
+        """Return `; did you mean threads?` or nothing."""
+        near = self._nearest.of(word, sorted(known))
+        return f"; did you mean {near}?" if near else ""
+
+    def read(self, name: str, setting: Setting) -> None:
+        """Read what stands at the top of the file. Changes: self."""
         section = SECTIONS.get(name)
-        if name in VARIABLE_SECTIONS:
-            variables |= _variables(name, setting, version, notes)
-            for key, item in (setting.members or {}).items():
-                places["variables", (VARIABLE_SECTIONS[name] + key,)] = item.place
-        elif section is not None and TABLES[section.table].exists_in(version):
-            layout = layout_of(TABLES[section.table], version)
-            rows = read_section(section, layout, setting, notes)
-            if rows:
-                tables[layout.name] = (layout, list(rows.values()))
-            for place, row in rows.items():
-                places[layout.name, layout.key_of(row)] = place
+        table = TABLES.get(section.table if section else name)
+        is_read = section is not None or name in VARIABLE_SECTIONS
+        if name in STARTUP_KEYS:
+            self.found.stays.append(name)
+        elif is_read and table is not None and not table.exists_in(self._version):
+            hint = f"`--proxysql-version {table.since}` or a newer one imports it"
+            text = f"ProxySQL {self._version} has no such section; {hint}"
+            self._note(setting.place, f"{name}: {text}")
+        elif name in VARIABLE_SECTIONS:
+            self._variables(name, setting)
+        elif section is not None and setting.type in (Type.LIST, Type.GROUP):
+            self._section(section, setting)
+        elif section is not None:
+            self._note(setting.place, f"{name}: {setting.type}, where a list ( ) is needed")
+        elif name in TABLES:
+            text = "many versions of ProxySQL do not read this table from a .cnf: left out"
+            self._note(setting.place, f"{name}: {text}")
         else:
-            notes.add(setting.place, f"{name}: {_why_unread(name, setting, notes)}")
-    _note_admin_names(tables, variables, places, notes)
-    return Imported(tables, variables, tuple(notes.found), places)
+            hint = self._like(name, [*SECTIONS, *VARIABLE_SECTIONS, *STARTUP_KEYS])
+            self._note(setting.place, f"{name}: ProxySQL does not know this key{hint}")
+
+    # Variables ----------------------------------------------------------------------------------
+
+    def _variables(self, section: str, setting: Setting) -> None:
+        prefix = VARIABLE_SECTIONS[section]
+        if setting.members is None:
+            message = f"{setting.type}, where ProxySQL needs a group {{ }}: it does not start"
+            raise ConfigError([Mistake(*setting.place, section, message)])
+        for key, item in setting.members.items():
+            binds = self._version >= BINDS_VALUES
+            name = prefix + (key.removeprefix(prefix) if binds else key)
+            self.found.places["variables", (name,)] = _line(item.place)
+            value = self._variable(name, item)
+            if value is not None:
+                self.found.variables[name] = value
+
+    def _variable(self, name: str, setting: Setting) -> str | None:
+        """Return the value that ProxySQL runs with; None where it keeps its default."""
+        known = VARIABLES.get(name)
+        if known is None or name in READ_ONLY or not known.exists_in(self._version):
+            self._note(setting.place, self._why_unread(name))
+            return None
+        text = _inserted(setting)
+        if text == NO_VALUE:
+            self._note(setting.place, f"{name}: (null) stands for no value")
+            return None
+        if '"' in text and self._version < BINDS_VALUES:
+            self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
+            return None
+        value = taken(name, text)
+        is_odd = setting.type not in _INSERTED
+        shown = setting.type if is_odd else "this" if is_secret_variable(name) else repr(text)
+        if value is None and text == known.default:
+            return None
+        if value is None:
+            default = "its default" if known.default is None else known.default or "''"
+            self._note(setting.place, f"{name}: ProxySQL refuses {shown}: it stays at {default}")
+            return None
+        is_changed = value.lower() != text.strip().lower() and known.kind is not VariableKind.BOOL
+        if is_odd or is_changed:
+            self._note(setting.place, f"{name}: ProxySQL takes {shown} for {value or repr(value)}")
+        return canonical(name, value)
+
+    def _why_unread(self, name: str) -> str:
+        prefix, _, rest = name.partition("-")
+        known = VARIABLES.get(name)
+        if name in READ_ONLY:
+            return f"{name}: it belongs to the program and cannot be set"
+        if known is not None and known.until is not None:
+            return f"{name}: gone, ProxySQL {known.until} was the last to have it"
+        if known is not None:
+            return f"{name}: ProxySQL {self._version} does not have it yet"
+        if rest.startswith(tuple(VARIABLE_SECTIONS.values())):
+            return f"{rest}: the group adds the prefix once more: ProxySQL ignores the line"
+        elsewhere = [other for other in VARIABLES if other.partition("-")[2] == rest]
+        if elsewhere:
+            return f"{name}: ProxySQL does not know this variable; {elsewhere[0]} is one"
+        names = [other.partition("-")[2] for other in VARIABLES if other.startswith(prefix)]
+        return f"{name}: ProxySQL does not know this variable{self._like(rest, names)}"
+
+    # Tables -------------------------------------------------------------------------------------
+
+    def _section(self, section: CnfSection, setting: Setting) -> None:
+        """Read the entries of a table. Of equal keys the last one wins. Changes: self."""
+        layout = layout_of(TABLES[section.table], self._version)
+        rows: dict[Key, Row] = {}
+        holders: dict[tuple[tuple[str, ...], Row], Key] = {}
+        for entry in setting.children():
+            cells = self._cells(section, layout, entry)
+            if cells is None:
+                continue
+            row = tuple(cells.values())
+            key = layout.key_of(row)
+            for unique in (layout.table.key, *layout.table.unique):
+                claim = (unique, tuple(cells[name] for name in unique))
+                other = holders.get(claim)
+                if other in rows:
+                    first = self.found.places[layout.name, other]
+                    text = f"{_words(section, cells)}: takes the place of the entry at {first}"
+                    self._note(entry.place, f"{section.name}: {text}")
+                    del rows[other]
+                holders[claim] = key
+            rows[key] = row
+            self.found.places[layout.name, key] = _line(entry.place)
+            broken = self._broken_by_quote(section, cells)
+            if broken:
+                self.found.left_out.setdefault(layout.name, {})[key] = broken
+        if rows:
+            self.found.tables[layout.name] = (layout, list(rows.values()))
+
+    def _cells(
+        self, section: CnfSection, layout: Layout, entry: Setting
+    ) -> dict[str, Value] | None:
+        """Return the cells of an entry by column, or None where ProxySQL skips it."""
+        start = f"{section.name}: "
+        if entry.members is None:
+            self._note(entry.place, f"{start}{entry.type}, where an entry {{ }} is needed: skipped")
+            return None
+        cells: dict[str, Value] = {}
+        missing, known = [], set(section.unread)
+        for column in layout.columns:
+            keys = section.keys_of(column.name)
+            known |= {*keys}
+            setting = self._setting(section, column, entry.members)
+            if setting is None:
+                cells[column.name] = section.default_of(column)
+                missing += [" or ".join(keys)] if column.name in section.mandatory else []
+            else:
+                cells[column.name] = self._cell(section, column, setting)
+        for key, setting in entry.members.items():
+            if key not in known:
+                hint = self._like(key, known)
+                self._note(setting.place, f"{start}{key}: ProxySQL does not know this key{hint}")
+            elif key in section.unread and setting.value != cells[key]:
+                text = f"{key}: ProxySQL does not read it from a .cnf: it is {cells[key]}"
+                self._note(setting.place, start + text)
+        if missing:
+            text = f"an entry without {', '.join(missing)}: ProxySQL skips it"
+            self._note(entry.place, start + text)
+            return None
+        return cells
+
+    def _setting(
+        self, section: CnfSection, column: Column, members: Mapping[str, Setting]
+    ) -> Setting | None:
+        """Return the setting that the column is taken from: the first key of the right type."""
+        if column.name in section.unread:
+            return None
+        wanted = Type.INT if column.is_numeric else Type.TEXT
+        for key in section.keys_of(column.name):
+            setting = members.get(key)
+            if setting is not None and setting.type is wanted:
+                return setting
+            if setting is not None:
+                text = f"{key}: {setting.type} is ignored, where {wanted} is needed"
+                self._note(setting.place, f"{section.name}: {text}")
+        return None
+
+    def _cell(self, section: CnfSection, column: Column, setting: Setting) -> Value:
+        value = setting.value
+        words, other = WORDS.get(column.name, (None, ""))
+        if words is None or str(value).lower() in words:
+            return value
+        text = f"{column.name}: ProxySQL takes {value!r} for {other}"
+        self._note(setting.place, f"{section.name}: {text}")
+        return other
+
+    def _broken_by_quote(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
+        """Return why ProxySQL loses this row, or None: it pastes texts between quotes."""
+        if self._version >= BINDS_VALUES:
+            return None
+        for name, value in cells.items():
+            quote = section.quote_of(name)
+            if isinstance(value, str) and quote is not None and quote in value:
+                word = "double" if quote == '"' else "single"
+                return (
+                    f"{name}: ProxySQL before {BINDS_VALUES} loses a row with a {word} quote in it"
+                )
+        return None
+
+    def leave_out_administrators(self) -> None:
+        """Leave out users who have the name of an administrator. Changes: self."""
+        logins: set[str] = set()
+        for name in ("admin-admin_credentials", "admin-stats_credentials"):
+            credentials = self.found.variables.get(name) or VARIABLES[name].default or ""
+            logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
+        if "mysql_users" not in self.found.tables:
+            return
+        layout, rows = self.found.tables["mysql_users"]
+        for row in rows:
+            if str(row[layout.index["username"]]) in logins:
+                reasons = self.found.left_out.setdefault("mysql_users", {})
+                reasons[layout.key_of(row)] = (
+                    "an administrator has this name too, and ProxySQL keeps only one of them:"
+                    " rename the user"
+                )
 
 
-def _variables(section: str, setting: Setting, version: Version, notes: Notes) -> dict[str, str]:
-    if setting.members is None:
-        message = f"{setting.type}, where ProxySQL needs a group {{ }}: it does not start"
-        raise ConfigError([Mistake(*setting.place, section, message)])
-    values: dict[str, str] = {}
-    for key, item in setting.members.items():
-        name = VARIABLE_SECTIONS[section] + key
-        reading = read_variable(name, item, version, notes)
-        if reading.value is not None:
-            values[name] = reading.value
-        if reading.note is not None:
-            notes.add(item.place, reading.note)
-    return values
+_INSERTED = (Type.BOOL, Type.INT, Type.TEXT)
 
 
-def _why_unread(name: str, setting: Setting, notes: Notes) -> str:
-    if name in STARTUP_KEYS:
-        return "read from the .cnf at every start, and stays there"
-    if setting.children():
-        hint = notes.like(name, [*SECTIONS, *VARIABLE_SECTIONS])
-        return f"ProxySQL reads no such section from a .cnf{hint}"
-    return f"ProxySQL does not know this key{notes.like(name, STARTUP_KEYS)}"
+def _inserted(setting: Setting) -> str:
+    """Return the text that ProxySQL takes for a variable; of types that it does not know ''."""
+    if setting.type is Type.BOOL:
+        return "true" if setting.value else "false"
+    return str(setting.value) if setting.type in _INSERTED else ""
 
 
-def _note_admin_names(
-    tables: Mapping[str, tuple[Layout, list[Row]]],
-    variables: Mapping[str, str],
-    places: Mapping[tuple[str, Key], Place],
-    notes: Notes,
-) -> None:
-    """Note users who would take the place of an account of the admin interface. Changes: notes."""
-    if "mysql_users" not in tables:
-        return
-    accounts: set[str] = set()
-    for name in ("admin-admin_credentials", "admin-stats_credentials"):
-        credentials = variables.get(name) or VARIABLES[name].default or ""
-        accounts |= {entry.partition(":")[0] for entry in credentials.split(";")}
-    layout, rows = tables["mysql_users"]
-    for row in rows:
-        user = row[layout.index["username"]]
-        if user in accounts:
-            text = f"mysql_users: {user} is an administrator too: that login stops working"
-            notes.add(places["mysql_users", layout.key_of(row)], text)
+def _words(section: CnfSection, cells: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name} {cells[name]}" for name in section.mandatory)

@@ -2,18 +2,23 @@
 
 Every entry becomes one INSERT OR REPLACE. Text is pasted into it between quotes, mostly without
 doubling a quote inside: such an entry is lost without a word.
-Source: ProxySQL 2.7.1, run with each section, and lib/ProxySQL_Config.cpp.
+Source: ProxySQL 2.7.1, run with each section; lib/ProxySQL_Config.cpp of it and of 3.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from proxyctl.catalog import MAX_INT, Column, Value
+from proxyctl.catalog import MAX_INT, Column, Value, Version
 
 MIN_INT = -MAX_INT - 1
 """Numbers beyond 32 bits are of another type in libconfig, and ProxySQL ignores them."""
+
+
+BINDS_VALUES = Version(3, 0, 4)
+"""From here on ProxySQL binds values instead of pasting them, so that any quote is carried; it also
+takes the prefix away that somebody wrote in front of a variable's name."""
 
 
 @dataclass(frozen=True)
@@ -145,12 +150,30 @@ _SECTIONS = (
     ),
 )
 
-SECTIONS: dict[str, CnfSection] = {section.name: section for section in _SECTIONS}
+_OF_PGSQL = ("mysql_servers", "mysql_replication_hostgroups", "mysql_users", "mysql_query_rules")
+
+
+def _pgsql(section: CnfSection) -> CnfSection:
+    """Return the section of 3.0 that ProxySQL reads as its twin of the MySQL side."""
+    name = section.name.replace("mysql_", "pgsql_")
+    quotes = section.in_double_quotes
+    if section.name == "mysql_query_rules":
+        quotes |= {"database"}
+    return replace(section, name=name, table=name, in_double_quotes=quotes)
+
+
+_ALL = (*_SECTIONS, *(_pgsql(section) for section in _SECTIONS if section.name in _OF_PGSQL))
+
+SECTIONS: dict[str, CnfSection] = {section.name: section for section in _ALL}
 """By the section's name, in the order in which we write them."""
 
-SECTION_OF_TABLE: dict[str, CnfSection] = {section.table: section for section in _SECTIONS}
+SECTION_OF_TABLE: dict[str, CnfSection] = {section.table: section for section in _ALL}
 
-VARIABLE_SECTIONS = {"admin_variables": "admin-", "mysql_variables": "mysql-"}
+VARIABLE_SECTIONS = {
+    "admin_variables": "admin-",
+    "mysql_variables": "mysql-",
+    "pgsql_variables": "pgsql-",
+}
 
 STARTUP_KEYS = frozenset(
     {
@@ -169,7 +192,10 @@ STARTUP_KEYS = frozenset(
 """Top-level keys that every start reads; they are in no table and stay in the file."""
 
 SINGLE_CHECK_TYPES = frozenset({"read_only", "innodb_read_only", "super_read_only"})
-"""Any other check_type, the two combined ones too, becomes read_only."""
 
-STATUSES = frozenset({"ONLINE", "SHUNNED", "OFFLINE_SOFT", "OFFLINE_HARD"})
-"""Any other status becomes ONLINE."""
+WORDS = {
+    "status": (frozenset({"online", "shunned", "offline_soft", "offline_hard"}), "ONLINE"),
+    "check_type": (SINGLE_CHECK_TYPES, "read_only"),
+}
+"""The words, in lower case, that ProxySQL takes in a column, and what any other one becomes: the
+combined check types too."""

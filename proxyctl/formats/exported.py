@@ -1,25 +1,36 @@
-"""One set of rows, written as YAML, SQL or .cnf: the output of export, render and import."""
+"""One set of rows, written as YAML, SQL or .cnf: the output of export, render and import.
+
+An instance, or a proxysql.cnf, holds more than our files can say. In YAML a cell is written as
+ProxySQL reads it, and a row or a variable that `validate` refuses stands as a comment. Each of them
+is a warning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
 
+from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value
 from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
-from proxyctl.errors import counted
+from proxyctl.errors import Mistake, counted
 from proxyctl.formats.manage_section import manage_section, owned_words
-from proxyctl.formats.takeover import (
-    Check,
-    Tables,
-    announce,
-    as_proxysql_reads,
-    key_of,
-    leave_out_refused,
-    remarks_on,
-    without_left_out,
+from proxyctl.formats.yaml_writer import (
+    Commented,
+    EnvRef,
+    VariableField,
+    places_in,
+    row_lines,
+    write_document,
 )
-from proxyctl.formats.yaml_writer import Commented, EnvRef, VariableField, write_document
+from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, as_read
 from proxyctl.state.fold import Exported, environment_name, without_secrets
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key
+
+Check = Callable[[str], Sequence[Mistake]]
+"""What is wrong with a file of this text."""
+
+Tables = Mapping[str, tuple[Layout, list[DesiredRow]]]
 
 _RULES = ("mysql_query_rules", "pgsql_query_rules")
 _RENDERED = (
@@ -39,8 +50,8 @@ def exported_text(
 ) -> str:
     """Return the text in the form `yaml`, `sql` or `cnf`. `owned`: what files own of each table.
 
-    With `omit` no format is given a password. `check` says what is wrong with our files: rows that
-    come from elsewhere are made to pass it. Changes: exported.
+    With `omit` no format is given a password. `check` says what is wrong with our files; what it
+    refuses of rows that come from elsewhere becomes a comment. Changes: exported.
     """
     dead = _dead_fast_routing(exported)
     exported.warnings += dead
@@ -51,11 +62,12 @@ def exported_text(
     }
     if form == "yaml":
         if check is not None:
-            tables = as_proxysql_reads(exported, tables)
-            leave_out_refused(exported, tables, check)
+            tables = _as_proxysql_reads(exported, tables)
+            _leave_out_refused(exported, tables, check)
         text = _yaml(exported, tables, header, keeps_alive=not dead)
         return text + manage_section(owned or {}, tables)
-    notes = [f"not written: {name} ({value})" for name, value in exported.commented.items()]
+    notes = [f"not written: {name} ({value})" for name, value in exported.local.items()]
+    notes += [f"not written: {name} (secret)" for name in exported.secrets]
     if form == "sql":
         from proxyctl.formats.sql_writer import write_script
 
@@ -71,7 +83,7 @@ def exported_text(
 
 
 def _new_users(tables: Tables) -> list[str]:
-    """Return what is to be said of users that a script can change, and not make."""
+    """Return a warning for users that a script can change but not create."""
     found = []
     for name, (layout, rows) in tables.items():
         secret = [n for n, column in enumerate(layout.columns) if column.secret]
@@ -85,11 +97,18 @@ def _new_users(tables: Tables) -> list[str]:
 
 
 def _dead_fast_routing(exported: Exported) -> list[str]:
-    """Return what is to be said of fast routing that ProxySQL never looks at."""
+    """Return a warning for fast routing that ProxySQL never looks at.
+
+    Rows that ProxySQL does not work with are left out already, and do not count.
+    """
     found = []
     for name in _RULES:
-        routing = f"{name}_fast_routing"
-        rules = _running(exported, name)
+        routing, idle = f"{name}_fast_routing", exported.left_out.get(name, {})
+        rules = [
+            row
+            for row in exported.tables.get(name, [])
+            if _key(exported.layouts[name], row) not in idle
+        ]
         if rules and exported.tables.get(routing):
             last = last_rule_in_the_way(exported.layouts[name], rules)
             if last is not None:
@@ -97,48 +116,217 @@ def _dead_fast_routing(exported: Exported) -> list[str]:
     return found
 
 
-def _revived_fast_routing(sections: Tables) -> list[str]:
-    """Return what is to be said where fast routing is alive by a rule that is left out."""
-    found = []
-    for name in _RULES:
-        _, routing = sections.get(f"{name}_fast_routing", (None, []))
-        if not routing or name not in sections:
-            continue
-        if last_rule_in_the_way(*sections[name]) is not None:
-            found.append(
-                f"{name}: a rule behind the last one is left out; a plan of this file adds one that"
-                " keeps fast routing alive"
-            )
-    return found
-
-
-def _running(exported: Exported, table: str) -> list[DesiredRow]:
-    """Return the rows without those that ProxySQL does not work with."""
-    idle = {key for key, found in exported.left_out.get(table, {}).items() if not found.runs}
-    rows = exported.tables.get(table, [])
-    return [row for row in rows if key_of(exported.layouts[table], row) not in idle]
+# YAML -------------------------------------------------------------------------------------------
 
 
 def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
-    sections = without_left_out(exported, tables)
-    announce(exported, tables, sections)
-    if keeps_alive:
-        exported.warnings += _revived_fast_routing(sections)
-    variables: dict[str, VariableField] = {
-        name: Commented(value, f"left out: {exported.refused[name]}")
-        if name in exported.refused
-        else value
-        for name, value in exported.variables.items()
-    }
-    for name, value in exported.commented.items():
-        if value.startswith("{env: "):
-            variables[name] = Commented(EnvRef(environment_name(name)), "secret")
-        else:
-            variables[name] = Commented(value, "takes effect at a restart, or is local")
+    """Return the file, with what is left out as comments. Changes: exported.warnings."""
+    sections = _written(exported, tables)
+    remarks: dict[str, list[str]] = {}
+    for name, reason, rows in _left_out(exported, tables):
+        layout = tables[name][0]
+        remarks.setdefault(name, []).extend([f"left out: {reason}", *row_lines(layout, rows)])
+        text = f"left out, a comment in the file shows it: {reason}"
+        if not exported.places and name in sections:
+            text += "; a plan of this file deletes it"
+        _warn(exported, name, [_key(layout, row) for row in rows], text)
+    for name, reason in exported.refused.items():
+        place = exported.places.get(("variables", (name,)))
+        start = f"{place}: {name}" if place else name
+        exported.warnings.append(f"{start}: left out, a comment in the file shows it: {reason}")
     return write_document(
         sections,
-        dict(sorted(variables.items())),
+        dict(sorted(_variables(exported).items())),
         header=list(header),
-        remarks=remarks_on(exported, tables),
+        remarks=remarks,
         keeps_fast_routing_alive=keeps_alive,
     )
+
+
+def _variables(exported: Exported) -> dict[str, VariableField]:
+    found: dict[str, VariableField] = {**exported.variables}
+    for name, reason in exported.refused.items():
+        found[name] = Commented(exported.variables[name], f"left out: {reason}")
+    for name, value in exported.local.items():
+        found[name] = Commented(value, "takes effect at a restart, or is local")
+    for name in exported.secrets:
+        found[name] = Commented(EnvRef(environment_name(name)), "secret")
+    return found
+
+
+def _written(exported: Exported, tables: Tables) -> dict[str, tuple[Layout, list[DesiredRow]]]:
+    """Return the tables without the rows that are left out.
+
+    A table of which nothing remains stands in no file: an empty section would delete its rows.
+    """
+    found: dict[str, tuple[Layout, list[DesiredRow]]] = {}
+    for name, (layout, rows) in tables.items():
+        left_out = exported.left_out.get(name)
+        kept = [row for row in rows if _key(layout, row) not in left_out] if left_out else rows
+        if kept or not rows:
+            found[name] = (layout, kept)
+    return found
+
+
+def _left_out(exported: Exported, tables: Tables) -> Iterator[tuple[str, str, list[DesiredRow]]]:
+    """Yield table, reason and rows of what is left out."""
+    for name, reasons in exported.left_out.items():
+        by_reason: dict[str, list[DesiredRow]] = {}
+        layout, rows = tables[name]
+        for row in rows if reasons else ():
+            reason = reasons.get(_key(layout, row))
+            if reason is not None:
+                by_reason.setdefault(reason, []).append(row)
+        for reason, alike in by_reason.items():
+            yield name, reason, alike
+
+
+def _key(layout: Layout, row: DesiredRow) -> Key:
+    """Return the key of a row; the files always say it."""
+    return layout.key_of(cast("tuple[Value, ...]", row))
+
+
+_SHOWN_KEYS = 5
+
+
+def _warn(exported: Exported, table: str, keys: Sequence[Key], text: str) -> None:
+    """Warn of rows: once for all, or each at its place in a file. Changes: exported.warnings."""
+    words = [":".join(map(str, key)) for key in keys]
+    if exported.places:
+        exported.warnings += [
+            f"{exported.places[table, key]}: {table} {word}: {text}"
+            for key, word in zip(keys, words, strict=True)
+        ]
+        return
+    more = f" and {len(keys) - _SHOWN_KEYS} more" if len(keys) > _SHOWN_KEYS else ""
+    exported.warnings.append(f"{table} {', '.join(words[:_SHOWN_KEYS])}{more}: {text}")
+
+
+# What our files cannot say ----------------------------------------------------------------------
+
+_MOST_CHECKED = 20_000
+"""A table with more rows is left to `validate`: reading it as YAML takes longer than the export."""
+
+
+def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None:
+    """Leave out the rows and variables that the check refuses; warn of what it then still refuses.
+
+    Changes: exported.left_out, exported.refused, exported.warnings.
+    """
+    small = {name: found for name, found in tables.items() if len(found[1]) <= _MOST_CHECKED}
+
+    def document() -> tuple[str, Tables]:
+        sections = _written(exported, small)
+        variables = {n: v for n, v in exported.variables.items() if n not in exported.refused}
+        return write_document(sections, variables), sections
+
+    text, sections = document()
+    mistakes = check(text)
+    places = places_in(text)
+    for mistake in mistakes:
+        section, item = places.get(mistake.line, ("", 0))
+        if isinstance(item, str):
+            exported.refused.setdefault(item, _reason(mistake))
+        elif section:
+            layout, rows = sections[section]
+            exported.leave_out(section, {_key(layout, rows[item]): _reason(mistake)})
+    for mistake in check(document()[0]) if mistakes else ():
+        said = "; ".join(map(str.strip, mistake.lines()))
+        exported.warnings.append(f"the file will be refused: {said}")
+
+
+def _reason(mistake: Mistake) -> str:
+    """Return what is wrong, after the name of the column if it is about one."""
+    _, _, column = mistake.key.rpartition("].")
+    return f"{column}: {mistake.message}" if column and column != mistake.key else mistake.message
+
+
+_DIGEST = re.compile(r"0[xX](?=0*[1-9A-Fa-f])[0-9A-Fa-f]{1,16}\Z")
+_MODIFIERS = re.compile(rf"(?:(?:{'|'.join(MODIFIERS)})(?:,(?!\Z)|\Z))*\Z", re.IGNORECASE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FORMS = {"digest": _DIGEST, "re_modifiers": _MODIFIERS}
+"""Texts of rules as the files take them."""
+
+
+def _as_proxysql_reads(exported: Exported, tables: Tables) -> Tables:
+    """Return the rows with the cells that our files refuse as ProxySQL reads them.
+
+    A plan compares cells by what ProxySQL reads, so it finds no difference there. Keys stay as they
+    are. Changes: exported.warnings, exported.left_out.
+    """
+    return {
+        name: (layout, _rows_as_read(exported, layout, rows))
+        for name, (layout, rows) in tables.items()
+    }
+
+
+def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
+    left_out = exported.left_out.get(layout.name, {})
+    tests = [(n, test) for n in range(len(layout.columns)) if (test := _plain(layout, n))]
+    warnings: dict[str, list[Key]] = {}
+    found: list[DesiredRow] = []
+    for row in rows:
+        odd = [n for n, is_plain in tests if not is_plain(row[n])]
+        if odd and _key(layout, row) not in left_out:
+            cells = list(row)
+            for position in odd:
+                cell, column = row[position], layout.columns[position]
+                if cell is None or cell is KEEP:
+                    continue
+                if column.kind is Kind.JSON:
+                    reason = f"{column.name}: JSON in a file is UTF-8, and this is not"
+                    exported.leave_out(layout.name, {_key(layout, row): reason})
+                    continue
+                cells[position], warning = _cell_as_read(layout, column, cell)
+                if warning:
+                    warnings.setdefault(warning, []).append(_key(layout, row))
+            row = tuple(cells)
+        found.append(row)
+    for text, keys in warnings.items():
+        _warn(exported, layout.name, keys, text)
+    return found
+
+
+def _plain(layout: Layout, position: int) -> Callable[[object], bool] | None:
+    """Return what tells that a file takes a cell as it is; None where it takes any."""
+    column = layout.columns[position]
+    form = _FORMS.get(column.name) if layout.name in _RULES else None
+    if not column.is_listed:
+        return lambda cell: cell is KEEP or cell == column.default
+    if column.kind is Kind.JSON:
+        return lambda cell: str(cell).isascii() or not _SURROGATE.search(str(cell))
+    if form is not None:
+        return lambda cell: not isinstance(cell, str) or form.match(cell) is not None
+    if column.is_numeric and position not in layout.key_index:
+        most = MAX_LATENCY_MS if column.name == "max_latency_ms" else MAX_INT
+        return lambda cell: cell.__class__ is int and 0 <= cell <= most
+    return None
+
+
+def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:
+    """Return the cell as it is written, and a warning where that changes it."""
+    if not column.is_listed:
+        return cell, (
+            f"{column.name}: proxyctl does not know this column; plan and apply take it at an"
+            " instance that has it, validate refuses it"
+        )
+    read = as_read(layout.table, column, cell)
+    low, _ = column.bounds
+    is_refused = isinstance(read, int) and low is not None and read < low
+    if is_refused or (read == cell and type(read) is type(cell)):
+        return cell, None
+    if read is None and cell in ("", -1):  # ProxySQL's own ways to say nothing
+        return None, None
+    return read, (
+        f"{column.name} {_shown(cell)} is written as {_shown(read)}, which is what ProxySQL makes"
+        " of it"
+    )
+
+
+_SHOWN_TEXT = 40
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, str) and len(value) > _SHOWN_TEXT:
+        return repr(value[:_SHOWN_TEXT] + "...")
+    return "null" if value is None else repr(value)

@@ -69,9 +69,7 @@ def _export_table(
         warn_of_checksums(exported, layers.values())
     elif rows:
         exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
-        exported.leave_out(
-            layout.name, passed_over(layout, layer, layers[layer], memory), runs=False
-        )
+        exported.leave_out(layout.name, passed_over(layout, layer, layers[layer], memory))
     if found.unpublished:
         exported.warnings.append(
             f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(found.unpublished), 'row')}"

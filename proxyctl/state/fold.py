@@ -35,27 +35,16 @@ AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 _ADDRESSES = frozenset({"mysql-interfaces", "admin-mysql_ifaces", "pgsql-interfaces"})
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Why a row is no row of our files.
-
-    `runs`: ProxySQL works with the row all the same.
-    """
-
-    reason: str
-    runs: bool
-
-
 @dataclass
 class Exported:
     """What one export writes.
 
-    Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` that
-    differ from the defaults; `commented` are variables to be written as comments, with a reason.
-    `left_out`: rows of `tables`, by table and key, that our files do not say. `refused`: variables
-    that they do not say, with the reason. `places`: where a row (by table and key) or a variable
-    (by "variables" and name) stands in the file that was imported. `additions`: what the instance
-    has beyond its version.
+    Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` are
+    written; `local` ones are comments, and so are `secrets`, without their values. `left_out`:
+    rows of `tables`, by table and key, that stand in our files as comments, with the reason.
+    `refused`: variables that do so. `places`: where a row (by table and key) or a variable (by
+    "variables" and name) stands in the file that was imported. `additions`: what the instance has
+    beyond its version.
     """
 
     version: Version
@@ -63,17 +52,16 @@ class Exported:
     additions: Additions = NO_ADDITIONS
     tables: dict[str, list[DesiredRow]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
-    commented: dict[str, str] = field(default_factory=dict)
+    local: dict[str, str] = field(default_factory=dict)
+    secrets: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    left_out: dict[str, dict[Key, LeftOut]] = field(default_factory=dict)
+    left_out: dict[str, dict[Key, str]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
 
-    def leave_out(self, table: str, rows: Mapping[Key, str], *, runs: bool) -> None:
-        """Note rows that our files do not say, with the reasons. Changes: self."""
-        found = self.left_out.setdefault(table, {})
-        for key, reason in rows.items():
-            found.setdefault(key, LeftOut(reason, runs))
+    def leave_out(self, table: str, rows: Mapping[Key, str]) -> None:
+        """Note rows that become comments, with the reasons; the first one holds. Changes: self."""
+        self.left_out[table] = {**rows, **self.left_out.get(table, {})}
 
 
 def from_runtime(
@@ -249,10 +237,12 @@ def export_variables(
     secrets: str,
     *,
     keeps_defaults: bool = False,
+    keeps_local: bool = False,
 ) -> None:
     """Sort variables into those to write and those to mention as comments.
 
-    `keeps_defaults`: also write what equals the default (the files said so).
+    `keeps_defaults`: also write what equals the default (a file says so). `keeps_local`: also write
+    what is local to an instance, or takes effect at a restart only. Changes: exported.
     """
     for name_cell, value_cell in sorted(rows, key=lambda row: str(row[0])):
         name, value = str(name_cell), canonical_variable(str(name_cell), value_cell)
@@ -262,16 +252,20 @@ def export_variables(
             continue
         if is_out_of_reach(name, value, exported.version):
             continue
-        if name in RESTART_ONLY | _ADDRESSES and not keeps_defaults:
-            exported.commented[name] = value
+        if name in RESTART_ONLY | _ADDRESSES and not keeps_local:
+            exported.local[name] = value
         elif (
             not keeps_defaults
             and default is not None
             and value == canonical_variable(name, default)
         ):
             continue
-        elif (is_secret_variable(name) or isinstance(value_cell, Secret)) and secrets != "clear":
-            exported.commented[name] = f"{{env: {environment_name(name)}}}"
+        elif (
+            value
+            and secrets != "clear"
+            and (is_secret_variable(name) or isinstance(value_cell, Secret))
+        ):
+            exported.secrets.append(name)
         else:
             exported.variables[name] = value
 

@@ -125,12 +125,16 @@ def test_what_cannot_be_written_is_said() -> None:
     }
     made = write_cnf(
         {table: (layout(table), some) for table, some in rows.items()},
-        {"mysql-init_connect": 'SET x="y"', "mysql-monitor_password": 'secret"', "pgsql-x": "1"},
+        {
+            "mysql-init_connect": 'SET x="y"',
+            "mysql-monitor_password": 'secret"',
+            "sqliteserver-x": "1",
+        },
     )
     assert made.notes == (
         "mysql-init_connect: 'SET x=\"y\"' a double quote would lose it",
         "mysql-monitor_password: a double quote would lose it",
-        "pgsql-x: a .cnf has no place for this variable",
+        "sqliteserver-x: a .cnf has no place for this variable",
         "mysql_replication_hostgroups writer_hostgroup 1: check_type: ProxySQL would take"
         " a combined check for read_only",
         "mysql_galera_hostgroups writer_hostgroup 1: active 0: a .cnf cannot say that",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import Value, Version
 from proxyctl.errors import ConfigError
 from proxyctl.formats.cnf_reader import Imported, read_cnf
 
@@ -26,10 +26,6 @@ def rows_of(imported: Imported, table: str) -> list[dict[str, Value]]:
         }
         for one in found
     ]
-
-
-def notes_of(imported: Imported) -> list[str]:
-    return [str(note) for note in imported.notes]
 
 
 def test_variables() -> None:
@@ -72,20 +68,20 @@ def test_variables() -> None:
         "mysql-server_version": "5.5.30",
         "mysql-monitor_password": "ab",
     }
-    assert notes_of(found) == [
-        "p.cnf:2: datadir: read from the .cnf at every start, and stays there",
+    assert found.stays == ["datadir"]
+    assert found.notes == [
         "p.cnf:5: admin-refresh_interval: the group adds the prefix once more: ProxySQL ignores the"
         " line",
         "p.cnf:6: admin-stats_system_cpu: ProxySQL takes '61' for 120",
-        "p.cnf:7: admin-version belongs to the program and cannot be set",
+        "p.cnf:7: admin-version: it belongs to the program and cannot be set",
         "p.cnf:8: admin-telnet_admin_ifaces: (null) stands for no value",
-        "p.cnf:11: mysql-wait_timeout: ProxySQL takes a number beyond 32 bits for 0 here",
+        "p.cnf:11: mysql-wait_timeout: ProxySQL takes a number beyond 32 bits for 0",
         "p.cnf:13: mysql-query_cache_size_MB: ProxySQL takes '64M' for 64",
-        "p.cnf:15: mysql-verbose_query_error: 'maybe' is neither true nor false: it stays at false",
+        "p.cnf:15: mysql-verbose_query_error: ProxySQL refuses 'maybe': it stays at false",
         "p.cnf:16: mysql-server_version: ProxySQL takes '5.1.30' for 5.5.30",
         "p.cnf:17: mysql-stack_size: ProxySQL does not know this variable; did you mean stacksize?",
-        "p.cnf:18: mysql-ping_timeout_server: '999999' is out of range: it stays at 200",
-        "p.cnf:19: mysql-monitor_username: may not be empty: it stays at its default",
+        "p.cnf:18: mysql-ping_timeout_server: ProxySQL refuses '999999': it stays at 200",
+        "p.cnf:19: mysql-monitor_username: ProxySQL refuses '': it stays at monitor",
         "p.cnf:20: mysql-init_connect: ProxySQL cannot read a double quote in a variable",
         "p.cnf:21: mysql-client_found_rows: gone, ProxySQL 2.3.2 was the last to have it",
         "p.cnf:22: mysql-hash_passwords: ProxySQL does not know this variable;"
@@ -136,7 +132,6 @@ def test_entries_as_proxysql_takes_them() -> None:
             { username="app"; password="x" },
             { username="app"; password="y"; backend=0; active=true },
             { username="bad"; password="it's" },
-            { username="admin" }
         )
         mysql_query_rules = (
             { rule_id=1; match_digest="^SELECT\s\\d"; flagin=5; destination_hostgroup="5" },
@@ -153,6 +148,8 @@ def test_entries_as_proxysql_takes_them() -> None:
     assert rows_of(found, "mysql_servers") == [
         {"hostgroup_id": 1, "hostname": "a", "status": "offline_soft", "comment": "it's"},
         {"hostgroup_id": 2, "hostname": "b"},
+        {"hostgroup_id": 1, "hostname": "d", "compression": 2},
+        {"hostgroup_id": 1, "hostname": 'e"e'},
         {"hostgroup_id": 1, "hostname": "f"},
     ]
     assert rows_of(found, "mysql_replication_hostgroups") == [
@@ -160,45 +157,43 @@ def test_entries_as_proxysql_takes_them() -> None:
     ]
     assert rows_of(found, "mysql_users") == [
         {"username": "app", "password": "y", "default_schema": ""},
-        {"username": "admin", "password": "", "default_schema": ""},
+        {"username": "bad", "password": "it's", "default_schema": ""},
     ]
     assert rows_of(found, RULES) == [
         {"rule_id": 1, "active": 1, "match_digest": r"^SELECT\s\d"},
-        {"rule_id": 2, "apply": 1, "OK_msg": ""},
+        {"rule_id": 2, "apply": 7, "flagOUT": -1, "OK_msg": ""},
+        {"rule_id": 3, "active": 1, "error_msg": 'say "no"'},
     ]
-    assert notes_of(found) == [
+    lost = "ProxySQL before 3.0.4 loses a row with a"
+    assert found.left_out == {
+        "mysql_servers": {(1, 'e"e', 3306): f"hostname: {lost} double quote in it"},
+        "mysql_users": {("bad", 1): f"password: {lost} single quote in it"},
+        RULES: {(3,): f"error_msg: {lost} double quote in it"},
+    }
+    assert found.notes == [
         "p.cnf:3: mysql_servers: port: text is ignored, where a number is needed",
         "p.cnf:4: mysql_servers: use_ssl: true or false is ignored, where a number is needed",
         "p.cnf:5: mysql_servers: hostgroup: text is ignored, where a number is needed",
         "p.cnf:5: mysql_servers: an entry without hostgroup or hostgroup_id: ProxySQL skips it",
-        "p.cnf:6: mysql_servers: hostgroup_id 1, hostname d: lost, CHECK constraint failed:"
-        " compression IN(0,1)",
-        'p.cnf:7: mysql_servers: hostgroup_id 1, hostname e"e: lost, ProxySQL cannot read a double'
-        " quote in hostname",
         "p.cnf:8: mysql_servers: status: ProxySQL takes 'gone' for ONLINE",
         "p.cnf:12: mysql_replication_hostgroups: check_type: ProxySQL takes"
         " 'read_only|innodb_read_only' for read_only",
         "p.cnf:12: mysql_replication_hostgroups: writer_hostgroup 3, reader_hostgroup 2: takes the"
-        " place of the entry at line 11",
+        " place of the entry at p.cnf:11",
         "p.cnf:16: mysql_users: active: true or false is ignored, where a number is needed",
         "p.cnf:16: mysql_users: backend: ProxySQL does not read it from a .cnf: it is 1",
-        "p.cnf:16: mysql_users: username app: takes the place of the entry at line 15",
-        "p.cnf:17: mysql_users: username bad: lost, ProxySQL cannot read a single quote in"
-        " password",
-        "p.cnf:21: mysql_query_rules: destination_hostgroup: text is ignored, where a number is"
+        "p.cnf:16: mysql_users: username app: takes the place of the entry at p.cnf:15",
+        "p.cnf:20: mysql_query_rules: destination_hostgroup: text is ignored, where a number is"
         " needed",
-        "p.cnf:21: mysql_query_rules: flagin: ProxySQL does not know this key; did you mean"
+        "p.cnf:20: mysql_query_rules: flagin: ProxySQL does not know this key; did you mean"
         " flagIN?",
-        "p.cnf:22: mysql_query_rules: flagOUT: a negative number is ignored",
-        "p.cnf:23: mysql_query_rules: an entry without rule_id: ProxySQL skips it",
-        "p.cnf:24: mysql_query_rules: rule_id 3: lost, ProxySQL cannot read a double quote in"
-        " error_msg",
-        "p.cnf:25: mysql_query_rules: a number, where an entry { } is needed: skipped",
-        "p.cnf:27: mysql_query_rules_fast_routing: ProxySQL reads no such section from a .cnf; did"
-        " you mean mysql_query_rules?",
-        "p.cnf:28: proxysql_server: ProxySQL does not know this key",
-        "p.cnf:29: scheduler: an array [ ], where a list ( ) is needed",
-        "p.cnf:18: mysql_users: admin is an administrator too: that login stops working",
+        "p.cnf:22: mysql_query_rules: an entry without rule_id: ProxySQL skips it",
+        "p.cnf:24: mysql_query_rules: a number, where an entry { } is needed: skipped",
+        "p.cnf:26: mysql_query_rules_fast_routing: many versions of ProxySQL do not read this table"
+        " from a .cnf: left out",
+        "p.cnf:27: proxysql_server: ProxySQL does not know this key; did you mean"
+        " proxysql_servers?",
+        "p.cnf:28: scheduler: an array [ ], where a list ( ) is needed",
     ]
 
 
@@ -207,9 +202,70 @@ def test_no_password_in_a_note() -> None:
         'admin_variables = { cluster_password = "top\\"secret" }\n'
         'mysql_users = ( { username="a"; password="top\'secret" } )'
     )
-    assert len(found.notes) == 2
-    assert "secret" not in str(found.notes)
+    assert len(found.notes) == 1
+    assert list(found.left_out["mysql_users"]) == [("a", 1)]
+    assert "secret" not in f"{found.notes} {found.left_out}"
 
 
 def test_empty_sections_are_left_out() -> None:
     assert read("mysql_query_rules = ( )\nscheduler: ( );").tables == {}
+
+
+@pytest.mark.parametrize("credentials", ["", 'admin_variables = { admin_credentials = "x:y;u:z" }'])
+def test_a_user_named_like_an_administrator_is_left_out(credentials: str) -> None:
+    found = read(
+        credentials + 'mysql_users = ( {username="u"}, {username="stats"}, {username="v"} )'
+    )
+    names = [("u", 1), ("stats", 1)] if credentials else [("stats", 1)]
+    assert sorted(found.left_out["mysql_users"]) == sorted(names)
+    assert "an administrator has this name too" in found.left_out["mysql_users"]["stats", 1]
+
+
+PGSQL = """
+pgsql_variables = { poll_timeout = 2000 }
+pgsql_servers = ( { address = "p"; hostgroup = 1 }, { hostname = "q"; hostgroup_id = 2; port = 1 } )
+pgsql_replication_hostgroups = ( { writer_hostgroup = 1; reader_hostgroup = 2 } )
+pgsql_users = ( { username = "app"; password = "it's"; default_hostgroup = 1 } )
+pgsql_query_rules = ( { rule_id = 1; database = "shop"; destination_hostgroup = 2; apply = 1 } )
+"""
+
+
+def test_sections_of_postgresql() -> None:
+    found = read_cnf(PGSQL, "p.cnf", version=Version(3, 0, 4))
+    assert found.notes == []
+    assert found.variables == {"pgsql-poll_timeout": "2000"}
+    assert [one["hostname"] for one in rows_of(found, "pgsql_servers")] == ["p", "q"]
+    assert found.tables["pgsql_servers"][1][0][2] == 5432
+    assert rows_of(found, "pgsql_users") == [
+        {"username": "app", "password": "it's", "default_hostgroup": 1}
+    ]
+    assert rows_of(found, "pgsql_query_rules") == [
+        {"rule_id": 1, "active": 1, "database": "shop", "destination_hostgroup": 2, "apply": 1}
+    ]
+    assert found.left_out == {}
+    pasted = read_cnf(PGSQL, "p.cnf", version=Version(3, 0, 3))
+    assert list(pasted.left_out["pgsql_users"]) == [("app", 1)]
+
+
+def test_sections_that_an_older_version_lacks() -> None:
+    found = read(PGSQL)
+    assert (found.tables, found.variables) == ({}, {})
+    assert found.notes[0] == (
+        "p.cnf:2: pgsql_variables: ProxySQL 2.7.1 has no such section; `--proxysql-version 3.0.0`"
+        " or a newer one imports it"
+    )
+    assert len(found.notes) == 5
+
+
+def test_a_prefix_in_a_group_is_taken_away_by_newer_versions() -> None:
+    text = 'mysql_variables = { mysql-max_connections = 5; init_connect = "say \\"x\\"" }'
+    found = read_cnf(text, "p.cnf", version=Version(3, 0, 4))
+    assert found.notes == []
+    assert found.variables == {"mysql-max_connections": "5", "mysql-init_connect": 'say "x"'}
+
+
+def test_a_poor_suggestion_is_none() -> None:
+    found = read("mysql_variables = { monitor_ssl = true; default_connect_timeout = 5 }")
+    assert [note.rpartition(": ")[2] for note in found.notes] == [
+        "ProxySQL does not know this variable"
+    ] * 2

@@ -1,4 +1,4 @@
-"""What `import` writes of a proxysql.cnf is a file that `validate` accepts."""
+"""What `import` writes of a proxysql.cnf, and what it says of the rest."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ mysql_replication_hostgroups = (
   { writer_hostgroup=1 ; reader_hostgroup=2 },
   { writer_hostgroup=2 ; reader_hostgroup=3 } )
 mysql_users = (
-  { username="app" ; password="secret" },
-  { username="b" ; password="secret" ; attributes="[1e400]" },
-  { username="c" ; password="secret" } )
+  { username="app" ; password="hunter2" },
+  { username="b" ; password="hunter2" ; attributes="[1e400]" },
+  { username="c" ; password="hunter2" } )
 mysql_query_rules = (
   { rule_id=1 ; match_digest="((" },
   { rule_id=2 ; match_digest="((" ; active=0 },
@@ -32,6 +32,7 @@ SAID = (
     "p.cnf:2: admin-ssl_keylog_file: left out, a comment in the file shows it: expected",
     "p.cnf:3: mysql_servers 1:h:3306: max_latency_ms 10000000 is written as 1410065",
     "p.cnf:6: mysql_replication_hostgroups 2: left out",
+    "p.cnf:8: mysql_users app:1: left out, a comment in the file shows it: an administrator has",
     "p.cnf:9: mysql_users b:1: left out, a comment in the file shows it: attributes: a number",
     "p.cnf:12: mysql_query_rules 1: left out, a comment in the file shows it: match_digest: not a",
     "p.cnf:14: mysql_query_rules 3: re_modifiers 'CASELESS, GLOBAL' is written as 'CASELESS'",
@@ -57,15 +58,44 @@ def test_what_validate_would_refuse_is_said_with_its_place(project: Project, sec
         assert f"warning: {said}" in found.err
     accepted = proxyctl("validate")
     assert accepted.code == 0, accepted.text
-    assert "secret" not in found.text
+    assert "hunter2" not in found.text
     assert "deletes" not in found.err
+    assert f"import left out or changed {len(SAID)} things: see the warnings above\n" in found.err
 
 
-def test_a_user_with_the_login_of_an_administrator_is_named(
-    project: Project,
-) -> None:
-    found = proxyctl("import", "p.cnf", "--secrets", "clear", "-o", "proxyctl.yaml")
-    assert "p.cnf:8: mysql_users: app is an administrator too" in found.err
+SECRETS = """datadir="/d"
+errorlog="/e"
+admin_variables = { admin_credentials="admin:admin"; cluster_password="" }
+mysql_variables =
+{
+    monitor_password="hunter2"
+    poll_timeout=2000
+    threads=4
+}
+"""
+
+
+def test_secrets_are_named_with_their_lines_at_the_end(project: Project) -> None:
+    project.write(SECRETS, "p.cnf")
+    found = proxyctl("import", "p.cnf", "-o", "proxyctl.yaml")
+    assert found.code == 0, found.text
+    assert found.err.splitlines()[-4:] == [
+        "secrets are comments in proxyctl.yaml: set the variable, remove the `#`",
+        "  p.cnf:3: admin-admin_credentials: line 4 takes ADMIN_ADMIN_CREDENTIALS",
+        "  p.cnf:6: mysql-monitor_password: line 5 takes MYSQL_MONITOR_PASSWORD",
+        "stays in p.cnf, where ProxySQL reads it at every start: datadir, errorlog",
+    ]
+    written = (project.folder / "proxyctl.yaml").read_text().splitlines()
+    assert written[3] == "  # admin-admin_credentials: {env: ADMIN_ADMIN_CREDENTIALS}   # secret"
+    assert written[4] == "  # mysql-monitor_password: {env: MYSQL_MONITOR_PASSWORD}   # secret"
+
+
+def test_an_empty_secret_and_a_default_are_written(project: Project) -> None:
+    project.write(SECRETS.replace("hunter2", ""), "p.cnf")
+    written = proxyctl("import", "p.cnf").out.splitlines()
+    assert "  mysql-monitor_password: ''" in written
+    assert "  mysql-poll_timeout: 2000" in written
+    assert "  # mysql-threads: 4   # takes effect at a restart, or is local" in written
 
 
 @pytest.fixture
@@ -109,7 +139,7 @@ def test_files_that_include_each_other_again_and_again_are_refused(project: Proj
 
 
 def test_a_cnf_with_a_password_that_everybody_can_read(project: Project) -> None:
-    project.write('mysql_users = ( { username="app" ; password="secret" } )\n', "open.cnf")
+    project.write('mysql_users = ( { username="app" ; password="hunter2" } )\n', "open.cnf")
     (project.folder / "open.cnf").chmod(0o644)
     assert "open.cnf holds a password in clear text" in proxyctl("import", "open.cnf").err
     (project.folder / "open.cnf").chmod(0o640)

@@ -2,12 +2,10 @@
 
 import re
 
-import pytest
-
 from proxyctl.catalog import REFERENCE, TABLES, Additions, Column
 from proxyctl.config.load import mistakes_in
+from proxyctl.errors import Mistake
 from proxyctl.formats.exported import exported_text
-from proxyctl.formats.takeover import _is_plain, _limits
 from proxyctl.formats.yaml_writer import places_in
 from proxyctl.state.fold import Exported
 from tests.support.build import layout, row
@@ -65,21 +63,6 @@ def test_a_refused_row_stands_in_the_file_as_a_comment_above_its_section():
     (warning,) = exported.warnings
     assert warning.startswith("mysql_query_rules 1, 3: left out")
     assert warning.endswith("a plan of this file deletes it")
-
-
-def test_fast_routing_that_lives_by_a_rule_which_is_left_out():
-    """Rule 2 decides nothing, but without it rule 0 is the last one, and has apply=1."""
-    exported = exported_rows(
-        RULES, {"rule_id": 0, "apply": 1}, {"rule_id": 2, "match_digest": "(("}
-    )
-    fast = f"{RULES}_fast_routing"
-    exported.layouts[fast] = layout(fast)
-    exported.tables[fast] = [row(fast, username="a", schemaname="b", destination_hostgroup=1)]
-    assert "keep_fast_routing_alive" not in written(exported)
-    assert exported.warnings[1:] == [
-        "mysql_query_rules: a rule behind the last one is left out; a plan of this file adds one"
-        " that keeps fast routing alive"
-    ]
 
 
 def test_a_section_of_which_nothing_is_left_is_only_a_comment():
@@ -147,29 +130,34 @@ def test_json_that_is_not_utf8_is_left_out():
     assert "JSON in a file is UTF-8" in exported.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("given", "is_plain"),
-    [
-        ({}, True),
-        ({"password": None, "default_schema": None}, True),
-        ({"comment": "it's \\ 東京 \udce9"}, True),
-        ({"comment": "a\0b"}, False),
-        ({"default_hostgroup": -1}, False),
-        ({"default_hostgroup": 2**31}, False),
-        ({"default_hostgroup": "1"}, False),
-        ({"max_connections": 1.0}, False),
-        ({"frontend": 0}, False),
-        ({"use_ssl": 2}, False),
-        ({"attributes": "{}"}, False),
-    ],
-)
-def test_only_plain_rows_of_large_tables_are_not_checked(given, is_plain):
-    limits = [_limits(column) for column in layout(USERS).columns]
-    cells = row(USERS, username="u", **given)
-    assert all(map(_is_plain, cells, limits)) is is_plain
-    exported = exported_rows(USERS, {"username": "u", **given})
-    if is_plain:
-        assert mistakes_in(written(exported), REFERENCE) == []
+def test_what_is_refused_still_is_said():
+    """The check refuses another thing each time, as it may where one mistake hides another."""
+    exported = exported_rows(RULES, {"rule_id": 1}, {"rule_id": 2})
+    answers = iter(
+        [
+            [Mistake("", 4, 3, "mysql_query_rules[0].apply", "wrong")],
+            [Mistake("", 1, 1, "", "wrong too")],
+        ]
+    )
+    text = exported_text(exported, "yaml", "clear", check=lambda _: next(answers))
+    assert "# left out: apply: wrong\n#   - {rule_id: 1}\n" in text
+    assert exported.warnings[0] == "the file will be refused: :1:1: wrong too"
+
+
+def test_a_large_table_is_left_to_validate():
+    exported = exported_rows(RULES, {"rule_id": 1, "match_digest": "(("})
+    exported.layouts[USERS] = layout(USERS)
+    exported.tables[USERS] = [row(USERS, username=f"u{n}") for n in range(20_001)]
+    checked = []
+
+    def check(text):
+        checked.append(text)
+        return mistakes_in(text, REFERENCE)
+
+    text = exported_text(exported, "yaml", "clear", check=check)
+    assert text.count("{username: ") == 20_001
+    assert "#   - {rule_id: 1, match_digest: '(('}" in text
+    assert USERS not in checked[0]
 
 
 def test_the_lines_of_a_document_are_found_again():
