@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from proxyctl.stats.diff.compare import Diff, Entry, Side
-from proxyctl.stats.diff.tally import Load
+from proxyctl.stats.diff.tally import Cost
 from proxyctl.stats.diff.verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, LEAST_MOVE
 
 FORMAT = 1
@@ -72,7 +72,7 @@ def _calls(calls: Mapping[int, int]) -> dict[str, int]:
     return {str(number): count for number, count in calls.items()}
 
 
-def _load(load: Load, seconds: int) -> dict[str, object]:
+def _load(load: Cost, seconds: int) -> dict[str, object]:
     return {
         "count_star": load.calls,
         "sum_time": load.time,

@@ -6,8 +6,8 @@ import csv
 import io
 import json
 
-from proxyctl.stats.model import Group
-from proxyctl.stats.top.listing import Caught, Load, Top, TopRow
+from proxyctl.stats.model import Group, Load
+from proxyctl.stats.top.listing import Caught, Top, TopRow
 from proxyctl.text import printable
 
 FORMAT = 1

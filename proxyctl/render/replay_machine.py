@@ -9,8 +9,9 @@ from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.render.explain_machine import SOURCES
 from proxyctl.render.plan_machine import FORMAT as PLAN_FORMAT
 from proxyctl.render.plan_machine import plan_object
+from proxyctl.stats.model import Load
 from proxyctl.stats.replay.outcome import Kind, Outcome
-from proxyctl.stats.replay.result import Entry, Replay, Tally
+from proxyctl.stats.replay.result import Entry, Replay
 
 FORMAT = 1
 
@@ -43,11 +44,11 @@ def replay_object(report: Replay) -> dict[str, object]:
         "unchanged": _tally(report, report.unchanged),
         "changed": {
             **_tally(report, report.changed),
-            "kinds": {k.value: _tally(report, report.certain.get(k, Tally())) for k in Kind},
+            "kinds": {k.value: _tally(report, report.certain.get(k, Load())) for k in Kind},
         },
         "undecided": {
             **_tally(report, report.undecided),
-            "kinds": {k.value: _tally(report, report.possible.get(k, Tally())) for k in Kind},
+            "kinds": {k.value: _tally(report, report.possible.get(k, Load())) for k in Kind},
             "rules": [
                 {"rule_id": rule_id, "column": column, **_tally(report, tally)}
                 for (rule_id, column), tally in sorted(report.open_rules.items())
@@ -73,9 +74,9 @@ def replay_object(report: Replay) -> dict[str, object]:
     }
 
 
-def _tally(report: Replay, tally: Tally) -> dict[str, object]:
+def _tally(report: Replay, tally: Load) -> dict[str, object]:
     return {
-        "digests": tally.digests,
+        "digests": tally.entries,
         "count_star": tally.count_star,
         "sum_time": tally.sum_time,
         "share": round(report.share(tally), 6),

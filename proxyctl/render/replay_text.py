@@ -9,8 +9,9 @@ from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import Source
+from proxyctl.stats.model import Load
 from proxyctl.stats.replay.outcome import Kind, Outcome
-from proxyctl.stats.replay.result import Entry, Flow, Replay, Tally
+from proxyctl.stats.replay.result import Entry, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
@@ -53,15 +54,15 @@ def appended_text(report: Replay, style: Style = PLAIN) -> str:
 
 def verdict(report: Replay) -> str:
     """Return the last line."""
-    if not report.total.digests:
+    if not report.total.entries:
         return "Replay: the instance has seen no digests."
     changed, undecided = report.changed, report.undecided
     if not report.moves:
-        return f"Replay: nothing changes for any of {counted(report.total.digests, 'digest')}."
+        return f"Replay: nothing changes for any of {counted(report.total.entries, 'digest')}."
     return (
         f"Replay: {share_text(report.share(changed))} of the query time changes"
-        f" ({counted(changed.digests, 'digest')}), {share_text(report.share(undecided))} cannot be"
-        f" told ({counted(undecided.digests, 'digest')})."
+        f" ({counted(changed.entries, 'digest')}), {share_text(report.share(undecided))} cannot be"
+        f" told ({counted(undecided.entries, 'digest')})."
     )
 
 
@@ -79,9 +80,9 @@ def _summary_lines(report: Replay) -> Iterator[str]:
             yield _tally_line(f"  perhaps {words}", report, report.possible[kind])
 
 
-def _tally_line(label: str, report: Replay, tally: Tally, beside: str = "") -> str:
+def _tally_line(label: str, report: Replay, tally: Load, beside: str = "") -> str:
     share = beside or share_text(report.share(tally))
-    return f"{label:<44}{tally.digests:>10,}{share:>10}{tally.count_star:>16,} queries"
+    return f"{label:<44}{tally.entries:>10,}{share:>10}{tally.count_star:>16,} queries"
 
 
 def _shard_lines(report: Replay, moves: Sequence[ShardMove], style: Style) -> Iterator[str]:
@@ -98,22 +99,22 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
         flows = sorted(report.flows.items(), key=lambda item: -item[1].sum_time)
         for flow, tally in flows[:MOST_FLOWS]:
             share = share_text(report.share(tally))
-            yield f"  {share:>6}  {counted(tally.digests, 'digest'):<14}{flow_text(flow, names)}"
+            yield f"  {share:>6}  {counted(tally.entries, 'digest'):<14}{flow_text(flow, names)}"
         if len(flows) > MOST_FLOWS:
             yield f"  ... and {counted(len(flows) - MOST_FLOWS, 'more way')}"
         yield ""
     yield from _entries(
         "Digests that change, the biggest first:", report, report.moved, report.changed, style
     )
-    if report.undecided.digests:
+    if report.undecided.entries:
         yield from _entries(
             "Digests that cannot be told:", report, report.open, report.undecided, style
         )
         yield from _open_rules(report)
-    if report.elsewhere.digests:
+    if report.elsewhere.entries:
         share = share_text(report.share(report.elsewhere))
         yield (
-            f"{counted(report.elsewhere.digests, 'digest')} ({share}) did not go where the rules"
+            f"{counted(report.elsewhere.entries, 'digest')} ({share}) did not go where the rules"
             " in force send them: the rules are newer, or it was a hint in a comment, a"
             " transaction, or a mirror."
         )
@@ -137,7 +138,7 @@ def _open_rules(report: Replay) -> Iterator[str]:
     found = sorted(report.open_rules.items(), key=lambda item: -item[1].sum_time)
     for (rule_id, column), tally in found[:MOST_FLOWS]:
         share = share_text(report.share(tally))
-        digests = counted(tally.digests, "digest")
+        digests = counted(tally.entries, "digest")
         yield f"  {share:>6}  {digests:<14}rule {rule_id}: {column} cannot be told"
     if any(column == "match_pattern" for _, column in report.open_rules):
         yield f"          {NO_LITERALS}"
@@ -145,7 +146,7 @@ def _open_rules(report: Replay) -> Iterator[str]:
 
 
 def _entries(
-    title: str, report: Replay, entries: Iterable[Entry], tally: Tally, style: Style
+    title: str, report: Replay, entries: Iterable[Entry], tally: Load, style: Style
 ) -> Iterator[str]:
     listed = list(entries)
     if not listed:
@@ -154,8 +155,8 @@ def _entries(
     for entry in listed:
         yield style("change", f"{_entry_head(report, entry)}{entry_text(entry, report)}")
         yield f"          {_text(entry)}"
-    if tally.digests > len(listed):
-        yield f"  ... and {tally.digests - len(listed):,} more (--limit lists more)"
+    if tally.entries > len(listed):
+        yield f"  ... and {tally.entries - len(listed):,} more (--limit lists more)"
     yield ""
 
 

@@ -99,6 +99,21 @@ class SeenDigest(NamedTuple):
         yield f"min_time, {self.min_time}, is above max_time, {self.max_time}"
 
 
+@dataclass(slots=True)
+class Load:
+    """A sum over rows of the table. Units: `sum_time` in microseconds."""
+
+    entries: int = 0
+    count_star: int = 0
+    sum_time: int = 0
+
+    def add(self, row: SeenDigest) -> None:
+        """Add a row. Changes: self."""
+        self.entries += 1
+        self.count_star += row.count_star
+        self.sum_time += row.sum_time
+
+
 class SeenRows(Protocol):
     """Rows of the table, in any order; those of a stream can be gone through once only."""
 

@@ -53,12 +53,12 @@ from proxyctl.state.row import Where
 from proxyctl.stats.diff.compare import compare
 from proxyctl.stats.diff.tally import tally
 from proxyctl.stats.model import DigestTable, Group, SeenDigest
+from proxyctl.stats.model import Load as TopLoad
 from proxyctl.stats.replay.result import replay
 from proxyctl.stats.rule_hits import Sample, rule_report
 from proxyctl.stats.suggest.found import Kind
 from proxyctl.stats.suggest.run import suggest
 from proxyctl.stats.top.listing import Caught, Fate, Top, TopOptions, TopRow
-from proxyctl.stats.top.listing import Load as TopLoad
 from tests.docs.pages import ROOT
 from tests.support.build import desired, diff, layout, module_plan, rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from proxyctl.stats.live.model import DigestEntry, DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.model import Load
 from proxyctl.stats.rule_hits import Sample
-from proxyctl.stats.top.listing import Load
 
 CLOCK = 1_800_000_000
 """The instance's time at the moment 0 of the looks."""

@@ -9,7 +9,7 @@ import pytest
 from proxyctl.errors import UsageError
 from proxyctl.render.digest_diff_figures import change_text, rate_text
 from proxyctl.stats.diff.compare import DiffSort, Remark, check_order, compare
-from proxyctl.stats.diff.tally import Load, Tally, tally
+from proxyctl.stats.diff.tally import Cost, Tally, tally
 from proxyctl.stats.diff.verdict import Verdict, is_moved, verdict
 from proxyctl.stats.model import DigestTable, Group, SeenDigest
 
@@ -17,26 +17,26 @@ from proxyctl.stats.model import DigestTable, Group, SeenDigest
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (Load(0, 0), Load(10, 5), Verdict.NEW),
-        (Load(10, 5), Load(0, 0), Verdict.VANISHED),
+        (Cost(0, 0), Cost(10, 5), Verdict.NEW),
+        (Cost(10, 5), Cost(0, 0), Verdict.VANISHED),
         # Too few were to be expected on the other side, to miss them there.
-        (Load(0, 0), Load(9, 5), Verdict.FEW_CALLS),
-        (Load(9, 5), Load(0, 0), Verdict.FEW_CALLS),
-        (Load(29, 29), Load(1000, 10**9), Verdict.FEW_CALLS),
-        (Load(1000, 10**9), Load(29, 29), Verdict.FEW_CALLS),
-        (Load(100, 1000), Load(100, 1190), Verdict.SAME),
-        (Load(100, 1000), Load(100, 1200), Verdict.SLOWER),
-        (Load(100, 1200), Load(100, 1000), Verdict.FASTER),
-        (Load(100, 1190), Load(100, 1000), Verdict.SAME),
+        (Cost(0, 0), Cost(9, 5), Verdict.FEW_CALLS),
+        (Cost(9, 5), Cost(0, 0), Verdict.FEW_CALLS),
+        (Cost(29, 29), Cost(1000, 10**9), Verdict.FEW_CALLS),
+        (Cost(1000, 10**9), Cost(29, 29), Verdict.FEW_CALLS),
+        (Cost(100, 1000), Cost(100, 1190), Verdict.SAME),
+        (Cost(100, 1000), Cost(100, 1200), Verdict.SLOWER),
+        (Cost(100, 1200), Cost(100, 1000), Verdict.FASTER),
+        (Cost(100, 1190), Cost(100, 1000), Verdict.SAME),
         # One call of the slower side has made all of the difference.
-        (Load(100, 2000, max_time=1200), Load(100, 1000), Verdict.SAME),
-        (Load(100, 2000, max_time=100), Load(100, 1000), Verdict.FASTER),
+        (Cost(100, 2000, max_time=1200), Cost(100, 1000), Verdict.SAME),
+        (Cost(100, 2000, max_time=100), Cost(100, 1000), Verdict.FASTER),
         # Answered by ProxySQL itself: no time at all.
-        (Load(100, 0), Load(100, 0), Verdict.SAME),
-        (Load(100, 0), Load(100, 100), Verdict.SLOWER),
+        (Cost(100, 0), Cost(100, 0), Verdict.SAME),
+        (Cost(100, 0), Cost(100, 100), Verdict.SLOWER),
     ],
 )
-def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
+def test_the_rule(before: Cost, after: Cost, expected: Verdict) -> None:
     assert verdict(before, after, seconds=(60, 60), slowest_after=None) is expected
 
 
@@ -56,12 +56,12 @@ def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
 def test_a_digest_is_missed_where_calls_were_to_be_expected(
     before: int, after: int, seconds: tuple[int, int], expected: Verdict
 ) -> None:
-    found = verdict(Load(before, before), Load(after, after), seconds=seconds, slowest_after=None)
+    found = verdict(Cost(before, before), Cost(after, after), seconds=seconds, slowest_after=None)
     assert found is expected
 
 
 def test_one_slow_call_after_is_left_out_where_it_is_known() -> None:
-    before, after = Load(100, 1000, max_time=20), Load(100, 2000, max_time=1000)
+    before, after = Cost(100, 1000, max_time=20), Cost(100, 2000, max_time=1000)
     assert verdict(before, after, seconds=(1, 1), slowest_after=1000) is Verdict.SAME
     assert verdict(before, after, seconds=(1, 1), slowest_after=30) is Verdict.SLOWER
 

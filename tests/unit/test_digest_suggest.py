@@ -114,7 +114,7 @@ def test_a_digest_that_runs_elsewhere_too_gets_a_narrower_rule():
     after = with_rules(given, one.rules)
     report = replay(table(*seen), Sides(given, after))
     assert report.changed.count_star == 1_000
-    assert report.undecided.digests == 0
+    assert report.undecided.entries == 0
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_fast_routing_goes_on_behind_a_rule_in_front():
     (one,), _ = found([digest(READ), crm], given, Kind.READS)
     assert one.rules[0]["rule_id"] < 20
     report = replay(table(digest(READ), crm), Sides(given, with_rules(given, one.rules)))
-    assert report.changed.digests == 1
+    assert report.changed.entries == 1
 
 
 def test_all_kinds_in_their_order():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.stats.live.model import DigestLook
 from proxyctl.stats.live.rates import DigestLine, DigestMeter, DigestRates
-from proxyctl.stats.top.listing import Load
+from proxyctl.stats.model import Load
 from tests.unit.live_looks import CLOCK, digest_look, entry
 
 

@@ -91,7 +91,7 @@ def test_every_query_is_taken_to_begin_at_flag_0_and_the_report_says_so() -> Non
     after = configuration(sets, rule(2, flagIN=7, destination_hostgroup=2))
     table = DigestTable("x", "x", "2.7.1", 0, [seen("SELECT 1")])
     found = replay(table, Sides(before, after))
-    assert found.unchanged.digests == 1
+    assert found.unchanged.entries == 1
     assert found.flag_rules == (1,)
 
 
@@ -175,8 +175,8 @@ def test_a_report_adds_up() -> None:
     after = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=3))
     table = [seen("SELECT 1", hostgroup=2), seen("UPDATE t SET a=1"), seen("SELECT a", hostgroup=5)]
     found = replay(DigestTable("x", "x", "2.7.1", 0, table), Sides(before, after))
-    assert (found.total.digests, found.changed.digests, found.unchanged.digests) == (3, 2, 1)
-    assert found.elsewhere.digests == 1
+    assert (found.total.entries, found.changed.entries, found.unchanged.entries) == (3, 2, 1)
+    assert found.elsewhere.entries == 1
     assert [(flow.before, flow.after) for flow in found.flows] == [(2, 3)]
 
 

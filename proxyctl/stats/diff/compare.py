@@ -15,7 +15,7 @@ from itertools import chain
 
 from proxyctl.errors import UsageError
 from proxyctl.stats.counters import JITTER_S, Reading, were_cleared
-from proxyctl.stats.diff.tally import Bundle, Key, Load, Tally
+from proxyctl.stats.diff.tally import Bundle, Cost, Key, Tally
 from proxyctl.stats.diff.verdict import Verdict, is_moved, verdict
 from proxyctl.stats.model import NOT_COUNTING, SWITCH, TRACKS_CLIENTS, Group, is_counting
 
@@ -55,8 +55,8 @@ class Entry:
 
     key: Key
     text: str
-    before: Load
-    after: Load
+    before: Cost
+    after: Cost
     hostgroups_before: Mapping[int, int]
     hostgroups_after: Mapping[int, int]
     verdict: Verdict
@@ -78,7 +78,7 @@ class Side:
     uptime: int | None
     count: int
     seconds: int
-    total: Load
+    total: Cost
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def compare(
         max(after.table.taken_at - _counted_from(before, after, remarks), 1),
     )
     counts = dict.fromkeys(Verdict, 0)
-    totals = Load(), Load()
+    totals = Cost(), Cost()
     moved = active = 0
 
     def counted() -> Iterator[Entry]:
@@ -211,7 +211,7 @@ def _entries(
             yield entry
 
 
-def _side(side: Tally, seconds: int, total: Load) -> Side:
+def _side(side: Tally, seconds: int, total: Cost) -> Side:
     table = side.table
     return Side(
         table.name,
@@ -338,7 +338,7 @@ def _is_cleared(before: Tally, after: Tally) -> bool:
     )
     if not after.groups or were_cleared(*whole):
         return True
-    nothing, none = Bundle(""), Load()
+    nothing, none = Bundle(""), Cost()
     return any(
         number not in (later := after.groups.get(key, nothing).hostgroups)
         or were_cleared(load.reading, later.get(number, none).reading)

@@ -10,7 +10,7 @@ from proxyctl.stats.model import DigestTable, Group, SeenDigest
 
 
 @dataclass(slots=True)
-class Load:
+class Cost:
     """What queries cost. Units: times in microseconds.
 
     `max_time` counts from the start of the counters, also in a part of that time.
@@ -40,7 +40,7 @@ class Load:
         self.rows_sent += row.sum_rows_sent
         self.rows_affected += row.sum_rows_affected
 
-    def add(self, other: Load) -> None:
+    def add(self, other: Cost) -> None:
         """Count another load in. Changes: self."""
         self.calls += other.calls
         self.time += other.time
@@ -48,9 +48,9 @@ class Load:
         self.rows_sent += other.rows_sent
         self.rows_affected += other.rows_affected
 
-    def since(self, earlier: Load) -> Load:
+    def since(self, earlier: Cost) -> Cost:
         """Return what came after an earlier reading of the same counters."""
-        return Load(
+        return Cost(
             self.calls - earlier.calls,
             self.time - earlier.time,
             self.max_time,
@@ -68,11 +68,11 @@ class Bundle:
     """Digests with the same key. `text` is that of one of them."""
 
     text: str
-    hostgroups: dict[int, Load] = field(default_factory=dict)
+    hostgroups: dict[int, Cost] = field(default_factory=dict)
 
-    def total(self) -> Load:
+    def total(self) -> Cost:
         """Return the load over all hostgroups."""
-        found = Load()
+        found = Cost()
         for load in self.hostgroups.values():
             found.add(load)
         return found
@@ -117,7 +117,7 @@ def tally(
             group = groups[key] = Bundle(known.text if known and known.text == text else text)
         load = group.hostgroups.get(row.hostgroup)
         if load is None:
-            load = group.hostgroups[row.hostgroup] = Load()
+            load = group.hostgroups[row.hostgroup] = Cost()
         load.count(row)
         if first_seen is None or row.first_seen < first_seen:
             first_seen = row.first_seen

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from proxyctl.stats.diff.tally import Load
+from proxyctl.stats.diff.tally import Cost
 
 LEAST_CALLS = 30
 """So many calls on either side, or nothing is said about the average."""
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 
 def verdict(
-    before: Load, after: Load, *, seconds: tuple[int, int], slowest_after: int | None
+    before: Cost, after: Cost, *, seconds: tuple[int, int], slowest_after: int | None
 ) -> Verdict:
     """Return what became of a digest.
 
@@ -56,7 +56,7 @@ def verdict(
     return Verdict.SAME
 
 
-def _is_above(slow: Load, slowest: int | None, fast: Load) -> bool:
+def _is_above(slow: Cost, slowest: int | None, fast: Cost) -> bool:
     """Return whether an average is clearly above another, also without its slowest call."""
     least = fast.average * (1 + LEAST_CHANGE)
     without = slow.average if slowest is None else (slow.time - slowest) / (slow.calls - 1)

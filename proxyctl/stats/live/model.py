@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.stats.counters import Reading
+from proxyctl.stats.model import Load
 from proxyctl.stats.rule_hits import Sample as RuleSample
-from proxyctl.stats.top.listing import Load
 
 
 class ServerCounters(NamedTuple):

@@ -12,7 +12,7 @@ import time
 
 from proxyctl.instance.client import AdminClient
 from proxyctl.stats.live.model import DigestEntry, DigestLook, DigestState, Look, ServerCounters
-from proxyctl.stats.model import is_counting
+from proxyctl.stats.model import Load, is_counting
 from proxyctl.stats.read import (
     DIGESTS,
     DigestSize,
@@ -20,7 +20,6 @@ from proxyctl.stats.read import (
     read_digest_variables,
     read_rule_hits,
 )
-from proxyctl.stats.top.listing import Load
 
 MOST_ENTRIES = 2_000
 """Entries of the digest table that a look brings."""

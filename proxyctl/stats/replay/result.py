@@ -9,24 +9,9 @@ from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from proxyctl.routing.sides import Sides
-from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
+from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, Verdict
 from proxyctl.stats.replay.outcome import Kind
-
-
-@dataclass
-class Tally:
-    """How many digests, how often they came, and how long they took. Units: microseconds."""
-
-    digests: int = 0
-    count_star: int = 0
-    sum_time: int = 0
-
-    def add(self, seen: SeenDigest) -> None:
-        """Count a digest. Changes: self."""
-        self.digests += 1
-        self.count_star += seen.count_star
-        self.sum_time += seen.sum_time
 
 
 class Entry(NamedTuple):
@@ -89,25 +74,25 @@ class Replay:
     moved: Biggest
     open: Biggest
     astray: Biggest
-    total: Tally = field(default_factory=Tally)
-    unchanged: Tally = field(default_factory=Tally)
-    changed: Tally = field(default_factory=Tally)
-    undecided: Tally = field(default_factory=Tally)
-    elsewhere: Tally = field(default_factory=Tally)
-    not_compared: Tally = field(default_factory=Tally)
-    certain: dict[Kind, Tally] = field(default_factory=dict)
-    possible: dict[Kind, Tally] = field(default_factory=dict)
-    flows: dict[Flow, Tally] = field(default_factory=dict)
-    open_rules: dict[tuple[int, str], Tally] = field(default_factory=dict)
+    total: Load = field(default_factory=Load)
+    unchanged: Load = field(default_factory=Load)
+    changed: Load = field(default_factory=Load)
+    undecided: Load = field(default_factory=Load)
+    elsewhere: Load = field(default_factory=Load)
+    not_compared: Load = field(default_factory=Load)
+    certain: dict[Kind, Load] = field(default_factory=dict)
+    possible: dict[Kind, Load] = field(default_factory=dict)
+    flows: dict[Flow, Load] = field(default_factory=dict)
+    open_rules: dict[tuple[int, str], Load] = field(default_factory=dict)
     texts: Counter[str] = field(default_factory=Counter)
     flag_rules: tuple[int, ...] = ()
 
     @property
     def moves(self) -> bool:
         """Whether anything changes, or may."""
-        return bool(self.changed.digests or self.undecided.digests)
+        return bool(self.changed.entries or self.undecided.entries)
 
-    def share(self, tally: Tally | SeenDigest) -> float:
+    def share(self, tally: Load | SeenDigest) -> float:
         """Return the part of the query time; of the queries where no time was measured."""
         if self.total.sum_time:
             return tally.sum_time / self.total.sum_time
@@ -166,9 +151,9 @@ def _count(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
         (verdict.possible, report.possible),
     ):
         for kind in kinds:
-            tallies.setdefault(kind, Tally()).add(seen)
+            tallies.setdefault(kind, Load()).add(seen)
     for rule in verdict.undecided:
-        report.open_rules.setdefault(rule, Tally()).add(seen)
+        report.open_rules.setdefault(rule, Load()).add(seen)
     if verdict.expected is None or seen.hostgroup == CACHE:
         report.not_compared.add(seen)
     elif seen.hostgroup not in verdict.expected:
@@ -183,4 +168,4 @@ def _count_flow(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
     if len(ends) == 1:
         before, after = verdict.before[0], verdict.after[0]
         flow = Flow(before.hostgroup, after.hostgroup, before.rule_id, after.rule_id)
-        report.flows.setdefault(flow, Tally()).add(seen)
+        report.flows.setdefault(flow, Load()).add(seen)

@@ -19,19 +19,19 @@ from proxyctl.stats.units import count_text, number_text, rows_text, time_text
 
 def find_cacheable(context: Context) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
-    if not context.load.counts_rows:
+    if not context.statistics.counts_rows:
         context.note("cache: no rows are counted (sum_rows_sent is 0 or not there)")
         return
     writes = _writes(context)
     found: list[tuple[int, Query]] = []
-    for query in context.load.queries.values():
+    for query in context.statistics.queries.values():
         saved = _saved_calls(context, query)
         if saved > 0 and _is_worth_it(context, query, writes):
             found.append((round(saved * query.average), query))
     # What is certain comes first: with values in the text the estimate is the most there can be.
     found.sort(key=lambda one: ("?" in one[1].text, -one[0], one[1].digest))
     for saved_us, query in context.listed(Kind.CACHE, found):
-        rows = context.load.by_digest.get(query.digest, [])
+        rows = context.statistics.by_digest.get(query.digest, [])
         if not rows or any(context.is_vague(seen) for seen in rows):
             continue
         if any(outcome.cache_ttl for seen in rows for outcome in _now(context, seen)):
@@ -42,7 +42,7 @@ def find_cacheable(context: Context) -> Iterator[Suggestion]:
 def _writes(context: Context) -> Counter[str]:
     """Return how often statements that write name each table."""
     found: Counter[str] = Counter()
-    for query in context.load.queries.values():
+    for query in context.statistics.queries.values():
         if is_write(query.text):
             for table in tables_in(query.text):
                 found[table] += query.calls
@@ -59,7 +59,7 @@ def _is_worth_it(context: Context, query: Query, writes: Counter[str]) -> bool:
         and not query.cached
         and tables
         and not_cacheable(query.text) is None
-        and not context.load.asks_temporary_table(query.text)
+        and not context.statistics.asks_temporary_table(query.text)
         and _written(query, writes) * limits.cache_reads_per_write <= query.calls
     )
 
@@ -147,7 +147,7 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
     where = [*(places.before(min(deciding)) if deciding else ()), *places.first(), *places.last()]
     where = [rule_id for rule_id in where if reads is None or rule_id < reads]
     found = place_rule(
-        context.configuration, context.load.table.variables, rows, [(cells, where)], is_right
+        context.configuration, context.statistics.table.variables, rows, [(cells, where)], is_right
     )
     if found is not None:
         places.take(int(found["rule_id"] or 0))

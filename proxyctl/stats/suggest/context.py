@@ -76,7 +76,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Load:
+class Statistics:
     """Everything that the statistics hold. Units: microseconds.
 
     Shape: `begun` are the transactions that each user began. `followed` are the rows that are sent
@@ -123,7 +123,7 @@ class Load:
         return any(query.rows_sent for query in self.queries.values())
 
 
-def add_up(table: DigestTable, most_rows: int) -> Load:
+def add_up(table: DigestTable, most_rows: int) -> Statistics:
     """Return the rows added up by digest. `most_rows`: so many with most time are followed."""
     is_whole = len(table.rows) <= most_rows
     kept = list(table.rows) if is_whole else []
@@ -147,7 +147,7 @@ def add_up(table: DigestTable, most_rows: int) -> Load:
         if seen.digest in begins:
             begun[seen.username] = begun.get(seen.username, 0) + seen.count_star
     followed = kept if is_whole else nlargest(most_rows, table.rows, key=_time)
-    return Load(table, queries, count_star, sum_time, begun, followed)
+    return Statistics(table, queries, count_star, sum_time, begun, followed)
 
 
 def _time(seen: SeenDigest) -> int:
@@ -158,7 +158,7 @@ def _time(seen: SeenDigest) -> int:
 class Context:
     """The digests, the rules in force, and what has been found so far. `limit`: of each kind."""
 
-    load: Load
+    statistics: Statistics
     configuration: Configuration
     thresholds: Thresholds = field(default_factory=Thresholds)
     limit: int | None = None
@@ -177,7 +177,9 @@ class Context:
     @cached_property
     def now(self) -> Comparison:
         """What becomes of the digests under the rules in force."""
-        return Comparison(Sides(self.configuration, self.configuration), self.load.table.variables)
+        return Comparison(
+            Sides(self.configuration, self.configuration), self.statistics.table.variables
+        )
 
     def note(self, text: str) -> None:
         """Note what the suggestions leave out. Changes: self."""
@@ -198,7 +200,7 @@ class Context:
 
     def share(self, sum_time: int) -> float:
         """Return the part of all query time."""
-        return round(sum_time / self.load.sum_time, 6) if self.load.sum_time else 0.0
+        return round(sum_time / self.statistics.sum_time, 6) if self.statistics.sum_time else 0.0
 
     def is_vague(self, seen: SeenDigest) -> bool:
         """Return whether the text of a digest does not say what the query was."""
@@ -219,6 +221,6 @@ class Context:
 
     def replayed(self, after: Configuration) -> Replay:
         """Replay the rows that are followed under other rules."""
-        table = replace(self.load.table, rows=self.load.followed)
+        table = replace(self.statistics.table, rows=self.statistics.followed)
         sides = Sides(self.configuration, after)
         return replay(table, sides, limit=None, progress=self.progress)

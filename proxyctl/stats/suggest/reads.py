@@ -125,17 +125,17 @@ def _candidates(context: Context, readers: Readers) -> list[_Reads]:
     """Return reads that the rules send to a writer."""
     found: dict[tuple[str, int], _Reads] = {}
     loose = context.loose_users()
-    for seen in context.load.followed:
+    for seen in context.statistics.followed:
         reader = readers.of_writer.get(seen.hostgroup)
         if reader is None or not readers.is_served(reader) or seen.username in loose:
             continue
         # Whether there are enough calls is cheap to see, and true of few digests.
-        calls = context.load.queries[seen.digest].hostgroups.get(seen.hostgroup, 0)
+        calls = context.statistics.queries[seen.digest].hostgroups.get(seen.hostgroup, 0)
         if calls < context.thresholds.reads_calls:
             continue
         if not_for_a_reader(seen.digest_text) is not None or context.is_vague(seen):
             continue
-        if context.load.asks_temporary_table(seen.digest_text):
+        if context.statistics.asks_temporary_table(seen.digest_text):
             continue
         # Where the rules say another hostgroup it was a transaction, or something like it.
         if _goes(context.now.verdict(seen).before) != {seen.hostgroup}:
@@ -153,7 +153,7 @@ def _suggestion(
 ) -> Suggestion:
     reader = readers.of_writer[reads.writer]
     users = sorted({seen.username for seen in reads.rows})
-    transactions = sum(context.load.begun.get(user, 0) for user in users)
+    transactions = sum(context.statistics.begun.get(user, 0) for user in users)
     says = [
         f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)};"
         f" {context.called(reader)} is its reader{_known(readers.kinds[reads.writer])}.",
@@ -164,7 +164,7 @@ def _suggestion(
     only = readers.nodes.get(reader, frozenset()) - readers.nodes.get(reads.writer, frozenset())
     if readers.nodes.get(reader) and not only:
         says.append("The reader has no server that is not a writer as well: nothing is relieved.")
-    query = context.load.queries[reads.digest]
+    query = context.statistics.queries[reads.digest]
     return Suggestion(
         Kind.READS,
         f"a read on {context.called(reads.writer)} could go to {context.called(reader)}",
@@ -203,8 +203,8 @@ def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
 
     found = place_rule(
         context.configuration,
-        context.load.table.variables,
-        context.load.by_digest[reads.digest],
+        context.statistics.table.variables,
+        context.statistics.by_digest[reads.digest],
         [(cells, _places(context, reads)) for cells in _criteria(reads, reader)],
         is_right,
     )

@@ -35,18 +35,19 @@ def suggest(
     Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
     """
     thresholds = thresholds or Thresholds()
-    load = add_up(table, thresholds.most_rows)
-    context = Context(load, configuration, thresholds, limit, may_use, progress=progress)
+    statistics = add_up(table, thresholds.most_rows)
+    context = Context(statistics, configuration, thresholds, limit, may_use, progress=progress)
     if not is_counting(table.variables):
         context.note(NOT_COUNTING)
-    if not load.queries:
+    if not statistics.queries:
         context.note("the statistics hold no digest")
-    if not load.is_whole:
-        calls = sum(seen.count_star for seen in load.followed)
+    if not statistics.is_whole:
+        calls = sum(seen.count_star for seen in statistics.followed)
+        share = calls / max(1, statistics.count_star)
         context.note(
-            f"of {count_text(len(table.rows), 'digest')}, {len(load.followed):,} are followed"
-            f" through the rules: those with most time, {calls / max(1, load.count_star):.1%} of"
-            " all calls. The others are in the sums, and may hold more reads on a writer"
+            f"of {count_text(len(table.rows), 'digest')}, {len(statistics.followed):,} are followed"
+            f" through the rules: those with most time, {share:.1%} of all calls."
+            " The others are in the sums, and may hold more reads on a writer"
         )
     found: list[Suggestion] = []
     for kind in Kind:
@@ -59,8 +60,8 @@ def suggest(
         version=table.version,
         taken_at=table.taken_at,
         digests=len(table.rows),
-        count_star=load.count_star,
-        sum_time=load.sum_time,
+        count_star=statistics.count_star,
+        sum_time=statistics.sum_time,
         layout=rule_layout(configuration),
         thresholds=context.thresholds,
         found=tuple(found),
@@ -117,7 +118,7 @@ def _shown(changed: int, maybe: int) -> str:
 
 
 def _replayed(context: Context, report: Replay) -> str:
-    if context.load.is_whole:
-        return f"all of the statistics, {count_text(report.total.digests, 'digest')}"
-    seen = count_text(len(context.load.table.rows), "digest")
-    return f"{report.total.digests:,} of {seen} in the statistics, those with most time"
+    if context.statistics.is_whole:
+        return f"all of the statistics, {count_text(report.total.entries, 'digest')}"
+    seen = count_text(len(context.statistics.table.rows), "digest")
+    return f"{report.total.entries:,} of {seen} in the statistics, those with most time"

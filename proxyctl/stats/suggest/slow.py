@@ -37,7 +37,9 @@ class _Measure:
 def find_slow(context: Context) -> Iterator[Suggestion]:
     """Yield the outliers, the ones that cost most time above their peers' median first."""
     limits = context.thresholds
-    measured = [one for one in context.load.queries.values() if one.calls >= limits.slow_calls]
+    measured = [
+        one for one in context.statistics.queries.values() if one.calls >= limits.slow_calls
+    ]
     by_table: dict[str, list[Query]] = {}
     by_hostgroup: dict[int | None, list[Query]] = {}
     for query in measured:

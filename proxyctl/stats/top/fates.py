@@ -11,10 +11,10 @@ from proxyctl.routing import Source
 from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.routing.sides import Sides
 from proxyctl.state.row import Layer
-from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.outcome import Outcome
-from proxyctl.stats.top.listing import Caught, Fate, Load, Top
+from proxyctl.stats.top.listing import Caught, Fate, Top
 from proxyctl.stats.top.query import Members
 
 _SOURCES = {
@@ -37,12 +37,7 @@ def with_rules(client: AdminClient, top: Top, members: Members) -> Top:
     loads: dict[tuple[str | int, ...], dict[tuple[Fate, ...], Load]] = defaultdict(dict)
     for key, seen in members:
         fates = _fates(comparison, seen)
-        found = loads[key].get(fates, Load())
-        loads[key][fates] = Load(
-            found.entries + 1,
-            found.count_star + seen.count_star,
-            found.sum_time + seen.sum_time,
-        )
+        loads[key].setdefault(fates, Load()).add(seen)
     rows = []
     for row in top.rows:
         caught = [Caught(fates, load) for fates, load in loads[tuple(row.group.values())].items()]

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from proxyctl.stats.model import NOT_COUNTING, TRACKS_CLIENTS, Group, is_counting, tracks_clients
+from proxyctl.stats.model import (
+    NOT_COUNTING,
+    TRACKS_CLIENTS,
+    Group,
+    Load,
+    is_counting,
+    tracks_clients,
+)
 
 
 class Sort(StrEnum):
@@ -69,15 +76,6 @@ class TopOptions:
             self.min_avg_us,
         )
         return any(filters)
-
-
-@dataclass(frozen=True)
-class Load:
-    """A sum over rows of the table. Units: `sum_time` in microseconds."""
-
-    entries: int = 0
-    count_star: int = 0
-    sum_time: int = 0
 
 
 class Fate(NamedTuple):

@@ -13,7 +13,7 @@ from itertools import accumulate
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.state.sql import literal
-from proxyctl.stats.model import Group, SeenDigest
+from proxyctl.stats.model import Group, Load, SeenDigest
 from proxyctl.stats.read import (
     DIGESTS,
     ROWS_SINCE,
@@ -22,7 +22,7 @@ from proxyctl.stats.read import (
     read_digest_variables,
     spellings,
 )
-from proxyctl.stats.top.listing import Load, SeenSince, Sort, Top, TopOptions, TopRow
+from proxyctl.stats.top.listing import SeenSince, Sort, Top, TopOptions, TopRow
 
 MOST_MEMBERS = 2_000
 """Rows of the table that are read to find the rules that catch them, those with most time."""
