@@ -98,3 +98,8 @@ PROBES = (
     *_probes(Kind.FUNCTION, _FUNCTIONS),
     *_probes(Kind.WRITE, _WRITES),
 )
+
+
+def writes_to(table: str) -> tuple[str, ...]:
+    """Return an INSERT, an UPDATE and a DELETE on a table, by its name as SQL has it."""
+    return tuple(probe.query.replace(" t ", f" {table} ", 1) for probe in (INSERT, UPDATE, DELETE))

@@ -15,6 +15,7 @@ from proxyctl.catalog import Layout
 from proxyctl.plan.guards.shard_names import names_in
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.routing import Request, Route, Router, Source
+from proxyctl.routing.probes import writes_to
 from proxyctl.routing.router import router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.sides import Sides
@@ -40,9 +41,6 @@ SERVERS = "servers"
 
 _ORIGIN = re.compile(r"sharding ([^:;]*)")
 """What our comments begin with: `sharding NAME: tables`, `sharding NAME; comment`."""
-
-
-PROBES = ("INSERT INTO {} VALUES (1)", "UPDATE {} SET a=1 WHERE b=1", "DELETE FROM {} WHERE b=1")
 
 
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_$]+")
@@ -348,10 +346,10 @@ class _Judge:
         return tuple(
             router.evaluate(
                 Request(
-                    probe.format(name).encode("utf-8", "surrogateescape"),
+                    query.encode("utf-8", "surrogateescape"),
                     username=username,
                     schemaname=schemaname,
                 )
             )
-            for probe in PROBES
+            for query in writes_to(name)
         )
