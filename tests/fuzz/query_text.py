@@ -10,7 +10,13 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain, repeats_a_group
+from proxyctl.routing.regex import (
+    BadPattern,
+    Engine,
+    compile_pattern,
+    is_plain,
+    repeats_a_group,
+)
 from proxyctl.routing.regex.prefilter import Prefilter
 from tests.fuzz.seeds import ROOT
 from tests.fuzz.target import Run, Target
