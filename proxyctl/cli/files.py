@@ -20,7 +20,6 @@ from proxyctl.cli.exported import (
 from proxyctl.cli.options import FileOptions, TextFormat, command
 from proxyctl.cli.output import say, write, write_file
 from proxyctl.errors import ExitCode, UsageError, counted
-from proxyctl.text import printable
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
@@ -116,41 +115,18 @@ def render(
     format: Annotated[RowFormat, typer.Option("--format", help="How to write.")] = RowFormat.YAML,
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
-    numbered: Annotated[
-        bool,
-        typer.Option(
-            "--numbered",
-            help="Show the files after templates ran, with line numbers and without passwords.",
-        ),
-    ] = False,
     out: OutOption = None,
 ) -> int:
     """Write the rows that the files compile to."""
     from proxyctl.config.load import load_project
     from proxyctl.formats.exported import exported_text
 
-    if numbered:
-        write(_numbered(files))
-        return ExitCode.DONE
     check_secrets(secrets, out)
     project = load_project(files.sources(), version=chosen_version(proxysql_version))
     exported = _compiled(project, secrets)
     written = exported_text(exported, format.value, secrets.value, owned=project.desired.tables)
     emit(exported, written, secrets, out)
     return ExitCode.DONE
-
-
-def _numbered(files: FileOptions) -> str:
-    """Return the text of the files as it may be shown, with the numbers of its lines."""
-    from proxyctl.config.load import rendered_texts
-    from proxyctl.config.masked_text import masked_text
-
-    shown = []
-    for text in rendered_texts(files.sources()):
-        shown.append(f"# {printable(text.path)}\n")
-        lines = masked_text(text.text).split("\n")
-        shown += (f"{n:>5}  {printable(line)}\n" for n, line in enumerate(lines, 1))
-    return "".join(shown)
 
 
 def _compiled(project: Project, secrets: Secrets) -> Exported:

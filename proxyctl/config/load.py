@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
 from proxyctl.config.context import Context
 from proxyctl.config.fenced import ANYWHERE, Fence
-from proxyctl.config.files import Text, read_documents, read_texts
+from proxyctl.config.files import read_documents
 from proxyctl.config.hostgroups import compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
 from proxyctl.config.lint_section import compile_lint
@@ -32,7 +32,6 @@ __all__ = [
     "Project",
     "Sources",
     "load_project",
-    "rendered_texts",
 ]
 
 
@@ -197,17 +196,6 @@ def mistakes_in(text: str, version: Version, additions: Additions = NO_ADDITIONS
     parts = split([] if document is None else [document], context.mistakes)
     compile_project(parts, context)
     return context.mistakes.all()
-
-
-def rendered_texts(sources: Sources) -> list[Text]:
-    """Return the text of every file, templates rendered: what line numbers count.
-
-    Raises: ConfigError.
-    """
-    mistakes = Mistakes()
-    texts = read_texts(sources, mistakes)
-    mistakes.raise_if_any()
-    return texts
 
 
 _INSTANCES_ONLY = "only `instances` are taken from what a command prints"

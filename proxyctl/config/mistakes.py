@@ -9,7 +9,7 @@ from proxyctl.errors import ConfigError, Mistake
 from proxyctl.state.row import Where
 from proxyctl.text import Nearest, nearest
 
-_RENDERED = "lines are those of the rendered text: see `proxyctl render --numbered`"
+_RENDERED = "the line number counts in the text that the template renders to"
 
 _NEAR = 0.65
 """Names of variables share a prefix, and that alone makes them no suggestion."""

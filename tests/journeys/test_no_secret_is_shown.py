@@ -96,7 +96,7 @@ def test_no_command_shows_a_secret(story: SecretStory) -> None:
                 change_header(story.project.folder / "seen.gz", taken_at=1)
             if arguments[0] != "apply":
                 story.run(*arguments, "--debug")
-        for arguments in (("--numbered",), ("--secrets", "omit"), ("--format", "sql")):
+        for arguments in (("--secrets", "omit"), ("--format", "sql")):
             story.run("render", *arguments)
         for layer, secrets in product(("runtime", "memory", "disk"), ("hash", "omit")):
             story.run("export", "--layer", layer, "--secrets", secrets)
@@ -215,7 +215,7 @@ def test_a_mistake_in_a_file_shows_none(offline: Project, text: str) -> None:
     for arguments in (
         ("validate",),
         ("validate", "--format", "json", "--debug"),
-        ("render", "--numbered"),
+        ("render",),
         ("lint",),
         ("plan", "--debug"),
     ):

@@ -6,8 +6,8 @@ from jsonschema import Draft202012Validator
 
 from proxyctl.catalog import TABLES, layout_of, parse_version
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
-from proxyctl.config.files import without_marks
-from proxyctl.config.load import Sources, load_project, rendered_texts
+from proxyctl.config.files import read_texts, without_marks
+from proxyctl.config.load import Sources, load_project
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.row_models import limits
 from proxyctl.config.schema import DIALECT, json_schema
@@ -114,7 +114,7 @@ def test_a_valid_file_fits(path):
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_template_renders_to_fits(path):
-    (found,) = rendered_texts(Sources((str(path),)))
+    (found,) = read_texts(Sources((str(path),)), Mistakes())
     assert errors_in(read_yaml(found.text, found.path, Mistakes()).root) == []
 
 
