@@ -1,23 +1,24 @@
-"""Jinja2 over `*.j2` files: sandboxed, undefined names are errors, bounded.
+"""Jinja2 over `*.j2` files, in Jinja2's own sandbox: undefined names are mistakes.
 
-Only imported when there is a template. No environment and no secret is in reach of a template:
-`{env: NAME}` is resolved after the YAML was read.
+Only imported when there is a template. Neither the environment nor a secret is in reach of a
+template: `{env: NAME}` is resolved after the YAML was read. The output is bounded; how long a
+template runs is not.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, NoReturn
 
-from jinja2 import FunctionLoader, TemplateNotFound, TemplateSyntaxError, meta, nodes
+from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
 from jinja2.exceptions import TemplateError, TemplateRuntimeError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from proxyctl.config.fenced import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean
 from proxyctl.config.sources import NamesUsed
-from proxyctl.config.template_limits import BoundedEnvironment
 from proxyctl.state.row import Where
 
 _RUNTIME_ERRORS = (
@@ -49,41 +50,55 @@ def render(
     used: NamesUsed,
 ) -> str | None:
     """Return what the template renders to; None after a mistake. Changes: mistakes, used."""
-    loaded: dict[str, str] = {}
-    environment = BoundedEnvironment()
-    load = _loader(source, path, fence, loaded, environment.included)
-    environment.loader = FunctionLoader(load)
+    name = os.path.basename(path)
+    includes = _Includes(source, path, fence)
+    environment = ImmutableSandboxedEnvironment(
+        loader=FunctionLoader(includes.load),
+        undefined=StrictUndefined,
+        autoescape=False,  # the output is YAML, not HTML
+        keep_trailing_newline=True,
+        auto_reload=False,
+        optimized=False,  # a constant expression is evaluated where its line is known
+    )
     environment.globals["fail"] = _fail
+    try:
+        text = _bounded_output(environment, name, variables)
+        _collect(environment, name, used, set())
+        return text
+    except TemplateSyntaxError as error:
+        where = Where(error.filename or path, error.lineno, 1)
+        mistakes.add(where, "", f"template: {error.message}")
+    except SyntaxError as error:
+        # Jinja2 compiles a template to Python, which has limits: 200 parentheses, 100 blocks.
+        mistakes.add(Where(path, 0, 0), "", f"template: nests too deep: {error.msg}")
+    except _RUNTIME_ERRORS as error:
+        where = includes.place(error.__traceback__)
+        mistakes.add(where, "", f"template: {_words(error)}", _hint(error, variables))
+    used.are_all_known = False
+    return None
+
+
+def _bounded_output(
+    environment: ImmutableSandboxedEnvironment, name: str, variables: Mapping[str, Any]
+) -> str:
+    """Return what the template renders to.
+
+    Raises: TemplateRuntimeError beyond MAX_FILE characters; whatever the template raises.
+    """
     pieces: list[str] = []
     size = 0
-    try:
-        for piece in environment.get_template(os.path.basename(path)).generate(variables):
-            size += len(piece)
-            if size > MAX_FILE:
-                mistakes.add(Where(path, 0, 0), "", f"renders to more than {MAX_FILE:,} characters")
-                return None
-            pieces.append(piece)
-    except TemplateSyntaxError as error:
-        name = error.filename or path
-        mistakes.add(Where(name, error.lineno, 1), "", f"template: {error.message}")
-        used.are_all_known = False
-        return None
-    except SyntaxError as error:
-        # Jinja makes Python of it, which has limits of its own: 200 brackets, 100 blocks.
-        mistakes.add(Where(path, 0, 0), "", f"template: nests too deep: {error.msg}")
-        used.are_all_known = False
-        return None
-    except _RUNTIME_ERRORS as error:
-        where = _place(error.__traceback__, path, loaded)
-        mistakes.add(where, "", f"template: {_words(error)}", _hint(error, variables))
-        used.are_all_known = False
-        return None
-    _collect(environment, os.path.basename(path), used, set())
+    for piece in environment.get_template(name).generate(variables):
+        size += len(piece)
+        if size > MAX_FILE:
+            raise TemplateRuntimeError(f"renders to more than {MAX_FILE:,} characters")
+        pieces.append(piece)
     return "".join(pieces)
 
 
-def _collect(environment: BoundedEnvironment, name: str, used: NamesUsed, seen: set[str]) -> None:
-    """Add the names in a template and in what it includes, also where no include was reached.
+def _collect(
+    environment: ImmutableSandboxedEnvironment, name: str, used: NamesUsed, seen: set[str]
+) -> None:
+    """Add the names that a template uses, and its includes, also those that were not reached.
 
     Changes: used, seen.
     """
@@ -96,48 +111,47 @@ def _collect(environment: BoundedEnvironment, name: str, used: NamesUsed, seen: 
     except TemplateError:
         used.are_all_known = False
         return
-    used.names |= {found.name for found in tree.find_all(nodes.Name)}
+    used.names |= meta.find_undeclared_variables(tree)
     for included in meta.find_referenced_templates(tree):
         if included is None:
             used.are_all_known = False
         else:
-            _collect(environment, environment.join_path(included, name), used, seen)
+            _collect(environment, included, used, seen)
 
 
-def _loader(
-    source: str, path: str, fence: Fence, loaded: dict[str, str], count: Callable[[str], None]
-) -> Callable[[str], tuple[str, str, None] | None]:
-    """Return what finds templates by name: the file itself, and includes beside or below it.
+class _Includes:
+    """Finds templates by name: the file itself, and what it includes, beside it or below."""
 
-    `count` is told what is included. Changes: loaded, from path to name, as templates are found.
-    """
-    folder = os.path.dirname(path)
+    def __init__(self, source: str, path: str, fence: Fence) -> None:
+        self._source = source
+        self._path = path
+        self._fence = fence
+        self._loaded = {path}
 
-    def load(name: str) -> tuple[str, str, None] | None:
-        if name == os.path.basename(path):
-            loaded[path] = name
-            return source, path, None
+    def load(self, name: str) -> tuple[str, str, None] | None:
+        """Return the text of a template and its path, as Jinja2 asks for them.
+
+        Raises: TemplateNotFound.
+        """
+        if name == os.path.basename(self._path):
+            return self._source, self._path, None
         try:
-            found = fence.path(name, folder)
-            text = read_text(found, fence=fence)
+            found = self._fence.path(name, os.path.dirname(self._path))
+            text = read_text(found, fence=self._fence)
         except UnreadableError as error:
             raise TemplateNotFound(name, f"{name}: {error.message}") from None
-        count(text)
-        loaded[found] = name
+        self._loaded.add(found)
         return text, found, None
 
-    return load
-
-
-def _place(traceback: TracebackType | None, path: str, loaded: Mapping[str, str]) -> Where:
-    """Return the innermost line of a template that the error passed through."""
-    place = Where(path, 0, 0)
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if file in loaded:
-            place = Where(file, traceback.tb_lineno, 1)
-        traceback = traceback.tb_next
-    return place
+    def place(self, traceback: TracebackType | None) -> Where:
+        """Return the innermost line of a template that an error passed through."""
+        place = Where(self._path, 0, 0)
+        while traceback is not None:
+            file = traceback.tb_frame.f_code.co_filename
+            if file in self._loaded:
+                place = Where(file, traceback.tb_lineno, 1)
+            traceback = traceback.tb_next
+        return place
 
 
 def _words(error: BaseException) -> str:

@@ -123,7 +123,7 @@ def _yaml_words() -> Sequence[bytes]:
 
 def _template_words() -> Sequence[bytes]:
     marks = (
-        *(b"{{ ", b" }}", b"{% ", b" %}", b"{# ", b" #}", b"{% for i in range(9) %}", b"{% endfor"),
+        *(b"{{ ", b" }}", b"{% ", b" %}", b"{# ", b" #}", b"{% for i in (1,) %}", b"{% endfor"),
         *(b"{% if a %}", b"{% endif %}", b"{% set a = 1 %}", b"{% macro m(a) %}", b"{% endmacro"),
         *(b"{% include 'proxyctl.yaml.j2' %}", b"{% raw %}", b"{% block a %}", b"{% call m() %}"),
         *(b"{% filter upper %}", b"{% import 'x' as y %}", b"{% extends 'x' %}", b"loop.index"),
@@ -136,7 +136,6 @@ def _template_words() -> Sequence[bytes]:
             b"{'a': 1}",
             b"(1,)",
             b"loop",
-            b"range(",
             b"joiner",
             b"fail('a')",
             b"caller()",

@@ -1,6 +1,8 @@
 import pytest
 
-from proxyctl.config.load import ParsedFiles, Sources, load_project, rendered_texts
+from proxyctl.config.files import read_texts
+from proxyctl.config.load import ParsedFiles, Sources, load_project
+from proxyctl.config.mistakes import Mistakes
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, write
 
@@ -12,9 +14,15 @@ mysql_servers:
 """
 
 
+def rendered(sources):
+    mistakes = Mistakes()
+    texts = read_texts(sources, mistakes)
+    mistakes.raise_if_any()
+    return texts[0].text
+
+
 def render(folder, text, **variables):
-    path = write(folder, text, "a.yaml.j2")
-    return rendered_texts(Sources((path,), variables))[0].text
+    return rendered(Sources((write(folder, text, "a.yaml.j2"),), variables))
 
 
 def said(folder, text, **variables):
@@ -39,8 +47,7 @@ def test_var_files_come_first_and_the_command_line_wins(tmp_path):
     one = write(tmp_path, "a: 1\nb: {c: [w, x]}\n", "one.yaml")
     two = write(tmp_path, '{"a": 2, "d": 8.10}', "two.json")
     path = write(tmp_path, "# {{ a }} {{ b.c[1] }} {{ d }} {{ e }}", "a.yaml.j2")
-    texts = rendered_texts(Sources((path,), {"e": "5"}, (one, two)))
-    assert texts[0].text == "# 2 x 8.10 5"
+    assert rendered(Sources((path,), {"e": "5"}, (one, two))) == "# 2 x 8.10 5"
 
 
 def test_an_undefined_name_is_a_mistake_at_its_line(tmp_path):
@@ -79,8 +86,6 @@ def test_a_template_can_refuse_its_variables(tmp_path):
     [
         "{{ ''.__class__.__mro__ }}",
         "{{ self.__init__.__globals__ }}",
-        "{{ 'x' * 10 ** 9 }}",
-        "{{ 10 ** 10000000 }}",
         "{% for n in range(10 ** 9) %}x{% endfor %}",
         "{% set _ = names.append(1) %}",
     ],
@@ -126,109 +131,8 @@ def test_nothing_of_python_is_in_reach(tmp_path, text):
         assert word not in found
 
 
-LOOPS = (
-    "{% set x = {'y': {'z': 0}} %}{% set big = 'x' * 1000000 %}{% set items = range(9999)|list %}"
-    "{% macro m(a) %}" + "{{ a }}" * 500 + "{% endmacro %}"
-    "{% block z %}" + "{{ 0 if self }}" * 500 + "{% endblock %}"
-    "{% for a in range(9999) %}{% for b in range(90) %}%s{% endfor %}{% endfor %}"
-)
-"""No turn makes a call, or but one: what takes the time is what is in it."""
-
-DOUBLED = "{% set ns = namespace(x='a') %}{% for i in range(60) %}%s{% endfor %}"
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("{% for n in range(m) %}{% endfor %}", "'m' is undefined"),
-        ("{{ 'x'|center(m) }}", "'m' is undefined"),
-        ("{% for n in range('3') %}{% endfor %}", "range takes integers, got str '3'"),
-        ("{% for n in range(10 ** 12) %}{% endfor %}", "a range of more than 100,000 numbers"),
-        (
-            "{% for n in range(9999) %}{% for m in range(9999) %}{% endfor %}{% endfor %}",
-            "more than 1,000,000 steps; loops in loops multiply",
-        ),
-        (
-            "{% set a = range(99999)|list %}{% for n in range(99999) %}{{ -1 in a }}{% endfor %}",
-            "more than 1,000,000 steps",
-        ),
-        (
-            "{% set a = range(99999)|list %}{% for n in range(99999) %}{% set b = a|sort %}"
-            "{% endfor %}",
-            "more than 1,000,000 steps",
-        ),
-        *(
-            (LOOPS.replace("%s", turn), "more than 1,000,000 steps; loops in loops multiply")
-            for turn in (
-                "{{ x }}" * 2000,
-                "{% if x.y.z %}{% endif %}" * 2000,
-                "{% set y %}{{ a }}{% endset %}",
-                "{{ m(b) }}",
-                "{% set y = self.z() %}",
-                "{% set y = big[1:] %}",
-                "{% set y %}{{ big }}{% endset %}",
-                "{% set y %}{{ items }}{% endset %}",
-                "{% set y %}{{ 10 ** 1000 }}{% endset %}",
-                "{{ ('a.example.com ' * 80)|urlize }}",
-                "{% set y = items|map(attribute='real.real')|list %}",
-                "{% set y = items|select('in', items)|list %}",
-                "{% if -1 is in items %}{% endif %}",
-                "{% set y = [big]|sort(attribute='" + "0." * 5000 + "0')|list %}",
-            )
-        ),
-        ("{{ ('x' * 100000) * 100000 }}", "a multiplication makes more than 1,000,000 items"),
-        ("{{ [1] * 10 ** 9 }}", "a multiplication makes more than 1,000,000 items"),
-        ("{{ '%1000000000d' % 1 }}", "a width above 9,999"),
-        ("{{ '%*d' % (10 ** 9, 1) }}", "a width above 9,999"),
-        ("{{ '%.1000000000f'|format(1) }}", "a width above 9,999"),
-        ("{{ '{:1000000000d}'.format(1) }}", "a width above 9,999"),
-        ("{{ '{:{w}d}'.format(1, w=10 ** 9) }}", "a width above 9,999"),
-        ("{{ 'a'|center(10 ** 9) }}", "a text or list of more than"),
-        ("{{ 'a'.zfill(10 ** 9) }}", "a text or list of more than"),
-        ("{{ ['a']|map('center', 10 ** 9)|list }}", "a text or list of more than"),
-        ("{{ 'a\nb'|indent(10 ** 9) }}", "a text or list of more than"),
-        ("{{ [1]|batch(10 ** 9, 'x')|list }}", "a text or list of more than"),
-        ("{{ ('a' * 10 ** 5).replace('a', 'b' * 10 ** 5) }}", "a text or list of more than"),
-        ("{{ ('a' * 10 ** 5)|replace('a', 'b' * 10 ** 5) }}", "a text or list of more than"),
-        ("{{ ('b' * 10 ** 5).join('a' * 10 ** 5) }}", "a text or list of more than"),
-        ("{{ ('a' * 10 ** 5)|join('b' * 10 ** 5) }}", "a text or list of more than"),
-        ("{{ ['a' * 10 ** 5] * 1000 }}", "a text or list of more than"),
-        (DOUBLED.replace("%s", "{% set ns.x = ns.x + ns.x %}"), "a text or list of more than"),
-        (DOUBLED.replace("%s", "{% set ns.x = ns.x ~ ns.x %}"), "a text or list of more than"),
-        (
-            DOUBLED.replace("%s", "{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}"),
-            "a text or list of more than",
-        ),
-        (
-            "{% macro m(x) %}{{ x }}{{ x }}{% endmacro %}"
-            + DOUBLED.replace("%s", "{% set ns.x = m(ns.x) %}"),
-            "a text or list of more than",
-        ),
-        ("{{ (10 ** 1000) ** 1000 }}", "a number of more than 1,000 digits"),
-        ("{{ (10 ** 1000) * (10 ** 1000) }}", "a number of more than 1,000 digits"),
-        ("{{ 'a'.translate({97: 'b'}) }}", "access to attribute 'translate'"),
-        ("{{ lipsum(n=10 ** 9) }}", "'lipsum' is undefined"),
-        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "nests too deep"),
-        ("{% for n in [1] recursive %}{{ loop([1]) }}{% endfor %}", "nests too deep"),
-    ],
-)
-def test_nothing_runs_away(tmp_path, text, reason):
-    (found,) = said(tmp_path, "a: 1\n" + text)
-    where, _, message = found.partition(": template: ")
-    assert (where, message[: len(reason)]) == (f"{tmp_path}/a.yaml.j2:2:1", reason) or (
-        reason in message and where.endswith((":2:1", ":3:1"))
-    )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ 100 " + "+" * 300 + " 1 }}",
-        "{% for a in b %}" * 120 + "{% endfor %}" * 120,
-    ],
-)
-def test_what_python_does_not_take_is_a_mistake(tmp_path, text):
+def test_what_python_does_not_take_is_a_mistake(tmp_path):
+    text = "{% for a in b %}" * 120 + "{% endfor %}" * 120
     (found,) = said(tmp_path, text)
     assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
 
@@ -276,7 +180,7 @@ def test_a_var_without_any_template_is_a_mistake(tmp_path):
 def test_what_an_instance_brings_along_need_not_be_used(tmp_path):
     path = write(tmp_path, "# {{ zone }}", "a.yaml.j2")
     sources = Sources((path,), {"zone": "eu"}, instance_vars={"zone": "us", "rack": 5})
-    assert rendered_texts(sources)[0].text == "# eu"
+    assert rendered(sources) == "# eu"
 
 
 def test_a_var_file_is_read_even_without_a_template(tmp_path):
@@ -311,39 +215,12 @@ def test_an_include_stands_beside_the_template(tmp_path):
     ],
 )
 def test_a_template_that_includes_itself_is_a_mistake(tmp_path, text):
-    assert said(tmp_path, "a: 1\n" + text) == [
-        f"{tmp_path}/a.yaml.j2:2:1: template: more than 20 templates in each other;"
-        " one includes itself?"
-    ]
+    (found,) = said(tmp_path, "a: 1\n" + text)
+    assert found.startswith(f"{tmp_path}/a.yaml.j2:2:1: template: ")
+    assert "nests too deep" in found
 
 
-@pytest.mark.parametrize(
-    "include",
-    [
-        "{% include 'part.inc' %}",
-        "{% include 'part.inc' without context %}",
-        "{% include a ~ '/../part.inc' %}",
-        "{% import 'part.inc' as part with context %}",
-    ],
-)
-def test_what_is_included_counts_however_often(tmp_path, include):
-    write(tmp_path, "{% set x = '' %}" + "{{ x }}" * 2000, "part.inc")
-    text = "{% for a in range(99999) %}" + include + "{% endfor %}"
-    assert "more than 1,000,000 steps" in said(tmp_path, text)[0]
-
-
-def test_a_file_is_read_once_however_it_is_named(tmp_path):
-    """Compiling takes long: a link to the folder makes any number of names for one file."""
-    write(tmp_path, "{{ 1 }}" * 1000, "part.inc")
-    (tmp_path / "l").symlink_to(".")
-    text = "{% for a in range(999) %}{% include 'l/' * a ~ 'part.inc' %}{% endfor %}"
-    assert "more than 1,000,000 steps" in said(tmp_path, text)[0]
-    never = "{% if false %}%s{% endif %}"
-    names = "".join("{% include '" + f"{n}/../a.yaml.j2" + "' %}" for n in range(500))
-    assert render(tmp_path, never.replace("%s", names)) == ""
-
-
-def test_ten_thousand_rules_are_far_from_the_limit(tmp_path):
+def test_a_template_makes_ten_thousand_rules(tmp_path):
     text = (
         "mysql_query_rules:\n{%- for n in range(10000) %}\n"
         "  - {rule_id: {{ 1000 + n }}, match_digest: '{{ '^SELECT .* t_%04d '|format(n) }}',"
@@ -372,7 +249,7 @@ def test_lines_of_a_template_are_those_of_the_rendered_text(tmp_path):
     ]
     with pytest.raises(ConfigError) as caught:
         load_project(Sources((str(tmp_path / "a.yaml.j2"),)))
-    assert "proxyctl render --numbered" in caught.value.mistakes[0].text()
+    assert "counts in the text that the template renders to" in caught.value.mistakes[0].text()
 
 
 def test_instances_are_found_before_their_variables_are_known(tmp_path):
