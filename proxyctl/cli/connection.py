@@ -24,18 +24,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(
-    files: FileOptions, connection: ConnectionOptions, *, needs_secrets: bool = True
+    files: FileOptions, connection: ConnectionOptions
 ) -> Iterator[tuple[AdminClient, ParsedFiles]]:
     """Parse the files, which may name the instance, and connect to it.
 
-    `needs_secrets` False: one that is not at hand does not matter.
-
-    Raises: InstanceError, UsageError; before connecting ConfigError for files that cannot be read,
-    or that refer to what is not at hand.
+    Raises: InstanceError, UsageError; before connecting ConfigError for files that cannot be read.
     """
     connection = settled(connection)
     parsed, chosen = read_files(files, connection)
-    parsed.raise_if_unresolved(needs_secrets=needs_secrets)
     with connect(connection, chosen) as client:
         yield client, parsed
 
@@ -319,7 +315,7 @@ def _option_file(options: ConnectionOptions) -> dict[str, str]:
 
 def _warn_of(path: str) -> None:
     """Warn of a file with a password that everybody on this machine can read."""
-    from proxyctl.config.exposure import exposure
+    from proxyctl.config.files import exposure
 
     said = exposure(path)
     if said:

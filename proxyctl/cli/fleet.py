@@ -142,7 +142,6 @@ def _one_target(files: FileOptions, connection: ConnectionOptions) -> Target:
 
     connection = settled(connection)
     parsed, chosen = read_files(files, connection)
-    parsed.raise_if_unresolved()  # before anybody is asked for a password
     return Target(login(connection, chosen), parsed, connection.debug)
 
 
@@ -151,7 +150,7 @@ def _all_targets(
 ) -> list[Target]:
     """Return all instances. Those without `vars` share the files, compiled once a version."""
     from proxyctl.cli.connection import Logins
-    from proxyctl.config.fenced import Fence
+    from proxyctl.config.files import Fence
     from proxyctl.config.load import ParsedFiles
     from proxyctl.fleet.targets import Target
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from proxyctl.catalog import Version
     from proxyctl.cli.exported import Secrets
-    from proxyctl.config.fenced import Fence
+    from proxyctl.config.files import Fence
     from proxyctl.formats.cnf_reader import Imported
     from proxyctl.state.fold import Exported
 
@@ -29,8 +29,7 @@ def imported_cnf(
 
     Raises: ProxyctlError where it, or what it includes, cannot be read.
     """
-    from proxyctl.config.exposure import clear_passwords, exposure
-    from proxyctl.config.fenced import Fence, UnreadableError
+    from proxyctl.config.files import Fence, UnreadableError, clear_passwords, exposure
     from proxyctl.formats.cnf_reader import read_cnf
     from proxyctl.state.fold import Exported, export_variables, with_secrets
     from proxyctl.state.runtime import ignored_rows
@@ -92,7 +91,7 @@ def _as_sections(found: Imported) -> dict[str, object]:
 
 def _text_of(path: Path, fence: Fence) -> str:
     """Return the text of a .cnf. Raises: UnreadableError."""
-    from proxyctl.config.fenced import MAX_FILE, read_bytes
+    from proxyctl.config.files import MAX_FILE, read_bytes
 
     # Seen before it is opened, and then again as it was opened.
     fence.path(str(path.absolute()), "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.fenced import Fence
+    from proxyctl.config.files import Fence
     from proxyctl.config.load import Instance
 
 TIMEOUT_S = 60.0

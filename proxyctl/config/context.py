@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import NO_ADDITIONS, TABLES, Additions, Layout, Version
-from proxyctl.config.fenced import Fence
+from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, shown
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.yaml_reader import Unusable
-from proxyctl.errors import Mistake
 from proxyctl.state.row import Secret, Where
 
 UNKNOWN_SECRET = Secret("unknown:unknown")
@@ -25,8 +24,7 @@ class Context:
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
     number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
     `needs_secrets` False: a secret that is not at hand is UNKNOWN_SECRET. `additions`: what the
-    instance that the files are for has beyond its version. `unresolved`: those of the mistakes that
-    say that something is not at hand which the files refer to; they hold for every version.
+    instance that the files are for has beyond its version.
     """
 
     version: Version
@@ -37,7 +35,6 @@ class Context:
     hostgroups: dict[str, int] = field(default_factory=dict)
     broken_hostgroups: set[str] = field(default_factory=set)
     additions: Additions = NO_ADDITIONS
-    unresolved: list[Mistake] = field(default_factory=list)
     layouts: dict[str, Layout] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,12 +55,8 @@ class Context:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET
             hint = error.hint(self.mistakes.did_you_mean)
-            self.add_unresolved(where, label, error.message, hint)
+            self.mistakes.add(where, label, error.message, hint)
             return None
-
-    def add_unresolved(self, where: Where, label: str, message: str, hint: str | None) -> None:
-        """Note that something is not at hand. Changes: self.mistakes, self.unresolved."""
-        self.unresolved.append(self.mistakes.add(where, label, message, hint))
 
     def hostgroup(self, value: int | str, where: Where, label: str) -> int | None:
         """Return the number of a hostgroup; None after a mistake."""

@@ -1,32 +1,245 @@
-"""Which files there are, and their text. Templates are rendered here, nothing is parsed yet."""
+"""Which files there are, where they may stand, and their text: templates rendered, YAML parsed."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import shlex
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from proxyctl.config.exposure import clear_passwords, exposure
-from proxyctl.config.fenced import Fence, UnreadableError, read_text
+from proxyctl.catalog import TABLES
+from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
-from proxyctl.config.sources import NamesUsed, Sources
 from proxyctl.config.yaml_reader import Document, Unusable, YamlMap, read_yaml
+from proxyctl.state.passwords import is_hash
+from proxyctl.state.row import Where
+
+MAX_FILE = 64 * 1024 * 1024
+"""Largest YAML file or template. Units: bytes."""
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
+
+_PASSWORDS = {
+    "instances": ("password",),
+    **{
+        table.name: names
+        for table in TABLES.values()
+        if (names := tuple(column.name for column in table.columns if column.secret))
+    },
+}
+"""The secret keys of the rows of each section."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Which files are meant, and what their templates are given.
+
+    `variables` are those of `--var`; `instance_vars` those that an instance brings along.
+    `restrict_paths` keeps `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders
+    of `paths`, and lets no named file lead out of its folder. `warn` takes warnings.
+    """
+
+    paths: tuple[str, ...] = ("./proxyctl.yaml",)
+    variables: Mapping[str, object] = field(default_factory=dict)
+    var_files: tuple[str, ...] = ()
+    instance_vars: Mapping[str, object] = field(default_factory=dict)
+    restrict_paths: bool = False
+    warn: Callable[[str], None] = lambda _text: None
+
+
+# One file ----------------------------------------------------------------------------------------
+
+
+class UnreadableError(Exception):
+    """A file cannot be read. The message names the reason, not the file.
+
+    Shape: `line` and `column` count from 1; both are 0 where the whole file is meant.
+    """
+
+    def __init__(
+        self, message: str, hint: str | None = None, *, line: int = 0, column: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.line = line
+        self.column = column
+
+    def where(self, path: str) -> Where:
+        """Return the place in the file that was to be read."""
+        return Where(path, self.line, self.column)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The folders that files named inside the files must stand in; None means anywhere.
+
+    `warn` takes warnings about files with a password that every user of the machine can read.
+    """
+
+    folders: tuple[Path, ...] | None = None
+    warn: Callable[[str], None] = lambda _text: None
+    named: str = "folders of the -f paths"
+
+    @classmethod
+    def around(cls, sources: Sources) -> Fence:
+        """Return the fence that the command line asks for."""
+        return cls.around_paths(sources.paths, sources)
+
+    @classmethod
+    def around_paths(cls, paths: tuple[str, ...], sources: Sources) -> Fence:
+        """Return the fence around the folders of these paths, if one is asked for."""
+        folders = tuple(map(_folder_of, paths)) if sources.restrict_paths else None
+        return cls(folders, sources.warn)
+
+    @classmethod
+    def around_path(cls, path: str, named: str) -> Fence:
+        """Return the fence around the folder of one file, and what that folder is called."""
+        return cls((_folder_of(path),), named=named)
+
+    def path(self, name: str, folder: str) -> str:
+        """Return the path of `name` as seen from `folder`.
+
+        Raises: UnreadableError when it lies outside, also through a symbolic link.
+        """
+        path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
+        self.check(path)
+        return path
+
+    def check(self, path: str) -> None:
+        """Check where a path leads. Raises: UnreadableError when it lies outside."""
+        # A path with a NUL is refused when it is opened.
+        if self.folders is not None and "\0" not in path:
+            real = Path(path).resolve()
+            if not any(real.is_relative_to(folder) for folder in self.folders):
+                raise UnreadableError(f"the path leads out of the {self.named}")
+
+    def warn_of(self, path: str) -> None:
+        """Warn of a file with a password in clear text that every user can read."""
+        if text := exposure(path):
+            self.warn(text)
+
+
+def _folder_of(path: str) -> Path:
+    found = Path(path).resolve()
+    return found if found.is_dir() else Path(path).parent.resolve()
+
+
+ANYWHERE = Fence()
+
+
+def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
+    """Return the content of a file.
+
+    Raises: UnreadableError, also for a file larger than `limit` bytes or outside the fence.
+    """
+    fence.check(path)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        raise UnreadableError((error.strerror or "it cannot be read").lower()) from error
+    except ValueError as error:
+        raise UnreadableError("the path holds a NUL character") from error
+    if len(content) > limit:
+        raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
+    return content
+
+
+def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> str:
+    """Return the text of a UTF-8 file, without a byte order mark.
+
+    Raises: UnreadableError.
+    """
+    content = read_bytes(path, limit=limit, fence=fence).removeprefix(codecs.BOM_UTF8)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        begin = content.rfind(b"\n", 0, error.start) + 1
+        is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        raise UnreadableError(
+            f"not UTF-8: byte 0x{content[error.start]:02X} fits no character",
+            f"save the file as UTF-8{', it is UTF-16' if is_utf16 else ''}",
+            line=content.count(b"\n", 0, begin) + 1,
+            column=len(content[begin : error.start].decode()) + 1,
+        ) from None
+
+
+# Passwords that every user can read ---------------------------------------------------------------
+
+
+def exposure(path: str) -> str | None:
+    """Return a warning about a file with a password that every user can read; None if none can.
+
+    The group is left out: sharing a file with it is a choice. So are pipes, which are read once.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(mode) or not mode & stat.S_IROTH:
+        return None
+    return (
+        f"{path} holds a password in clear text, and every user of this machine can read it:"
+        f" chmod 600 {shlex.quote(path)}"
+    )
+
+
+def is_clear(value: object) -> bool:
+    """Return whether a value of a secret key is a password in clear text."""
+    return (
+        isinstance(value, str)
+        and value != ""
+        and not isinstance(value, Unusable)
+        and not is_hash(value)
+    )
+
+
+def clear_passwords(root: object) -> Iterator[str]:
+    """Yield the passwords in clear text of a parsed file."""
+    if not isinstance(root, dict):
+        return
+    for section, names in _PASSWORDS.items():
+        rows = root.get(section)
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, dict):
+                yield from (row[name] for name in names if is_clear(row.get(name)))
+    variables = root.get("variables")
+    for name, value in variables.items() if isinstance(variables, dict) else ():
+        if is_secret_variable(name) and is_clear(value):
+            yield value
+
+
+# All files ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class NamesUsed:
+    """The names that all templates together take from outside.
+
+    Not `are_all_known` where a template cannot be read, or computes the name of an include.
+    """
+
+    names: set[str] = field(default_factory=set)
+    are_all_known: bool = True
 
 
 @dataclass(frozen=True)
 class Text:
-    """The text of one file; of a template, what it renders to."""
+    """The text of one file; of a template, what it renders to. `source`: as it is on disk."""
 
     path: str
     text: str
-    is_rendered: bool = False
+    source: str
 
 
 def is_there(path: str) -> bool:
-    """Return whether a file is there, be it a link to nowhere; also where nobody may look."""
+    """Return whether a file is there, also a dangling link, and where nobody may look."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -72,21 +285,21 @@ def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
     fence = Fence.around(sources)
     for path in find_files(sources.paths, mistakes):
         try:
-            text = read_text(path, fence=fence)
+            source = read_text(path, fence=fence)
         except UnreadableError as error:
             _add_unreadable(mistakes, path, error)
             used.are_all_known = False
             continue
         if not path.endswith(".j2"):
-            texts.append(Text(path, text))
+            texts.append(Text(path, source, source))
             continue
-        from proxyctl.config.templates import render
+        from proxyctl.config.templates import render  # Jinja2 takes its time to import
 
         rendered = render(
-            text, path=path, variables=variables, fence=fence, mistakes=mistakes, used=used
+            source, path=path, variables=variables, fence=fence, mistakes=mistakes, used=used
         )
         if rendered is not None:
-            texts.append(Text(path, rendered, is_rendered=True))
+            texts.append(Text(path, rendered, source))
     if used.are_all_known:
         _check_used(sources, used, mistakes)
     return texts
@@ -122,16 +335,15 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
         path = os.path.normpath(given)
         try:
             text = read_text(path, fence=Fence.around_paths((given,), sources))
-            document = read_yaml(text, path, mistakes)
         except UnreadableError as error:
             mistakes.add(error.where(path), "", error.message, error.hint)
             continue
-        if document is None or document.root is None or isinstance(document.root, Unusable):
-            continue
-        if not isinstance(document.root, YamlMap):
+        document = read_yaml(text, path, mistakes)
+        root = document.root if document else None
+        if isinstance(root, YamlMap):
+            variables.update(without_marks(root))
+        elif document and root is not None and not isinstance(root, Unusable):
             mistakes.add(document.where(()), "", "a var file is a mapping of names to values")
-            continue
-        variables.update(without_marks(document.root))
     return {**variables, **sources.instance_vars, **sources.variables}
 
 
@@ -148,23 +360,12 @@ def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
     """Return every file, parsed. Changes: mistakes."""
     documents = []
     for text in read_texts(sources, mistakes):
-        if text.is_rendered:
+        if text.path.endswith(".j2"):
             mistakes.mark_rendered(text.path)
         document = read_yaml(text.text, text.path, mistakes)
         if document is not None:
             documents.append(document)
-            _warn_of_passwords(text, document, Fence.around(sources))
+            # A password that a variable brought into a template is not in its file.
+            if any(password in text.source for password in clear_passwords(document.root)):
+                Fence.around(sources).warn_of(text.path)
     return documents
-
-
-def _warn_of_passwords(text: Text, document: Document, fence: Fence) -> None:
-    """Warn of a file that holds a password; of a template, only if it stands there itself."""
-    passwords = clear_passwords(document.root)
-    first = next(passwords, None)
-    if first is None or exposure(text.path) is None:
-        return
-    if text.is_rendered:
-        source = read_text(text.path, fence=fence)
-        if first not in source and not any(one in source for one in passwords):
-            return
-    fence.warn_of(text.path)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.config.context import Context
-from proxyctl.config.fenced import Fence, UnreadableError, read_bytes
-from proxyctl.config.files import without_marks
+from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
 from proxyctl.config.mistakes import Mistakes, did_you_mean, named
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.sections import Part, check

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
 from proxyctl.config.context import Context
-from proxyctl.config.fenced import ANYWHERE, Fence
-from proxyctl.config.files import read_documents
+from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
 from proxyctl.config.hostgroups import compile_hostgroups
 from proxyctl.config.instances import Instance, compile_instances
 from proxyctl.config.lint_section import compile_lint
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import Project, compile_project
 from proxyctl.config.sections import check_version, split
-from proxyctl.config.sources import Sources
-from proxyctl.config.unresolved import may_be_unresolved
 from proxyctl.config.yaml_reader import read_yaml
-from proxyctl.errors import ConfigError, Mistake
+from proxyctl.errors import Mistake
 
 if TYPE_CHECKING:
     from proxyctl.lint.linting import Ignore
@@ -49,7 +46,6 @@ class ParsedFiles:
         documents = read_documents(sources, self._mistakes)
         self._parts = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
-        self._resolved: set[bool] = set()
         self._guard = threading.Lock()
 
     def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
@@ -93,22 +89,6 @@ class ParsedFiles:
         Raises: ConfigError.
         """
         self._mistakes.copy().raise_if_any()
-
-    def raise_if_unresolved(self, *, needs_secrets: bool = True) -> None:
-        """Raise what is not at hand of all that the files refer to, whatever the version.
-
-        Nobody should connect before this was asked, who is to compile them: without it the instance
-        would have to wait, or a lock there. `needs_secrets` as for `project`. Raises: ConfigError.
-        """
-        with self._guard:
-            if needs_secrets in self._resolved:
-                return
-            if may_be_unresolved(self._parts, self._fence):
-                context = Context(REFERENCE, self._fence, needs_secrets, self._mistakes.copy())
-                compile_project(self._parts, context)
-                if context.unresolved:
-                    raise ConfigError(context.unresolved)
-            self._resolved.add(needs_secrets)
 
     def ignores(self) -> tuple[Ignore, ...]:
         """Return what the `lint` section of the files ignores; nothing else of them is looked at.

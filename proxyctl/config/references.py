@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proxyctl.config.fenced import Fence, UnreadableError, read_bytes
+from proxyctl.config.files import Fence, UnreadableError, read_bytes
 from proxyctl.config.mistakes import did_you_mean, named
 from proxyctl.state.row import Secret
 

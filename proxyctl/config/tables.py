@@ -8,8 +8,7 @@ from typing import Any
 
 from proxyctl.catalog import Layout
 from proxyctl.config.context import Context
-from proxyctl.config.exposure import is_clear
-from proxyctl.config.fenced import UnreadableError
+from proxyctl.config.files import UnreadableError, is_clear
 from proxyctl.config.mistakes import Mistakes, key_text, named
 from proxyctl.config.row_sources import FileRows, YamlRows
 from proxyctl.config.rows import Batch, NumberedPlaces, RowCompiler, RowPlaces, keys_of
@@ -90,7 +89,8 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
             context.mistakes.add(error.where(path), "", error.message, error.hint)
         else:
             message = f"{named(name)}: {error.message}"
-            context.add_unresolved(part.where(kind), f"{part.name}.{kind}", message, error.hint)
+            label = f"{part.name}.{kind}"
+            context.mistakes.add(part.where(kind), label, message, error.hint)
         return None
 
 

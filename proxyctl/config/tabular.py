@@ -16,7 +16,7 @@ from typing import Any
 
 from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.config.context import Context
-from proxyctl.config.fenced import UnreadableError, read_text
+from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import described, shown
 from proxyctl.config.row_models import expected, values_adapter
 from proxyctl.config.row_sources import FileRows

@@ -48,7 +48,7 @@ def examine_fleet(
     """
 
     def work(target: Target) -> Examination:
-        with target.connect(compiles=False) as client:
+        with target.connect() as client:
             return look(client, target.files)
 
     return ExaminedFleet(*at_all(targets, work, workers=workers, done=done))

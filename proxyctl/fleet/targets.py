@@ -31,15 +31,9 @@ class Target:
         """The name in the files, or the address."""
         return self.login.name or self.login.address
 
-    def connect(self, *, compiles: bool = True) -> AdminClient:
-        """Open a connection; with `compiles` the files will be compiled for it.
-
-        Raises: InstanceError; ConfigError for files that cannot be read, or that refer to a missing
-        file or environment variable.
-        """
+    def connect(self) -> AdminClient:
+        """Open a connection. Raises: InstanceError; ConfigError for files that cannot be read."""
         self.files.raise_if_misread()
-        if compiles:
-            self.files.raise_if_unresolved()
         return AdminClient(self.login, trace=self.trace)
 
     def expected_error(self, error: Exception) -> ProxyctlError:

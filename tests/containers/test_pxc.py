@@ -5,8 +5,8 @@ from __future__ import annotations
 from testcontainers.core.network import Network
 
 from proxyctl.apply.apply import ApplyRequest, apply_files
+from proxyctl.config.files import Sources
 from proxyctl.config.load import ParsedFiles
-from proxyctl.config.sources import Sources
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions

@@ -22,8 +22,8 @@ from proxyctl.catalog.variables import (
     Variable,
     VariableKind,
 )
+from proxyctl.config.files import Sources
 from proxyctl.config.load import load_project
-from proxyctl.config.sources import Sources
 from proxyctl.state.compare import differences
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image

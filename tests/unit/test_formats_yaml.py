@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import Kind, Layout, Value
+from proxyctl.config.files import Sources
 from proxyctl.config.load import load_project
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.sources import Sources
 from proxyctl.config.yaml_reader import read_yaml
 from proxyctl.formats.yaml_writer import (
     Commented,

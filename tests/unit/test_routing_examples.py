@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.config.files import Sources
 from proxyctl.config.load import load_project
-from proxyctl.config.sources import Sources
 from proxyctl.routing import FastRouting, Request, Router, frontends
 from proxyctl.routing.digest import Digester
 from tests.support.build import layout

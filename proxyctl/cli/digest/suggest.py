@@ -103,7 +103,7 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     if not has_files(files):
         with connected(files, connection) as client:
             return subject_of_instance(client, table)
-    with opened(files, connection, needs_secrets=False) as (client, parsed):
+    with opened(files, connection) as (client, parsed):
         return subject_of_instance(client, table, parsed)
 
 

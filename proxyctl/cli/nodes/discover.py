@@ -59,7 +59,7 @@ def discover(
         check_new(Path(out))
     configured: dict[Family, tuple[Node, ...]] = {}
     if has_files(files):
-        with opened(files, connection, needs_secrets=False) as (client, parsed):
+        with opened(files, connection) as (client, parsed):
             cluster, members, silent = _members(client, first)
             configured = _configured(client, parsed)
             instance = instance_of(client)
