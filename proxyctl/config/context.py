@@ -10,7 +10,7 @@ from proxyctl.catalog import NO_ADDITIONS, TABLES, Additions, Layout, Version
 from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, shown
 from proxyctl.config.references import References, UnresolvedError
-from proxyctl.config.yaml_reader import Unusable
+from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import Secret, Where
 
 UNKNOWN_SECRET = Secret("unknown:unknown")

@@ -15,7 +15,7 @@ from typing import Any
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
-from proxyctl.config.yaml_reader import Document, Unusable, YamlMap, read_yaml
+from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
 from proxyctl.state.passwords import is_hash
 from proxyctl.state.row import Where
 

@@ -17,7 +17,7 @@ from proxyctl.config.lint_section import compile_lint
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import Project, compile_project
 from proxyctl.config.sections import check_version, split
-from proxyctl.config.yaml_reader import read_yaml
+from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
 
 if TYPE_CHECKING:

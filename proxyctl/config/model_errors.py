@@ -15,7 +15,7 @@ from proxyctl.catalog import Column, Kind
 from proxyctl.config.mistakes import Mistakes, described, key_text
 from proxyctl.config.references import reference_hint
 from proxyctl.config.row_models import expected
-from proxyctl.config.yaml_reader import Unusable
+from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import Where
 
 if TYPE_CHECKING:

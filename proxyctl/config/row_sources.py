@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from proxyctl.config.mistakes import key_text
-from proxyctl.config.yaml_reader import Document, YamlList
+from proxyctl.config.yaml import Document, YamlList
 from proxyctl.state.row import Where
 
 

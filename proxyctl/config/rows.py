@@ -16,7 +16,7 @@ from typing import Any
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
 from proxyctl.config.row_sources import RowSource
-from proxyctl.config.yaml_reader import Unusable
+from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import KEEP, DesiredRow, Key, Where
 from proxyctl.state.sql import NUL
 

@@ -9,7 +9,7 @@ from typing import Any
 from proxyctl.catalog import NOT_MANAGED, TABLES, Column, Table, Version, parse_version
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, described, key_text
-from proxyctl.config.yaml_reader import Document, Unusable, YamlList, YamlMap
+from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Where
 
 SPECIAL = (

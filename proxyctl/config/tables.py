@@ -13,7 +13,7 @@ from proxyctl.config.mistakes import Mistakes, key_text, named
 from proxyctl.config.row_sources import FileRows, YamlRows
 from proxyctl.config.rows import Batch, NumberedPlaces, RowCompiler, RowPlaces, keys_of
 from proxyctl.config.sections import Part, other_versions
-from proxyctl.config.yaml_reader import YamlList
+from proxyctl.config.yaml import YamlList
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Secret, Where
 
 

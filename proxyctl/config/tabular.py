@@ -22,7 +22,7 @@ from proxyctl.config.row_models import expected, values_adapter
 from proxyctl.config.row_sources import FileRows
 from proxyctl.config.rows import Batch, default_row, json_problem
 from proxyctl.config.sections import other_versions
-from proxyctl.config.yaml_reader import UNUSABLE, Unusable
+from proxyctl.config.yaml import UNUSABLE, Unusable
 from proxyctl.state.row import KEEP, Where
 from proxyctl.state.sql import NUL
 

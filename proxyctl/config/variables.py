@@ -28,7 +28,7 @@ from proxyctl.catalog.variables import (
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import described
 from proxyctl.config.sections import Part, missing_table
-from proxyctl.config.yaml_reader import Unusable
+from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL
 

@@ -12,7 +12,7 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.row_models import limits
 from proxyctl.config.schema import DIALECT, json_schema
 from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.yaml_reader import read_yaml
+from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import ConfigError
 
 SCHEMA = json_schema()

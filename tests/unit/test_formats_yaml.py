@@ -16,7 +16,7 @@ from proxyctl.catalog import Kind, Layout, Value
 from proxyctl.config.files import Sources
 from proxyctl.config.load import load_project
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.yaml_reader import read_yaml
+from proxyctl.config.yaml import read_yaml
 from proxyctl.formats.yaml_writer import (
     Commented,
     EnvRef,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.yaml_reader import MAX_DEPTH, UNUSABLE, read_yaml
+from proxyctl.config.yaml import MAX_DEPTH, UNUSABLE, read_yaml
 from proxyctl.errors import ConfigError
 
 

@@ -1,19 +1,26 @@
 """YAML text -> Python values that know their places.
 
-A composer of our own over the events of libyaml: PyYAML's loaders lose the positions, keep the last
-of two equal keys without a word, and guess at scalars (see `scalars`).
+A composer over the events of PyYAML: its loaders lose the positions, keep the last of two equal
+keys silently, guess at scalars (see `scalars`), and its C composer ends the process on a text that
+is nested deep enough.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import yaml
-from yaml import events
-from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
 
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.scalars import DisputedError, plain_value
@@ -26,35 +33,19 @@ MAX_ALIASED_NODES = 1_000_000
 _OFF = {"empty_hostgroup": "off", "mode": "OFF", "mysql-default_session_track_gtids": "OFF"}
 """Keys that take the word, and never a boolean: there it is text to us, as to YAML 1.2."""
 
-# Parser events are told apart by identity of their class, the cheapest test there is.
-_ALIAS: type = events.AliasEvent
-_SCALAR: type = events.ScalarEvent
-_LIST_END: type = events.SequenceEndEvent
-_MAP_START: type = events.MappingStartEvent
-_MAP_END: type = events.MappingEndEvent
-_STREAM_END: type = events.StreamEndEvent
-
 _TAG = "tag:yaml.org,2002:"
-_LIST_TAG, _MAP_TAG = _TAG + "seq", _TAG + "map"
+_TAGGED = {"int": int, "float": float, "bool": bool, "null": type(None)}
 _UNKNOWN_TAG = "an unknown tag, or one that does not fit"
 
 
-class Mark(Protocol):
-    """A position in a text, as libyaml has it. Units: both count from 0."""
+class Mark(NamedTuple):
+    """A position in a text. Units: both count from 0, as PyYAML's do."""
 
-    @property
-    def line(self) -> int: ...  # noqa: D102
-
-    @property
-    def column(self) -> int: ...  # noqa: D102
-
-
-class _Begin(NamedTuple):
     line: int = 0
     column: int = 0
 
 
-_START = _Begin()
+_START = Mark()
 
 
 class YamlMap(dict[str, Any]):
@@ -96,16 +87,6 @@ UNUSABLE = Unusable()
 Node: TypeAlias = YamlMap | YamlList | str | int | float | bool | None
 
 
-class _Event(Protocol):
-    """What all parser events that begin a node have; a value and a style only for scalars."""
-
-    anchor: str | None
-    tag: str | None
-    value: str
-    style: str | None
-    start_mark: Mark
-
-
 @dataclass(frozen=True)
 class Document:
     """One file, read."""
@@ -142,7 +123,7 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
     try:
         return Document(path, _Composer(text, path, mistakes).document())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark or _START
+        mark = cast(Mark, error.problem_mark or error.context_mark or _START)
         context = error.context
         if context and error.context_mark and error.context_mark.line != mark.line:
             context += f" that begins at line {error.context_mark.line + 1}"
@@ -189,10 +170,14 @@ class _FatalError(Exception):
 
 
 class _Composer:
-    """Builds the values of one text out of parser events."""
+    """Builds the values of one text out of PyYAML's parser events.
+
+    Events are told apart by the identity of their class, the cheapest test there is.
+    """
 
     def __init__(self, text: str, path: str, mistakes: Mistakes) -> None:
-        self._next = cast(Callable[[], _Event], CParser(text).get_event)
+        events: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)
+        self._next = events.__next__
         self._path = path
         self._mistakes = mistakes
         self._plain: dict[str, Node] = {}
@@ -205,37 +190,39 @@ class _Composer:
     def document(self) -> Node:
         """Return the value of the only document; None when there is none."""
         self._next()
-        if self._next().__class__ is _STREAM_END:
+        if self._next().__class__ is StreamEndEvent:
             return None
         value = self._node(self._next())
         self._next()
         event = self._next()
-        if event.__class__ is not _STREAM_END:
+        if event.__class__ is not StreamEndEvent:
             self._add(event, "a second document in one file", "put it into a file of its own")
         return value
 
-    def _add(self, event: _Event, message: str, hint: str | None = None, key: str = "") -> None:
+    def _add(self, event: Any, message: str, hint: str | None = None, key: str = "") -> None:  # noqa: ANN401
         self._mistakes.add(self._where(event.start_mark), key, message, hint)
 
     def _where(self, mark: Mark) -> Where:
         return Where(self._path, mark.line + 1, mark.column + 1)
 
-    def _node(self, event: _Event) -> Node:
-        """Return the value that begins with this event, and remember it if it has an anchor."""
-        kind = event.__class__
-        if kind is _ALIAS:
+    def _node(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
+        """Return the value that begins with this event, and remember it if it has an anchor.
+
+        `key`: the one that the value stands under.
+        """
+        if event.__class__ is AliasEvent:
             return self._alias(event)
-        if kind is _SCALAR and event.anchor is None:
-            return self._scalar(event)
         anchor, before = event.anchor, self._nodes
         if anchor is not None:
             self._anchors.pop(anchor, None)
             self._open.add(anchor)
-        if kind is _SCALAR:
-            value = self._scalar(event)
+        value: Node
+        if event.__class__ is ScalarEvent:
+            value = self._scalar(event, key)
         else:
-            value = self._mapping(event) if kind is _MAP_START else self._sequence(event)
-            if event.tag not in (None, _MAP_TAG if kind is _MAP_START else _LIST_TAG):
+            is_mapping = event.__class__ is MappingStartEvent
+            value = self._mapping(event) if is_mapping else self._sequence(event)
+            if event.tag not in (None, _TAG + ("map" if is_mapping else "seq")):
                 self._add(event, _UNKNOWN_TAG, "remove it")
                 value = UNUSABLE
         if anchor is not None:
@@ -243,12 +230,12 @@ class _Composer:
             self._anchors[anchor] = (value, self._nodes - before)
         return value
 
-    def _alias(self, event: _Event) -> Node:
+    def _alias(self, event: Any) -> Node:  # noqa: ANN401 - an AliasEvent
         # The name is not repeated: an unquoted password hash `*94BD...` reads as an alias.
-        name = event.anchor or ""
-        if name in self._open:
-            raise _FatalError(self._where(event.start_mark), "an alias inside its own anchor")
-        found = self._anchors.get(name)
+        where = self._where(event.start_mark)
+        if event.anchor in self._open:
+            raise _FatalError(where, "an alias inside its own anchor")
+        found = self._anchors.get(event.anchor)
         if found is None:
             self._add(
                 event, "an alias without an anchor", "quote a text that begins with an asterisk"
@@ -259,84 +246,65 @@ class _Composer:
         self._aliased += nodes
         if self._aliased > MAX_ALIASED_NODES:
             raise _FatalError(
-                self._where(event.start_mark),
-                f"aliases that stand for more than {MAX_ALIASED_NODES:,} values",
+                where, f"aliases that stand for more than {MAX_ALIASED_NODES:,} values"
             )
         return value
 
-    def _scalar(self, event: _Event, key: str = "") -> Node:
+    def _scalar(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - a ScalarEvent
         self._nodes += 1
         text: str = event.value
-        if event.tag is not None:
-            return self._tagged(event, text, key)
-        if event.style:
+        # A quoted text is text. One that was read before has the same value again.
+        if event.tag is None and event.style:
             return text
-        plain = self._plain
-        if text in plain:
-            return plain[text]
-        if _OFF.get(key) == text:
+        if event.tag is None and text in self._plain:
+            return self._plain[text]
+        if event.tag in ("!", _TAG + "str") or _OFF.get(key) == text:
             return text
         try:
             value = plain_value(text)
         except DisputedError as error:
             self._add(event, error.message, error.hint, key)
             return UNUSABLE
-        plain[text] = value
-        return value
-
-    def _tagged(self, event: _Event, text: str, key: str) -> Node:
-        # The tag is not repeated either: it may be a password that begins with !.
-        if event.tag in ("!", _TAG + "str"):
-            return text
-        kinds = {"int": int, "float": float, "bool": bool, "null": type(None)}
-        wanted = kinds.get((event.tag or "").removeprefix(_TAG))
-        try:
-            value = plain_value(text)
-        except DisputedError as error:
-            self._add(event, error.message, error.hint, key)
-            return UNUSABLE
-        if wanted is None or not isinstance(value, wanted):
+        if event.tag is None:
+            self._plain[text] = value
+        elif not isinstance(value, _TAGGED.get(event.tag.removeprefix(_TAG), ())):
+            # The tag is not repeated: it may be a password that begins with !.
             self._add(event, _UNKNOWN_TAG, "quote it if it is text", key)
             return UNUSABLE
         return value
 
-    def _enter(self, event: _Event) -> None:
+    def _enter(self, event: Any) -> None:  # noqa: ANN401 - a CollectionStartEvent
         self._nodes += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise _FatalError(
-                self._where(event.start_mark), f"nested more than {MAX_DEPTH} levels deep"
-            )
+            where = self._where(event.start_mark)
+            raise _FatalError(where, f"nested more than {MAX_DEPTH} levels deep")
 
-    def _sequence(self, start: _Event) -> YamlList:
+    def _sequence(self, start: Any) -> YamlList:  # noqa: ANN401 - a SequenceStartEvent
         self._enter(start)
         result, marks = YamlList(), []
-        while (event := self._next()).__class__ is not _LIST_END:
+        while (event := self._next()).__class__ is not SequenceEndEvent:
             result.append(self._node(event))
             marks.append(event.start_mark)
         result.mark, result.marks = start.start_mark, marks
         self._depth -= 1
         return result
 
-    def _mapping(self, start: _Event) -> YamlMap:
+    def _mapping(self, start: Any) -> YamlMap:  # noqa: ANN401 - a MappingStartEvent
         self._enter(start)
         result = YamlMap()
         marks: list[Mark] = []
-        merged: list[tuple[Node, _Event]] = []
+        merged: list[tuple[Node, Any]] = []
         repeated: list[tuple[str, Mark]] = []
-        intern, next_event, scalar = sys.intern, self._next, self._scalar
-        while (event := next_event()).__class__ is not _MAP_END:
+        next_event = self._next
+        while (event := next_event()).__class__ is not MappingEndEvent:
             key_mark = event.start_mark
-            if event.__class__ is _SCALAR and event.anchor is None:
-                key = intern(event.value)
-            else:
-                key = self._key(event)
+            is_scalar = event.__class__ is ScalarEvent and event.anchor is None
+            key = sys.intern(event.value) if is_scalar else self._key(event)
             is_merge = key == "<<" and not getattr(event, "style", "'")
             event = next_event()
-            if event.__class__ is _SCALAR and event.anchor is None:
-                value = scalar(event, key)
-            else:
-                value = self._node(event)
+            is_scalar = event.__class__ is ScalarEvent and event.anchor is None
+            value = self._scalar(event, key) if is_scalar else self._node(event, key)
             if is_merge:
                 merged.append((value, event))
             elif key in result:
@@ -348,34 +316,28 @@ class _Composer:
         for value, event in merged:
             self._merge(result, value, event)
         for key, again in repeated:
-            self._equal_keys(key, again, marks[2 * result.place_of(key)])
+            first = marks[2 * result.place_of(key)]
+            message = "the key stands twice in one mapping; first at"
+            message += f" line {first.line + 1}, column {first.column + 1}"
+            self._mistakes.add(self._where(again), key, message)
         self._depth -= 1
         return result
 
-    def _key(self, event: _Event) -> str:
+    def _key(self, event: Any) -> str:  # noqa: ANN401 - an event of a node
         """Return a key with an anchor, or one that an alias stands for. Others are mistakes."""
         value = self._node(event)
         if isinstance(value, str):
             return value
-        if event.__class__ is _SCALAR:
-            return event.value
+        if event.__class__ is ScalarEvent:
+            return str(event.value)
         self._add(event, "a key must be text")
         return UNUSABLE
 
-    def _equal_keys(self, key: str, again: Mark, first: Mark) -> None:
-        self._mistakes.add(
-            self._where(again),
-            key,
-            f"the key stands twice in one mapping; first at line {first.line + 1},"
-            f" column {first.column + 1}",
-        )
-
-    def _merge(self, into: YamlMap, value: Node, event: _Event) -> None:
+    def _merge(self, into: YamlMap, value: Node, event: Any) -> None:  # noqa: ANN401 - of the value
         """Add the pairs of `<<:` whose keys the mapping does not have. Earlier mappings win."""
         if value is UNUSABLE:
             return
-        sources = value if isinstance(value, YamlList) else [value]
-        for source in sources:
+        for source in value if isinstance(value, YamlList) else [value]:
             if not isinstance(source, YamlMap):
                 self._add(event, "<< takes a mapping, or a list of mappings")
                 return
