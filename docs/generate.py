@@ -23,9 +23,9 @@ from proxyctl.catalog.variables import (
     Variable,
     VariableKind,
 )
+from proxyctl.config.columns import expected
 from proxyctl.config.models import section_adapter
-from proxyctl.config.row_models import expected
-from proxyctl.config.sections import SPECIAL
+from proxyctl.config.parts import SPECIAL
 from proxyctl.lint.all_checks import all_checks
 
 FOLDER = Path(__file__).parent / "reference"

@@ -10,7 +10,7 @@ from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.result import ApplyResult
 from proxyctl.apply.run import ApplyOptions
 from proxyctl.catalog import ADMIN_MODULES, AdminModule
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,

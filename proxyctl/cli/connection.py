@@ -19,7 +19,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import Instance, ParsedFiles
+    from proxyctl.config.project import Instance, ParsedFiles
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def connected_beside(
     if _counts(files, connection):
         parsed, chosen = read_files(files, connection)
     elif has_files(files):
-        from proxyctl.config.load import ParsedFiles
+        from proxyctl.config.project import ParsedFiles
 
         parsed = ParsedFiles(files.sources())
         try:
@@ -95,7 +95,7 @@ def hostgroup_names(files: FileOptions) -> Mapping[int, str]:
     """Return what the files, where there are any, call the hostgroups."""
     if not has_files(files):
         return {}
-    from proxyctl.config.load import ParsedFiles  # takes its time to import
+    from proxyctl.config.project import ParsedFiles  # takes its time to import
 
     return ParsedFiles(files.sources()).hostgroup_names()
 
@@ -121,7 +121,7 @@ def read_files(
 
     Raises: UsageError; ConfigError for whatever hides a part of the files.
     """
-    from proxyctl.config.load import ParsedFiles  # takes its time to import
+    from proxyctl.config.project import ParsedFiles  # takes its time to import
 
     given = files.sources()
     parsed = ParsedFiles(given)

@@ -14,7 +14,7 @@ from proxyctl.cli.output import style, write
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import ParsedFiles
+    from proxyctl.config.project import ParsedFiles
     from proxyctl.doctor.finding import Examination
     from proxyctl.instance.client import AdminClient
 

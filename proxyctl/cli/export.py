@@ -27,7 +27,7 @@ def export(
     """Write the configuration that an instance holds as our files."""
     from proxyctl.catalog import REFERENCE
     from proxyctl.cli.connection import connected
-    from proxyctl.config.load import mistakes_in
+    from proxyctl.config.project import mistakes_in
     from proxyctl.formats.exported import exported_text
     from proxyctl.plan.export import export_layer
     from proxyctl.state.row import Layer

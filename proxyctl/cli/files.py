@@ -23,7 +23,7 @@ from proxyctl.errors import ExitCode, UsageError, counted
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.config.load import Project
+    from proxyctl.config.project import Project
     from proxyctl.state.fold import Exported
 
 
@@ -95,7 +95,7 @@ def validate(
     format: Annotated[TextFormat, typer.Option("--format", help="How to write.")] = TextFormat.TEXT,
 ) -> int:
     """Check the files without a server: every mistake at once, with its place."""
-    from proxyctl.config.load import load_project
+    from proxyctl.config.project import load_project
 
     project = load_project(files.sources(), version=chosen_version(proxysql_version))
     counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
@@ -118,7 +118,7 @@ def render(
     out: OutOption = None,
 ) -> int:
     """Write the rows that the files compile to."""
-    from proxyctl.config.load import load_project
+    from proxyctl.config.project import load_project
     from proxyctl.formats.exported import exported_text
 
     check_secrets(secrets, out)
@@ -158,7 +158,7 @@ def _compiled(project: Project, secrets: Secrets) -> Exported:
 
 def schema(out: OutOption = None) -> int:
     """Print the JSON Schema of the file format, for editors."""
-    from proxyctl.config.schema import json_schema
+    from proxyctl.config.json_schema import json_schema
 
     text = json.dumps(json_schema(), indent=2) + "\n"
     if out:
@@ -196,7 +196,7 @@ def import_(
     """Turn a proxysql.cnf, or the accounts of a MySQL server, into our files."""
     from proxyctl.cli.import_cnf import imported_cnf, say_what_import_did
     from proxyctl.cli.import_users import imported_users
-    from proxyctl.config.load import mistakes_in
+    from proxyctl.config.project import mistakes_in
     from proxyctl.formats.exported import exported_text
 
     check_secrets(secrets, out)

@@ -18,7 +18,7 @@ from proxyctl.cli.progress import progress
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import Instance
+    from proxyctl.config.project import Instance
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
@@ -151,7 +151,7 @@ def _all_targets(
     """Return all instances. Those without `vars` share the files, compiled once a version."""
     from proxyctl.cli.connection import Logins
     from proxyctl.config.files import Fence
-    from proxyctl.config.load import ParsedFiles
+    from proxyctl.config.project import ParsedFiles
     from proxyctl.fleet.targets import Target
 
     named = connection.typed & {"host", "port", "socket", "instance"}

@@ -18,7 +18,7 @@ from proxyctl.state.row import Layer, Secret, Where
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.config.instances import Instance
+    from proxyctl.config.sections.instances import Instance
     from proxyctl.lint.finding import Check
     from proxyctl.lint.linting import Ignore, Report
     from proxyctl.state.configuration import Configuration
@@ -138,8 +138,8 @@ def _subject(
 ) -> _Found:
     from proxyctl.cli.connection import connected_beside
     from proxyctl.cli.subject import is_about_instance
-    from proxyctl.config.configuration import configuration_of
-    from proxyctl.config.load import ParsedFiles
+    from proxyctl.config.desired import configuration_of
+    from proxyctl.config.project import ParsedFiles
     from proxyctl.instance.read import read_configuration
 
     if not is_about_instance(files, connection):

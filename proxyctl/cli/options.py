@@ -19,7 +19,7 @@ import typer
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import Sources
+    from proxyctl.config.project import Sources
 
 _FILES = "Files"
 _CONNECTION = "Connection"
@@ -94,7 +94,7 @@ class FileOptions:
         Raises: UsageError for a --var without `=`, or given twice.
         """
         from proxyctl.cli.output import say
-        from proxyctl.config.load import Sources
+        from proxyctl.config.project import Sources
 
         variables: dict[str, object] = {}
         for item in self.var or ():

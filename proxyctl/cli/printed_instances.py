@@ -12,7 +12,7 @@ from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.config.files import Fence
-    from proxyctl.config.load import Instance
+    from proxyctl.config.project import Instance
 
 TIMEOUT_S = 60.0
 """How long the command may take."""
@@ -34,7 +34,7 @@ def printed_instances(
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
-    from proxyctl.config.load import instances_in
+    from proxyctl.config.project import instances_in
 
     try:
         words = shlex.split(command)

@@ -51,8 +51,8 @@ def subject_of(
     instance. Raises: ConfigError, InstanceError, UsageError.
     """
     if not is_about_instance(files, connection):
-        from proxyctl.config.configuration import configuration_of
-        from proxyctl.config.load import load_project
+        from proxyctl.config.desired import configuration_of
+        from proxyctl.config.project import load_project
 
         project = load_project(
             files.sources(), version=version, takes_dead_rules=True, needs_secrets=False

@@ -76,8 +76,8 @@ def _prepared(
     from dataclasses import replace
 
     from proxyctl.cli.subject import is_about_instance, subject_of
-    from proxyctl.config.configuration import configuration_of
-    from proxyctl.config.load import load_project
+    from proxyctl.config.desired import configuration_of
+    from proxyctl.config.project import load_project
     from proxyctl.routing.explain import TABLES, Explainer
 
     version = chosen_version(proxysql_version)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.catalog.ddl import create_table
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.tables import key_words
+from proxyctl.config.rows import key_words
 from proxyctl.state.row import KEEP, DesiredTable, Key
 
 _COMPARISON = r"{name} ?(?:>=|<=|>) ?\d+"

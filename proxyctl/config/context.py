@@ -23,7 +23,8 @@ class Context:
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
     number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
-    `needs_secrets` False: a secret that is not at hand is UNKNOWN_SECRET. `additions`: what the
+    `needs_secrets`, `takes_dead_rules`: as `ParsedFiles.project` has them; without the first, a
+    secret that is not at hand is UNKNOWN_SECRET. `additions`: what the
     instance that the files are for has beyond its version.
     """
 
@@ -31,6 +32,7 @@ class Context:
     fence: Fence = field(default_factory=Fence)
     needs_secrets: bool = True
     mistakes: Mistakes = field(default_factory=Mistakes)
+    takes_dead_rules: bool = False
     warnings: list[str] = field(default_factory=list)
     hostgroups: dict[str, int] = field(default_factory=dict)
     broken_hostgroups: set[str] = field(default_factory=set)

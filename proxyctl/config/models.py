@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 from typing_extensions import is_typeddict
 
 from proxyctl.catalog import MAX_INT, TABLES, Column, Layout
-from proxyctl.config.row_models import Text, list_of, row_type
-from proxyctl.config.sharding_names import ONLY_FOR_TABLES
+from proxyctl.config.columns import Text, list_of, row_type
+from proxyctl.config.sections.shard_names import ONLY_FOR_TABLES
 
 
 def shape(value: object) -> str:

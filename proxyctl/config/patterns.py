@@ -5,16 +5,20 @@ ProxySQL never says: a rule whose pattern is wrong matches nothing, or everythin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.config.drops import field_place
+from proxyctl.catalog import Layout
+from proxyctl.config.context import Context
+from proxyctl.config.rows import TableRows, field_place, placed_rows
 from proxyctl.errors import Mistake
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain
-from proxyctl.state.row import Desired, DesiredTable
+from proxyctl.state.row import Desired, DesiredRow, DesiredTable, Where
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 COLUMNS = ("match_digest", "match_pattern")
-_NEVER = "the rule would never match"
+
+_PlacedRow = tuple[DesiredRow, Callable[[str], tuple[Where, str]]]
+"""A row, and what gives the place of one of its columns and its name in a message."""
 
 
 def engine_of(value: object) -> Engine:
@@ -22,39 +26,25 @@ def engine_of(value: object) -> Engine:
     return Engine.RE2 if str(value) == "2" else Engine.PCRE
 
 
-def engine_in_files(desired: Desired) -> Engine:
-    """Return the engine that the files ask for, or the default where they do not say."""
-    return engine_of(_value_in_files(desired))
-
-
-def _value_in_files(desired: Desired) -> object:
-    variables = desired.tables.get("mysql_variables")
+def engine_in_files(tables: Mapping[str, DesiredTable]) -> Engine | None:
+    """Return the engine that the files ask for; None where they do not say."""
+    variables = tables.get("mysql_variables")
     row = variables.rows.get(("mysql-query_processor_regex",)) if variables else None
-    return row[1] if row else None
+    return engine_of(row[1]) if row else None
 
 
-@dataclass(frozen=True)
-class PatternMistakes:
-    """Patterns that an engine does not compile. `idle`: those of rules that are not active."""
+def check_patterns(parts: Sequence[TableRows], engine: Engine | None, context: Context) -> None:
+    """Note every pattern that the engine does not compile; of an inactive rule as a warning.
 
-    active: list[Mistake]
-    idle: list[Mistake]
-
-
-def check_patterns(desired: Desired, engine: Engine) -> PatternMistakes:
-    """Return a mistake for every pattern of a rule that the engine does not compile."""
-    found = PatternMistakes([], [])
-    fields = [
-        (table, column)
-        for table in (desired.tables.get(name) for name in RULE_TABLES)
-        for column in COLUMNS
-        if table is not None and column in table.used
-    ]
-    if fields:
-        checker = _Checker(engine)
-        for table, column in fields:
-            checker.check(table, column, found)
-    return found
+    `engine` None is PCRE, the default. Changes: context.
+    """
+    used = {name for part in parts for name in part.used}
+    rows = ((row, place.field) for row, place in placed_rows(parts))
+    for mistake, is_active in _bad_patterns(parts[0].layout, rows, used, engine or Engine.PCRE):
+        if is_active:
+            context.mistakes.add_all([mistake])
+        else:
+            context.warnings.append(f"{mistake.lines()[0]}, were it active")
 
 
 def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
@@ -63,40 +53,51 @@ def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
     `at_runtime`: the value of mysql-query_processor_regex there.
     """
     engine = engine_of(at_runtime)
-    if _value_in_files(desired) is not None or engine is engine_in_files(desired):
+    if engine_in_files(desired.tables) is not None or engine is Engine.PCRE:
         return []
-    return check_patterns(desired, engine).active
+    return [
+        mistake
+        for table in (desired.tables[name] for name in RULE_TABLES if name in desired.tables)
+        for mistake, is_active in _bad_patterns(table.layout, _rows(table), table.used, engine)
+        if is_active
+    ]
 
 
-class _Checker:
-    """Checks patterns with one engine, each different pattern once."""
+def _rows(table: DesiredTable) -> Iterator[_PlacedRow]:
+    for key, row in table.rows.items():
+        yield row, lambda column, key=key: field_place(table, key, column)  # type: ignore[misc]
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._known: dict[str, str | None] = {}
 
-    def check(self, table: DesiredTable, column: str, found: PatternMistakes) -> None:
-        """Add the mistakes of one column. Changes: found."""
-        index = table.layout.index
-        position, active, negate = index[column], index["active"], index["negate_match_pattern"]
-        for key, row in table.rows.items():
+def _bad_patterns(
+    layout: Layout, rows: Iterable[_PlacedRow], used: Collection[str], engine: Engine
+) -> Iterator[tuple[Mistake, bool]]:
+    """Yield a mistake for every pattern that does not compile, and whether its rule is active."""
+    columns = [(name, layout.index[name]) for name in COLUMNS if name in used]
+    active, negate = layout.index["active"], layout.index["negate_match_pattern"]
+    known: dict[str, str | None] = {}
+    for row, field in rows if columns else ():
+        for name, position in columns:
             pattern = row[position]
-            problem = self._problem(pattern) if isinstance(pattern, str) else None
-            if problem is not None:
-                where, label = field_place(table, key, column)
-                negated = row[negate] == 1
-                effect = "negated, it would fit every query" if negated else _NEVER
-                message = f"not a regular expression for {self._engine}: {problem}; {effect}"
-                of = found.idle if row[active] == 0 else found.active
-                of.append(Mistake(where.path, where.line, where.column, label, message))
+            if not isinstance(pattern, str):
+                continue
+            if pattern not in known:
+                known[pattern] = _problem(pattern, engine)
+            if known[pattern] is not None:
+                where, label = field(name)
+                effect = "the rule would never match"
+                if row[negate] == 1:
+                    effect = "negated, it would fit every query"
+                message = f"not a regular expression for {engine}: {known[pattern]}; {effect}"
+                mistake = Mistake(where.path, where.line, where.column, label, message)
+                yield mistake, row[active] != 0
 
-    def _problem(self, pattern: str) -> str | None:
-        if pattern not in self._known:
-            self._known[pattern] = None
-            text = pattern.encode("utf-8", "surrogateescape")
-            try:
-                if not is_plain(text):
-                    compile_pattern(text, self._engine)
-            except BadPattern as bad:
-                self._known[pattern] = str(bad)
-        return self._known[pattern]
+
+def _problem(pattern: str, engine: Engine) -> str | None:
+    """Return why a pattern does not compile; None if it does."""
+    text = pattern.encode("utf-8", "surrogateescape")
+    try:
+        if not is_plain(text):
+            compile_pattern(text, engine)
+    except BadPattern as bad:
+        return str(bad)
+    return None

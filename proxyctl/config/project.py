@@ -1,241 +1,190 @@
-"""What the files say, section by section -> `Project`. No file is opened here."""
+"""The way in: files -> `Project`. Everything wrong with the files is raised at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from proxyctl.catalog import TABLES
-from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
-from proxyctl.config import drops
-from proxyctl.config.constraints import check_constraints
+from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
 from proxyctl.config.context import Context
-from proxyctl.config.fast_routing import with_last_rule
-from proxyctl.config.hostgroups import attribute_rows, compile_hostgroups
-from proxyctl.config.instances import Instance, compile_instances
-from proxyctl.config.lint_section import compile_lint
-from proxyctl.config.patterns import RULE_TABLES, check_patterns, engine_in_files
-from proxyctl.config.pxc import Clusters, check_nodes, compile_clusters
-from proxyctl.config.routing_tests import compile_routing_tests
-from proxyctl.config.rows import Batch
-from proxyctl.config.scopes import apply_manage, compile_manage
-from proxyctl.config.sections import TABLE_SECTIONS, Part, check, check_version, missing_table
-from proxyctl.config.shards import Shards, check_digests, check_reserved, compile_shards
-from proxyctl.config.shared_hostgroups import shared_hostgroups
-from proxyctl.config.tables import compile_part, join, rest
-from proxyctl.config.variables import compile_variables
-from proxyctl.routing.tests import RoutingTest
-from proxyctl.state.compare import fold_users
-from proxyctl.state.row import Desired, DesiredTable, GuardAction, GuardLimits, Rows
-from proxyctl.state.runtime import PASTED
+from proxyctl.config.desired import Project, compile_ignores, compile_project
+from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.parts import check_version, split
+from proxyctl.config.sections.hostgroups import compile_hostgroups
+from proxyctl.config.sections.instances import Instance, compile_instances
+from proxyctl.config.yaml import read_yaml
+from proxyctl.errors import Mistake
 
 if TYPE_CHECKING:
-    from proxyctl.config.models import Guards
     from proxyctl.lint.linting import Ignore
 
-FAMILIES = ("mysql", "pgsql")
-_FAMILY_TABLES = (
-    "mysql_replication_hostgroups",
-    "mysql_group_replication_hostgroups",
-    "mysql_galera_hostgroups",
-    "mysql_aws_aurora_hostgroups",
-    "pgsql_replication_hostgroups",
-)
+__all__ = ["Instance", "ParsedFiles", "Project", "Sources", "load_project"]
 
 
-@dataclass(frozen=True)
-class Project:
-    """The files, parsed, validated and compiled."""
+class ParsedFiles:
+    """The files, read and parsed once; compiled when the version of the instance is known.
 
-    desired: Desired
-    instances: tuple[Instance, ...] = ()
-    routing_tests: tuple[RoutingTest, ...] = ()
-    ignores: tuple[Ignore, ...] = ()
-    reserved: tuple[range, ...] = ()
-    """The rule_ids that `sharding` sections keep for their rules."""
-
-
-def compile_project(
-    parts: dict[str, list[Part]], context: Context, *, takes_dead_rules: bool = False
-) -> Project:
-    """Return what the sections say, in the layouts of the context's version.
-
-    `parts`: the sections of all files, by name. `takes_dead_rules`: as in `ParsedFiles.project`.
-    What is wrong with them is noted in the mistakes of the context; nothing is raised.
+    Nothing is raised while they are read: `instances` and `project` raise what concerns them.
     """
-    return _Compiler(parts, context, takes_dead_rules=takes_dead_rules).project()
 
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._by_vars = {_key(sources.instance_vars): self}
+        self._fence = Fence.around(sources)
+        self._mistakes = Mistakes()
+        self._sections = split(read_documents(sources, self._mistakes), self._mistakes)
+        self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
+        self._guard = threading.Lock()
 
-class _Compiler:
-    """One run over the sections. Each step leaves its mistakes and the next goes on."""
+    def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
+        """Return the files as an instance with these `vars` has them; read once for each."""
+        with _READING:
+            key = _key(variables)
+            if key not in self._by_vars:
+                found = ParsedFiles(replace(self._sources, instance_vars=variables))
+                found._by_vars = self._by_vars
+                self._by_vars[key] = found
+            return self._by_vars[key]
 
-    def __init__(
-        self, parts: dict[str, list[Part]], context: Context, *, takes_dead_rules: bool = False
-    ) -> None:
-        self._parts = parts
-        self._takes_dead_rules = takes_dead_rules
-        self._context = context
-        self._mistakes = context.mistakes
-        self._rest: dict[str, DesiredTable] = {}
-        self._reserved: tuple[range, ...] = ()
-        self._hostgroups = compile_hostgroups(self._of("hostgroups"), context)
-        self._keeps_alive: bool = self._single("keep_fast_routing_alive", default=True)
+    @property
+    def sections(self) -> frozenset[str]:
+        """The top-level sections that stand in the files."""
+        return frozenset(self._sections)
 
-    def _of(self, name: str) -> list[Part]:
-        return self._parts.get(name, [])
+    def instances(self) -> tuple[Instance, ...]:
+        """Return the `instances` of the files, before anything else of them is looked at.
 
-    def project(self) -> Project:
-        """Return everything; mistakes are noted, not raised."""
-        context = self._context
-        for part in self._of("version"):
-            check_version(part, self._mistakes)
-        instances = compile_instances(self._of("instances"), context)
-        tests = compile_routing_tests(self._of("routing_tests"), context)
-        ignores = compile_lint(self._of("lint"), context)
-        desired = Desired(
-            tables=self._tables(),
-            version=context.version,
-            hostgroup_names=self._hostgroups.names,
-            guards=self._guards(),
-        )
-        if not self._takes_dead_rules:
-            self._check_patterns(desired)
-        desired = replace(desired, warnings=tuple(context.warnings))
-        return Project(desired, instances, tests, ignores, self._reserved)
+        Their `vars` feed the templates, so a template that cannot be rendered without them is left
+        out here.
 
-    def _check_patterns(self, desired: Desired) -> None:
-        engine = engine_in_files(desired)
-        for tables in (desired.tables, self._rest):
-            found = check_patterns(replace(desired, tables=tables), engine)
-            self._mistakes.add_all(found.active)
-            for one in found.idle:
-                first, *hint = map(str.strip, one.lines())
-                self._context.warnings.append("; ".join([f"{first}, were it active", *hint]))
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Context(REFERENCE, self._fence)
+        instances = compile_instances(self._sections.get("instances", []), context)
+        context.mistakes.raise_if_any()
+        return instances
 
-    def _tables(self) -> dict[str, DesiredTable]:
-        """Return all managed tables, checked."""
-        context = self._context
-        clusters = compile_clusters(self._of("pxc_clusters"), context)
-        shards = compile_shards(self._of("sharding"), context)
-        self._reserved = tuple(shards.reserved.values())
-        batches = self._batches(clusters, shards)
-        tables = {
-            name: join(context.layouts[name], parts, self._mistakes)
-            for name, parts in batches.items()
-        }
-        if len(self._mistakes):
-            found = ((name, rest(context.layouts[name], parts)) for name, parts in batches.items())
-            self._rest = {name: table for name, table in found if table is not None}
-        management = compile_manage(self._of("manage"), context)
-        tables = apply_manage(tables, management, context)
-        variables = compile_variables(self._of("variables"), context)
-        self._check(tables, variables, clusters, shards)
-        for table in _present(tables, ("mysql_users", "pgsql_users")):
-            # Two halves that agree are one user to ProxySQL, and are read back as one.
-            rows = fold_users(table.layout, cast("Rows", table.rows))
-            if len(rows) < len(table.rows):
-                places = {key: table.where[key] for key in rows}
-                tables[table.layout.name] = replace(table, rows=rows, where=places)
-        for family in FAMILIES:
-            self._keep_alive(tables, f"{family}_query_rules")
-        return {**tables, **variables}
+    @property
+    def is_misread(self) -> bool:
+        """Whether `raise_if_misread` raises."""
+        return len(self._mistakes) > 0
 
-    def _keep_alive(self, tables: dict[str, DesiredTable], name: str) -> None:
-        """Add the rule that fast routing needs, or say that it is dead. Changes: tables."""
-        rules, routing = tables.get(name), tables.get(f"{name}_fast_routing")
-        if rules is None or routing is None or not routing.rows:
-            return
-        last = last_rule_in_the_way(rules.layout, rules.rows.values())
-        if last is None:
-            return
-        if self._keeps_alive:
-            tables[name] = with_last_rule(rules, last, self._mistakes)
-        else:
-            self._context.warnings.append(dead_text(routing.layout.name, last))
+    def raise_if_misread(self) -> None:
+        """Raise what hides a part of the files: a file that is not there, YAML, a template.
 
-    def _batches(self, clusters: Clusters, shards: Shards) -> dict[str, list[Batch]]:
-        """Return the rows of every managed table, by table."""
-        batches: dict[str, list[Batch]] = {}
-        for name in TABLE_SECTIONS:
-            for part in self._of(name):
-                missing = missing_table(TABLES[name], self._context.version)
-                if missing:
-                    self._mistakes.add(part.where(of_key=True), name, missing)
-                    continue
-                batch = compile_part(part, self._context)
-                batches.setdefault(name, []).extend([batch] if batch else [])
-        if self._of("pxc_clusters"):
-            batches.setdefault("mysql_galera_hostgroups", []).extend(clusters.galera)
-            batches.setdefault("mysql_servers", []).extend(clusters.servers)
-        if shards.rules:
-            batches.setdefault("mysql_query_rules", []).extend(shards.rules)
-        if shards.fast_routing:
-            name = "mysql_query_rules_fast_routing"
-            batches.setdefault(name, []).extend(shards.fast_routing)
-        attributes = attribute_rows(self._hostgroups, self._context)
-        if attributes is not None:
-            batches.setdefault("mysql_hostgroup_attributes", []).append(attributes)
-        return batches
+        An instance may stand in that part, so nobody should connect before this was asked.
 
-    def _check(
+        Raises: ConfigError.
+        """
+        self._mistakes.copy().raise_if_any()
+
+    def ignores(self) -> tuple[Ignore, ...]:
+        """Return what the `lint` section of the files ignores; nothing else of them is looked at.
+
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Context(REFERENCE, self._fence)
+        found = compile_ignores(self._sections, context)
+        context.mistakes.raise_if_any()
+        return found
+
+    def hostgroup_names(self) -> Mapping[int, str]:
+        """Return the names of hostgroups by number, for commands that only show them.
+
+        Nothing else of the files is looked at, and a mistake leaves a name out.
+        """
+        return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE)).names
+
+    def project(
         self,
-        tables: dict[str, DesiredTable],
-        variables: dict[str, DesiredTable],
-        clusters: Clusters,
-        shards: Shards,
-    ) -> None:
-        """Note whatever ProxySQL would refuse, or take and then drop."""
-        mistakes = self._mistakes
-        for name, table in tables.items():
-            # A hostgroup that is taken is said by check_families, in whichever column it is.
-            check_constraints(table, mistakes, with_unique=name not in _FAMILY_TABLES)
-        if not self._takes_dead_rules:
-            for table in (*_present(tables, RULE_TABLES), *_present(self._rest, RULE_TABLES)):
-                drops.check_rules(table, mistakes, self._context.warnings)
-        for table in tables.values():
-            drops.check_numbers(table, mistakes)
-        for table in (*_present(tables, PASTED), *_present(self._rest, PASTED)):
-            drops.check_quotes(table, mistakes)
-        for table in _present(tables, _FAMILY_TABLES):
-            drops.check_families(table, mistakes, self._context.warnings)
-        self._context.warnings += shared_hostgroups(_present(tables, _FAMILY_TABLES))
-        admin = variables.get("admin_variables")
-        drops.check_logins(admin, mistakes)
-        for table in _present(tables, ("mysql_users", "pgsql_users")):
-            drops.check_users(table, mistakes)
-        if "mysql_servers" in tables:
-            check_nodes(clusters, tables["mysql_servers"], mistakes)
-        check_reserved(shards, tables.get("mysql_query_rules"), self._context)
-        check_digests(shards, variables.get("mysql_variables"), self._context)
+        version: Version = REFERENCE,
+        *,
+        takes_dead_rules: bool = False,
+        needs_secrets: bool = True,
+        additions: Additions = NO_ADDITIONS,
+    ) -> Project:
+        """Return what the files say, in the layouts of `version`; compiled once.
 
-    def _guards(self) -> GuardLimits:
-        guards: Guards | None = self._single("guards", default=None)
-        if guards is None:
-            return GuardLimits()
-        limit = guards.max_deletes
-        words = {name: word for name, word in guards if name != "max_deletes"}
-        words["max_deletes"] = limit.action
-        return GuardLimits(
-            limit.percent,
-            limit.above_rows,
-            limit.rows,
-            {name: GuardAction(word) for name, word in words.items()},
-        )
+        `takes_dead_rules`: a rule that ProxySQL takes, but that cannot do what it says, is no
+        mistake: a pattern that does not compile, a client_addr or a digest that it cannot read.
+        `needs_secrets` False: nor is a secret that is not at hand, as where a pull request is
+        looked at. `additions`: what the instance has that the files may use besides.
 
-    def _single(self, name: str, default: Any) -> Any:  # noqa: ANN401 - what the model makes
-        """Return the value of a section that may stand once only."""
-        parts = self._of(name)
-        for part in parts[1:]:
-            place = parts[0].where(of_key=True)
-            message = f"the section stands twice; first at {place}"
-            self._mistakes.add(part.where(of_key=True), name, message)
-        value = default
-        for part in parts:
-            found, _ = check(part, self._context)
-            value = default if found is None else found
-        return value
+        Raises: ConfigError with all mistakes.
+        """
+        asked = (version, takes_dead_rules, needs_secrets, additions)
+        with self._guard:
+            # Instances that are asked at the same time wait for the first one's result.
+            if asked not in self._projects:
+                context = Context(
+                    version,
+                    self._fence,
+                    needs_secrets,
+                    self._mistakes.copy(),
+                    takes_dead_rules=takes_dead_rules,
+                    additions=additions,
+                )
+                project = compile_project(self._sections, context)
+                context.mistakes.raise_if_any()
+                self._projects[asked] = project
+            return self._projects[asked]
 
 
-def _present(tables: dict[str, DesiredTable], names: Iterable[str]) -> list[DesiredTable]:
-    return [tables[name] for name in names if name in tables]
+_READING = threading.Lock()
+
+
+def _key(variables: Mapping[str, object]) -> str:
+    return json.dumps(variables, sort_keys=True, default=repr)
+
+
+def load_project(
+    sources: Sources,
+    *,
+    version: Version = REFERENCE,
+    takes_dead_rules: bool = False,
+    needs_secrets: bool = True,
+) -> Project:
+    """Return what the files say, in the layouts of `version`. As `ParsedFiles.project`.
+
+    Raises: ConfigError with all mistakes.
+    """
+    return ParsedFiles(sources).project(
+        version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
+    )
+
+
+def mistakes_in(text: str, version: Version, additions: Additions = NO_ADDITIONS) -> list[Mistake]:
+    """Return what is wrong with a file of this text, for a ProxySQL of this version."""
+    context = Context(version, additions=additions)
+    document = read_yaml(text, "", context.mistakes)
+    sections = split([] if document is None else [document], context.mistakes)
+    compile_project(sections, context)
+    return context.mistakes.all()
+
+
+def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
+    """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
+
+    `name`: what to call it in mistakes. `fence`: where files that it names have to lie; None
+    means anywhere. Raises: ConfigError.
+    """
+    mistakes = Mistakes()
+    is_list = text.lstrip().startswith(("[", "-"))
+    section = f"instances:\n{text}" if text.lstrip().startswith("-") else f"{{instances: {text}}}"
+    document = read_yaml(section if is_list else text, name, mistakes)
+    sections = split([] if document is None else [document], mistakes)
+    for part in sections.pop("version", []):
+        check_version(part, mistakes)
+    listed = sections.pop("instances", [])
+    for part in (part for others in sections.values() for part in others):
+        message = "only `instances` are taken from what a command prints"
+        mistakes.add(part.where(of_key=True), part.name, message)
+    mistakes.raise_if_any()
+    context = Context(REFERENCE, fence or ANYWHERE)
+    found = compile_instances(listed, context)
+    context.mistakes.raise_if_any()
+    return found

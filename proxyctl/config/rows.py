@@ -1,7 +1,7 @@
-"""Rows as they stand in files -> full rows in a table's layout.
+"""Rows of a table: validated, completed with defaults, and joined over all files.
 
-Also where each row came from: a batch keeps its source, so that a mistake found by any later check
-still knows the line.
+A row comes from a YAML list, a line of a CSV or JSONL file, or an item of a special section. It
+keeps its place, so that a mistake found by any later check still knows the line.
 """
 
 from __future__ import annotations
@@ -9,31 +9,127 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
-from proxyctl.config.row_sources import RowSource
-from proxyctl.config.yaml import Unusable
-from proxyctl.state.row import KEEP, DesiredRow, Key, Where
+from proxyctl.config.mistakes import Mistakes, key_text
+from proxyctl.config.yaml import Document, Unusable
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where
 from proxyctl.state.sql import NUL
+
+# Places ------------------------------------------------------------------------------------------
+
+
+class RowPlace(Protocol):
+    """Where one row stands in the files."""
+
+    @property
+    def origin(self) -> str:
+        """The special section that generated the row; empty for one written out as such."""
+
+    def where(self) -> Where:
+        """Return the place of the row."""
+
+    def field(self, column: str) -> tuple[Where, str]:
+        """Return the place of a field, and its name in a message.
+
+        The place is that of the row, where it does not set the column.
+        """
+
+
+class YamlRow(NamedTuple):
+    """A row in a YAML file: an item of a list, or what an item of a special section stands for.
+
+    A field is looked for under each of `prefixes` in turn, by its name there (`renamed`).
+    """
+
+    document: Document
+    prefixes: tuple[tuple[str | int, ...], ...]
+    origin: str = ""
+    renamed: Mapping[str, str] = {}
+
+    def where(self) -> Where:
+        """Return the place of the row."""
+        return self.document.where(self.prefixes[0])._replace(origin=self.origin)
+
+    def field(self, column: str) -> tuple[Where, str]:
+        """Return its place, and `pxc_clusters[0].nodes[1].weight`."""
+        name = self.renamed.get(column, column)
+        keys: tuple[str | int, ...] = (*self.prefixes[0], name)
+        for prefix in self.prefixes:
+            value: Any = self.document.root
+            for key in prefix:
+                is_there = key in value if isinstance(value, dict) else isinstance(value, list)
+                value = value[key] if is_there else None
+            if isinstance(value, dict) and name in value:
+                keys = (*prefix, name)
+                break
+        return self.document.where(keys)._replace(origin=self.origin), key_text(keys)
+
+
+class PlacedRow(NamedTuple):
+    """A row with one place for all its fields: a line of a CSV or JSONL file."""
+
+    path: str
+    line: int
+    column: int = 1
+    origin: str = ""
+
+    def where(self) -> Where:
+        """Return the place."""
+        return Where(*self)
+
+    def field(self, column: str) -> tuple[Where, str]:
+        """Return the place, and the name of the column."""
+        return Where(*self), column
+
+
+class RowPlaces(Mapping[Key, Where]):
+    """The place of each row of a table, by key."""
+
+    def __init__(self, places: Mapping[Key, RowPlace]) -> None:
+        self.places = places
+
+    def __getitem__(self, key: Key) -> Where:
+        return self.places[key].where()
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]:
+    """Return the place of a field of a row, and its name in a message."""
+    if isinstance(table.where, RowPlaces):
+        return table.where.places[key].field(column)
+    return table.where[key], f"{table.layout.name}.{column}"
+
+
+# Rows --------------------------------------------------------------------------------------------
 
 
 @dataclass
-class Batch:
-    """Rows of one table from one source.
+class TableRows:
+    """Rows of one table from one source, in their order.
 
-    `positions`: where each row stands in its source. `rest`: the rows with a mistake, for the
-    checks of their other fields.
+    Shape: `places` has one entry a row. `used`: the first place that sets a column. `spoilt`: the
+    positions of rows with a mistake; a field with one is KEEP.
     """
 
-    rows: list[DesiredRow]
-    source: RowSource
-    positions: Sequence[int]
-    used: dict[str, Where]
-    rest: Batch | None = None
+    layout: Layout
+    rows: list[DesiredRow] = field(default_factory=list)
+    places: Sequence[RowPlace] = ()
+    used: dict[str, Where] = field(default_factory=dict)
+    spoilt: set[int] = field(default_factory=set)
+
+    def keys(self) -> list[Key]:
+        """Return the primary keys of the rows, in their order."""
+        columns = [[row[index] for row in self.rows] for index in self.layout.key_index]
+        return list(zip(*columns, strict=True))
 
 
 def default_row(layout: Layout) -> list[Any]:
@@ -41,74 +137,61 @@ def default_row(layout: Layout) -> list[Any]:
     return [KEEP if column.kept else column.file_default for column in layout.columns]
 
 
-class RowCompiler:
-    """Turns validated rows of one source into full rows."""
+def compile_rows(
+    layout: Layout,
+    rows: Sequence[Mapping[str, Any]],
+    places: Sequence[RowPlace],
+    context: Context,
+    wrong: Mapping[int, Collection[str | int]] | None = None,
+) -> TableRows:
+    """Return validated rows in the column order of the layout, with the defaults of what they omit.
 
-    def __init__(self, layout: Layout, source: RowSource, context: Context) -> None:
+    Shape: `wrong` by position, the columns that the models refused; none: the whole row.
+    Changes: context.mistakes.
+    """
+    wrong = wrong or {}
+    result = TableRows(layout, [], places)
+    cells = _Cells(layout, context)
+    base = default_row(layout)
+    nothing = [KEEP] * len(base)
+    for position, row in enumerate(rows):
+        cells.place = places[position]
+        cells.is_spoilt = position in wrong
+        values: list[Any] = nothing.copy() if cells.is_spoilt else base.copy()
+        if cells.is_spoilt:
+            refused = wrong[position]
+            known = row.items() if refused else ()
+            row = {n: v for n, v in known if n in cells.columns and n not in refused}
+        for name, value in row.items():
+            index, convert = cells.columns[name]
+            values[index] = value if convert is None else convert(name, value)
+        if not result.used.keys() >= row.keys():
+            for name in row.keys() - result.used.keys():
+                result.used[name] = cells.place.field(name)[0]
+        result.rows.append(tuple(values))
+        if cells.is_spoilt:
+            result.spoilt.add(position)
+    return result
+
+
+class _Cells:
+    """Turns values of YAML into those of columns; `place` is that of the row in hand."""
+
+    place: RowPlace
+    is_spoilt = False
+
+    def __init__(self, layout: Layout, context: Context) -> None:
         self._layout = layout
-        self._source = source
         self._context = context
-        self._position = 0
-        self._is_spoilt = False
-        self._columns = {
+        self._spelled = {
+            column.name: {str(choice).upper(): str(choice) for choice in column.choices}
+            for column in layout.columns
+            if column.choices
+        }
+        self.columns: dict[str, tuple[int, Callable[[str, Any], Value] | None]] = {
             column.name: (index, self._converter(column))
             for index, column in enumerate(layout.columns)
         }
-        self._spelled = {
-            column.name: {str(c).upper(): str(c) for c in column.choices}
-            for column in layout.columns
-            if column.choices and column.kind is Kind.TEXT
-        }
-
-    def compile(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        wrong: Mapping[int, Collection[str | int]] | None = None,
-    ) -> Batch:
-        """Return the rows; those with a mistake stand apart.
-
-        Shape: `wrong` by position, the columns that the models refused; none: the whole row.
-        """
-        wrong = wrong or {}
-        base = default_row(self._layout)
-        columns = self._columns
-        positions: list[int] = []
-        used: dict[str, Where] = {}
-        result: list[DesiredRow] = []
-        spoilt: list[DesiredRow] = []
-        spoilt_positions: list[int] = []
-        for position, row in enumerate(rows):
-            self._position = position
-            if position in wrong:
-                spoilt.append(self._others(row, wrong[position]))
-                spoilt_positions.append(position)
-                continue
-            self._is_spoilt = False
-            values = base.copy()
-            for name, value in row.items():
-                index, convert = columns[name]
-                values[index] = value if convert is None else convert(name, value)
-            if not used.keys() >= row.keys():
-                for name in row.keys() - used.keys():
-                    used[name] = self._source.field(position, name)
-            if self._is_spoilt:
-                spoilt.append(tuple(values))
-                spoilt_positions.append(position)
-                continue
-            positions.append(position)
-            result.append(tuple(values))
-        rest = Batch(spoilt, self._source, spoilt_positions, {}) if spoilt else None
-        return Batch(result, self._source, positions, used, rest)
-
-    def _others(self, row: Mapping[str, Any], wrong: Collection[str | int]) -> DesiredRow:
-        """Return what is right of a row; KEEP for all else."""
-        values: list[Any] = [KEEP] * len(self._layout.columns)
-        if wrong:
-            for name, value in row.items():
-                if name in self._columns and name not in wrong:
-                    index, convert = self._columns[name]
-                    values[index] = value if convert is None else convert(name, value)
-        return tuple(values)
 
     def _converter(self, column: Column) -> Callable[[str, Any], Value] | None:
         match column.kind:
@@ -128,14 +211,13 @@ class RowCompiler:
         if value is None or (value.__class__ is str and "\0" not in value):
             return value
         if isinstance(value, Unusable):
-            self._is_spoilt = True
+            self.is_spoilt = True
             return None
         text: str | None = value
         if isinstance(value, dict):
-            where = self._source.field(self._position, name)
             is_secret = self._layout.column(name).secret
-            text = self._context.text(value, where, self._label(name), is_secret=is_secret)
-            self._is_spoilt |= text is None
+            text = self._context.text(value, *self.place.field(name), is_secret=is_secret)
+            self.is_spoilt |= text is None
         if text is not None and "\0" in text:
             self._add(name, NUL)
         return text
@@ -148,28 +230,22 @@ class RowCompiler:
             return value
         number = self._context.hostgroups.get(value)
         if number is None:
-            self._is_spoilt = True
-            if not isinstance(value, Unusable):
-                where = self._source.field(self._position, name)
-                self._context.add_unknown_hostgroup(value, where, self._label(name))
+            self.is_spoilt = True
+            self._context.hostgroup(value, *self.place.field(name))
         return number
 
     def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
         if not isinstance(value, str):
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        self._is_spoilt |= isinstance(value, Unusable)
+        self.is_spoilt |= isinstance(value, Unusable)
         problem = json_problem(value)
         if problem:
             self._add(name, problem)
         return value
 
-    def _label(self, name: str) -> str:
-        return self._source.label(self._position, name)
-
     def _add(self, name: str, message: str) -> None:
-        self._is_spoilt = True
-        where = self._source.field(self._position, name)
-        self._context.mistakes.add(where, self._label(name), message)
+        self.is_spoilt = True
+        self._context.mistakes.add(*self.place.field(name), message)
 
 
 def json_problem(text: str) -> str | None:
@@ -210,52 +286,44 @@ def _finite(digits: str) -> float:
     return number
 
 
-class RowPlaces(Mapping[Key, Where]):
-    """The place of each row of a table, by key. Looked up rarely, so found on the first look."""
-
-    def __init__(self, layout: Layout, batches: Sequence[Batch]) -> None:
-        self._layout = layout
-        self.batches = batches
-
-    @cached_property
-    def _index(self) -> dict[Key, tuple[Batch, int]]:
-        index: dict[Key, tuple[Batch, int]] = {}
-        for batch in self.batches:
-            for number, key in enumerate(keys_of(self._layout, batch.rows)):
-                index.setdefault(key, (batch, number))
-        return index
-
-    def __getitem__(self, key: Key) -> Where:
-        batch, number = self._index[key]
-        return batch.source.place(batch.positions[number])
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._index)
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def field(self, key: Key, column: str) -> tuple[Where, str]:
-        """Return the place of a field, and how it is called in a message."""
-        batch, number = self._index[key]
-        position = batch.positions[number]
-        return batch.source.field(position, column), batch.source.label(position, column)
+# Tables ------------------------------------------------------------------------------------------
 
 
-class NumberedPlaces(RowPlaces):
-    """The places of rows that are counted, since their keys may be wrong or equal."""
+def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> DesiredTable:
+    """Return the table that all parts make together, without spoilt rows. Changes: mistakes.
 
-    @cached_property
-    def _index(self) -> dict[Key, tuple[Batch, int]]:
-        rows = ((batch, number) for batch in self.batches for number in range(len(batch.rows)))
-        return {(count,): row for count, row in enumerate(rows)}
+    One key twice is a mistake; the first row stays.
+    """
+    rows: dict[Key, DesiredRow] = {}
+    places: dict[Key, RowPlace] = {}
+    used: dict[str, Where] = {}
+    origins: set[str] = set()
+    for part in parts:
+        used = {**part.used, **used}
+        origins |= {place.origin for place in part.places}
+        for position, (key, row, place) in enumerate(
+            zip(part.keys(), part.rows, part.places, strict=True)
+        ):
+            if position in part.spoilt:
+                continue
+            if key in rows:
+                first = places[key].where()
+                origin = f" ({first.origin})" if first.origin else ""
+                message = f"{key_words(layout, key)} stands twice; first at {first}{origin}"
+                mistakes.add(place.where(), layout.name, message)
+            else:
+                rows[key] = row
+                places[key] = place
+    return DesiredTable(layout, rows, RowPlaces(places), used, origins=frozenset(origins - {""}))
 
-    def items_by_key(self) -> Iterable[tuple[Key, tuple[Batch, int]]]:
-        """Return the batch of each row, and its number there."""
-        return self._index.items()
+
+def placed_rows(parts: Iterable[TableRows]) -> Iterator[tuple[DesiredRow, RowPlace]]:
+    """Yield every row with its place, also spoilt ones and those with the key of another row."""
+    for part in parts:
+        yield from zip(part.rows, part.places, strict=True)
 
 
-def keys_of(layout: Layout, rows: Sequence[DesiredRow]) -> list[Key]:
-    """Return the primary keys of rows, in their order."""
-    columns = [[row[index] for row in rows] for index in layout.key_index]
-    return list(zip(*columns, strict=True))
+def key_words(layout: Layout, key: Key) -> str:
+    """Return a key as people write it: `rule_id 10`, or `hostname db1, port 3306`."""
+    pairs = zip(layout.table.key, key, strict=True)
+    return ", ".join(f"{name} {value}" for name, value in pairs)

@@ -1,89 +1,90 @@
-"""The sections that are tables: their rows validated, compiled, and joined over all files."""
+r"""The sections that are tables: lists of rows, `{csv: FILE}` and `{jsonl: FILE}`, in one way.
+
+A field of CSV becomes what YAML would have had: empty is absent, `\N` is NULL.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.config.context import Context
-from proxyctl.config.files import UnreadableError, is_clear
-from proxyctl.config.mistakes import Mistakes, key_text, named
-from proxyctl.config.row_sources import FileRows, YamlRows
-from proxyctl.config.rows import Batch, NumberedPlaces, RowCompiler, RowPlaces, keys_of
-from proxyctl.config.sections import Part, other_versions
+from proxyctl.config.files import UnreadableError, is_clear, read_text
+from proxyctl.config.mistakes import described, key_text, named, shown
+from proxyctl.config.parts import Part
+from proxyctl.config.rows import PlacedRow, RowPlace, TableRows, YamlRow, compile_rows
+from proxyctl.config.validation import Subject, other_versions, validated
 from proxyctl.config.yaml import YamlList
-from proxyctl.state.row import DesiredRow, DesiredTable, Key, Secret, Where
+from proxyctl.state.row import Where
+from proxyctl.state.sql import NUL
+
+MAX_TABLE = 512 * 1024 * 1024
+"""Largest CSV or JSONL file. Units: bytes."""
+
+NULL = r"\N"
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})\Z")
+_FLAGS = {"0": False, "1": True, "false": False, "true": True}
 
 
-def compile_part(part: Part, context: Context) -> Batch | None:
-    """Return the rows of a table section; None when nothing of it can be used."""
-    if isinstance(part.value, YamlList):
-        source = YamlRows(part.document, (part.name,), part.value)
-        return _compile_rows(part, part.value, source, context)
-    return _compile_file(part, context)
+class _Found(NamedTuple):
+    """Rows as they stand in the files. Shape: one place a row."""
+
+    rows: Sequence[Mapping[str, Any]]
+    places: Sequence[RowPlace]
 
 
-def _compile_rows(
-    part: Part,
-    rows: Sequence[Mapping[str, Any]],
-    source: YamlRows | FileRows,
-    context: Context,
-) -> Batch:
-    from pydantic import ValidationError
+def compile_part(part: Part, context: Context) -> TableRows | None:
+    """Return the rows of a table section; None when nothing of it can be used.
 
-    from proxyctl.config.model_errors import Subject, add_mistakes
-    from proxyctl.config.row_models import list_of, row_type, rows_adapter
+    Changes: context.mistakes.
+    """
+    is_yaml = isinstance(part.value, YamlList)
+    if is_yaml:
+        count = len(part.value)
+        places = [YamlRow(part.document, ((part.name, n),)) for n in range(count)]
+        found: _Found | None = _Found(part.value, places)
+    else:
+        found = _read_file(part, context)
+    if found is None:
+        return None
+    from proxyctl.config.columns import list_of, row_type, rows_adapter
 
     layout = context.layouts[part.name]
-    adapter = rows_adapter(layout)
+    subject = Subject(
+        value=found.rows,
+        kind=list_of(row_type(layout.name, layout.columns)),
+        place=lambda keys, of_key: (
+            part.where(*keys, of_key=of_key) if is_yaml else found.places[int(keys[0])].where()
+        ),
+        label=lambda keys: key_text((part.name, *keys) if is_yaml else keys[1:]),
+        columns={column.name: column for column in layout.columns},
+        unknown=other_versions(layout.table, context.version),
+    )
     wrong: dict[int, set[str | int]] = {}
-    try:
-        adapter.validate_python(rows)
-    except ValidationError as error:
-        is_yaml = isinstance(source, YamlRows)
-        subject = Subject(
-            value=rows,
-            annotation=list_of(row_type(layout.name, layout.columns)),
-            place=lambda keys, of_key: (
-                part.where(*keys, of_key=of_key) if is_yaml else source.place(int(keys[0]))
-            ),
-            label=lambda keys: key_text((part.name, *keys) if is_yaml else keys[1:]),
-            columns={column.name: column for column in layout.columns},
-            unknown=other_versions(layout.table, context.version),
-        )
-        for keys in add_mistakes(error, subject, context.mistakes):
-            wrong.setdefault(int(keys[0]), set()).update(keys[1:2])
-    return RowCompiler(layout, source, context).compile(rows, wrong)
+    for keys in validated(rows_adapter(layout), subject, context)[1]:
+        wrong.setdefault(int(keys[0]), set()).update(keys[1:2])
+    return compile_rows(layout, found.rows, found.places, context, wrong)
 
 
-def _compile_file(part: Part, context: Context) -> Batch | None:
-    """Return the rows of `{csv: FILE}` or `{jsonl: FILE}`."""
-    from proxyctl.config.tabular import CsvTable, read_jsonl
-
+def _read_file(part: Part, context: Context) -> _Found | None:
+    """Return the rows of `{csv: FILE}` or `{jsonl: FILE}`. Changes: context.mistakes."""
     kind, name = next(iter(part.value.items()), ("", ""))
-    if (
-        len(part.value) != 1
-        or kind not in ("csv", "jsonl")
-        or not isinstance(name, str)
-        or not name
-    ):
-        hint = "a list of rows, {csv: FILE} or {jsonl: FILE}"
-        context.mistakes.add(part.where(), part.name, "expected a list of rows", f"write {hint}")
+    is_named = len(part.value) == 1 and isinstance(name, str) and name != ""
+    if kind not in ("csv", "jsonl") or not is_named:
+        hint = "write a list of rows, {csv: FILE} or {jsonl: FILE}"
+        context.mistakes.add(part.where(), part.name, "expected a list of rows", hint)
         return None
     path = name
     try:
         path = context.fence.path(name, os.path.dirname(part.document.path))
-        layout = context.layouts[part.name]
-        if kind == "csv":
-            batch = CsvTable(path, layout, context).read()
-        else:
-            rows, source = read_jsonl(path, context)
-            batch = _compile_rows(part, rows, source, context)
-        if batch is not None and _holds_password(layout, batch):
-            context.fence.warn_of(path)
-        return batch
+        text = read_text(path, limit=MAX_TABLE, fence=context.fence)
     except UnreadableError as error:
         if error.line:
             context.mistakes.add(error.where(path), "", error.message, error.hint)
@@ -92,87 +93,173 @@ def _compile_file(part: Part, context: Context) -> Batch | None:
             label = f"{part.name}.{kind}"
             context.mistakes.add(part.where(kind), label, message, error.hint)
         return None
+    layout = context.layouts[part.name]
+    if kind == "csv":
+        found = read_csv(text, path, layout, context)
+    else:
+        found = read_jsonl(text, path, context)
+    if found is not None and _holds_password(layout, found.rows):
+        context.fence.warn_of(path)
+    return found
 
 
-def _holds_password(layout: Layout, batch: Batch) -> bool:
-    secret = [position for position, column in enumerate(layout.columns) if column.secret]
-    cells = (row[position] for row in batch.rows for position in secret)
-    return any(is_clear(cell) and not isinstance(cell, Secret) for cell in cells)
+def _holds_password(layout: Layout, rows: Sequence[Mapping[str, Any]]) -> bool:
+    names = [column.name for column in layout.columns if column.secret]
+    return any(is_clear(row.get(name)) for name in names for row in rows)
 
 
-def join(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> DesiredTable:
-    """Return the table that all batches make together. One key twice is a mistake.
+# CSV ---------------------------------------------------------------------------------------------
 
-    Changes: mistakes.
+
+class _Meanings(dict[str, Any]):
+    """What the fields of a column of numbers or flags mean, each different text worked out once."""
+
+    def __init__(self, *, is_flag: bool) -> None:
+        super().__init__(_FLAGS if is_flag else {})
+        self._is_flag = is_flag
+
+    def __missing__(self, text: str) -> object:
+        is_number = not self._is_flag and _INTEGER.match(text)
+        self[text] = int(text) if is_number else text
+        return self[text]
+
+
+def _meanings(column: Column) -> _Meanings | None:
+    """Return what the fields of a column mean; None where a text is itself."""
+    if column.kind in (Kind.BOOL, Kind.INT):
+        return _Meanings(is_flag=column.kind is Kind.BOOL)
+    return None
+
+
+def read_csv(text: str, path: str, layout: Layout, context: Context) -> _Found | None:
+    """Return the rows of a CSV text; None after a mistake that spoils all of them.
+
+    Changes: context.mistakes.
     """
-    rows: dict[Key, DesiredRow] = {}
-    used: dict[str, Where] = {}
-    has_equal_keys = False
-    for batch in batches:
-        keys = keys_of(layout, batch.rows)
-        new = dict(zip(keys, batch.rows, strict=True))
-        if len(new) < len(keys) or not rows.keys().isdisjoint(new.keys()):
-            has_equal_keys = True
-            # The first one stays, as its place does.
-            new = dict(zip(reversed(keys), reversed(batch.rows), strict=True))
-            new = {key: row for key, row in new.items() if key not in rows}
-        if rows:
-            rows.update(new)
-        else:
-            rows = new
-        for name, where in batch.used.items():
-            used.setdefault(name, where)
-    if has_equal_keys:
-        _note_equal_keys(layout, batches, mistakes)
-    origins = frozenset[str]().union(*(batch.source.origins for batch in batches))
-    return DesiredTable(layout, rows, RowPlaces(layout, batches), used, origins=origins)
 
+    def add(line: int, label: str, message: str, hint: str | None = None) -> None:
+        context.mistakes.add(Where(path, line, 1), label, message, hint)
 
-def rest(layout: Layout, batches: Sequence[Batch]) -> DesiredTable | None:
-    """Return the rows that are in no table, for the checks of single fields.
-
-    They have a mistake, or a key that another row has. Shape: keyed by their number; a field with a
-    mistake is KEEP.
-    """
-    seen: set[Key] = set()
-    parts: list[Batch] = []
-    for batch in batches:
-        again = []
-        for number, key in enumerate(keys_of(layout, batch.rows)):
-            if key in seen:
-                again.append(number)
-            seen.add(key)
-        if again:
-            rows = [batch.rows[number] for number in again]
-            positions = [batch.positions[number] for number in again]
-            parts.append(Batch(rows, batch.source, positions, {}))
-        if batch.rest is not None:
-            parts.append(batch.rest)
-    if not parts:
+    if "\0" in text:
+        add(text.count("\n", 0, text.index("\0")) + 1, "", NUL)
         return None
-    places = NumberedPlaces(layout, parts)
-    rows_by_number = {key: batch.rows[number] for key, (batch, number) in places.items_by_key()}
-    nowhere = Where("", 0, 0)
-    return DesiredTable(layout, rows_by_number, places, dict.fromkeys(layout.names, nowhere))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[dict[str, Any]] = []
+    places: list[PlacedRow] = []
+    try:
+        header = next(reader, [])
+        if not _header_fits(header, path, layout, context):
+            return None
+        columns = [(name, _meanings(layout.column(name))) for name in header]
+        end = reader.line_num
+        for fields in reader:
+            line, end = end + 1, reader.line_num
+            if len(fields) == len(header):
+                row = {
+                    name: field if meanings is None else meanings[field]
+                    for (name, meanings), field in zip(columns, fields, strict=True)
+                    if field
+                }
+                if NULL in fields:
+                    row |= {name: None for name, text in row.items() if text == NULL}
+                rows.append(row)
+                places.append(PlacedRow(path, line))
+            elif fields:  # a blank line is no row
+                add(line, "", f"{len(fields)} fields, but the header has {len(header)}")
+    except csv.Error as error:
+        add(reader.line_num, "", f"not CSV: {error}")
+        return None
+    return _Found(rows, places)
 
 
-def _note_equal_keys(layout: Layout, batches: Sequence[Batch], mistakes: Mistakes) -> None:
-    """Note every row whose key an earlier row has. Finding the same one again is harmless."""
-    first: dict[Key, Where] = {}
-    for batch in batches:
-        for number, key in enumerate(keys_of(layout, batch.rows)):
-            place = batch.source.place(batch.positions[number])
-            earlier = first.setdefault(key, place)
-            if earlier is not place:
-                mistakes.add(place, layout.name, f"{key_words(layout, key)} {_stands(earlier)}")
+def _header_fits(header: list[str], path: str, layout: Layout, context: Context) -> bool:
+    """Return whether the first line names columns of the table. Changes: context.mistakes."""
+    mistakes, where = context.mistakes, Where(path, 1, 1)
+    count = len(mistakes)
+    if not any(header):
+        mistakes.add(where, "", "no header: the first line names the columns")
+    elif len(header) == 1 and re.search(r"[;\t]", header[0]):
+        message = f"one column only: {shown(header[0])}"
+        mistakes.add(where, "", message, "put commas between the fields")
+    if len(mistakes) > count:
+        return False
+    explain = other_versions(layout.table, context.version)
+    for position, name in enumerate(header):
+        if name not in layout.index:
+            message = explain(name) or f"no such column: {shown(name)}"
+            mistakes.add(where, "", message, mistakes.did_you_mean(name, layout.index))
+        elif name in header[:position]:
+            mistakes.add(where, name, "the column stands twice in the header")
+    for column in layout.columns:
+        if column.is_required and column.name not in header:
+            mistakes.add(where, column.name, f"the header lacks the column {column.name}")
+    return len(mistakes) == count
 
 
-def _stands(earlier: Where) -> str:
-    origin = f" ({earlier.origin})" if earlier.origin else ""
-    return f"stands twice; first at {earlier}{origin}"
+# JSON lines --------------------------------------------------------------------------------------
 
 
-def key_words(layout: Layout, key: Key) -> str:
-    """Return a key as people write it: `rule_id 10`, or `hostname db1, port 3306`."""
-    pairs = zip(layout.table.key, key, strict=True)
-    return ", ".join(f"{name} {value}" for name, value in pairs)
+def read_jsonl(text: str, path: str, context: Context) -> _Found:
+    """Return the objects of a JSONL text, one a line. Changes: context.mistakes."""
+    rows: list[dict[str, Any]] = []
+    places: list[PlacedRow] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = Where(path, number, 1)
+        try:
+            row = _json_row(line)
+        except json.JSONDecodeError as error:
+            where = Where(path, number, error.pos + 1)
+            context.mistakes.add(where, "", f"not JSON: {error.msg}")
+        except _NotJsonError as error:
+            context.mistakes.add(where, "", f"not JSON: {error}", error.hint)
+        except RecursionError:
+            context.mistakes.add(where, "", "not JSON: nested too deep")
+        except ValueError:
+            # Python's own limit; its message is about Python.
+            context.mistakes.add(where, "", "not JSON: a number with too many digits")
+        else:
+            if isinstance(row, dict):
+                rows.append(row)
+                places.append(PlacedRow(path, number))
+            else:
+                context.mistakes.add(where, "", f"expected an object, got {described(row)}")
+    return _Found(rows, places)
+
+
+class _NotJsonError(ValueError):
+    """What Python's reader takes for JSON, and we do not."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def _json_row(line: str) -> object:
+    r"""Return the value of one line.
+
+    `"\ud800"` is refused: with us such characters stand for bytes that are not UTF-8.
+    Raises: ValueError, also as JSONDecodeError and _NotJsonError; RecursionError.
+    """
+    row: object = json.loads(line, object_pairs_hook=_object, parse_constant=_no_constant)
+    if "\\u" in line:
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            message = "half a surrogate pair is no character"
+            raise _NotJsonError(message, 'write bytes as {"hex": "c3a9"}') from None
+    return row
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _NotJsonError(f"the key {shown(twice)} stands twice")
+    return result
+
+
+def _no_constant(name: str) -> None:
+    raise _NotJsonError(f"{name} is no JSON number")

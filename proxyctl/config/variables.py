@@ -27,7 +27,8 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import described
-from proxyctl.config.sections import Part, missing_table
+from proxyctl.config.parts import Part
+from proxyctl.config.validation import missing_table
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.project import ParsedFiles
 from proxyctl.doctor import (
     cluster,
     hostgroups,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import Failed
 from proxyctl.instance.client import AdminClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.current import Current

@@ -18,7 +18,7 @@ from pathlib import Path
 import yaml
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.state.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
 from tests.bench.line import Line

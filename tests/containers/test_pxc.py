@@ -6,7 +6,7 @@ from testcontainers.core.network import Network
 
 from proxyctl.apply.apply import ApplyRequest, apply_files
 from proxyctl.config.files import Sources
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.project import ParsedFiles
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions

@@ -11,7 +11,7 @@ import pytest
 
 from proxyctl.cli.app import build, commands_of
 from proxyctl.config.files import Sources
-from proxyctl.config.load import load_project
+from proxyctl.config.project import load_project
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, blocks, is_run_in_containers, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE, TABLES, Version, parse_version
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.config.configuration import configuration_of
-from proxyctl.config.load import Sources, load_project
-from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
+from proxyctl.config.desired import configuration_of
+from proxyctl.config.parts import SPECIAL, TABLE_SECTIONS
+from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.linting import lint

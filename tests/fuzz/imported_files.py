@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError, ExitCode
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern

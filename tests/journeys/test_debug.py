@@ -85,7 +85,7 @@ def test_a_bug_shows_where_it_is_and_no_value(
         except ValueError as error:
             raise KeyError(SECRET) from error
 
-    monkeypatch.setattr("proxyctl.config.load.load_project", fail)
+    monkeypatch.setattr("proxyctl.config.project.load_project", fail)
     plain = proxyctl("validate", "--format", "json")
     assert (plain.code, plain.json["error"]["type"]) == (1, "InternalError")
     assert "a bug in proxyctl: KeyError at cli/files.py:" in plain.err

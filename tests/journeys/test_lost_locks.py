@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.run import ApplyOptions
-from proxyctl.config.load import ParsedFiles, Sources
+from proxyctl.config.project import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login

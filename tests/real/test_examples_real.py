@@ -17,7 +17,7 @@ import pymysql
 import pytest
 
 from proxyctl.config.files import Sources
-from proxyctl.config.load import Project, load_project
+from proxyctl.config.project import Project, load_project
 from proxyctl.formats.sql_writer import write_script
 from proxyctl.state.row import KEEP
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary

@@ -11,7 +11,7 @@ import pytest
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.formats.sql_writer import write_script

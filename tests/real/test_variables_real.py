@@ -23,7 +23,7 @@ from proxyctl.catalog.variables import (
     VariableKind,
 )
 from proxyctl.config.files import Sources
-from proxyctl.config.load import load_project
+from proxyctl.config.project import load_project
 from proxyctl.state.compare import differences
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image

@@ -6,9 +6,9 @@ import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of, parse_version
 from proxyctl.catalog.ddl import create_table
-from proxyctl.config.fast_routing import COMMENT, NEVER, ORIGIN
-from proxyctl.config.patterns import Engine, check_patterns, engine_in_files, engine_of
+from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.config.rows import default_row
+from proxyctl.config.sections.fast_routing import COMMENT, NEVER, ORIGIN
 from proxyctl.state.row import KEEP
 from tests.unit.config_files import load, mistakes, row
 
@@ -248,9 +248,10 @@ def test_patterns_are_checked_with_the_engine_of_the_files(tmp_path):
 
 
 def test_patterns_can_be_checked_again_with_another_engine(tmp_path):
-    desired = load(tmp_path, RULES % 1).desired
-    assert engine_in_files(desired) is Engine.PCRE
-    found = check_patterns(desired, engine_of("2")).active
+    assert mistakes_at_runtime(load(tmp_path, RULES % 1).desired, 2) == []
+    desired = load(tmp_path, RULES.replace("variables:", "variables: {} #") % 1).desired
+    assert mistakes_at_runtime(desired, 1) == []
+    found = mistakes_at_runtime(desired, 2)
     assert [(mistake.line, mistake.key) for mistake in found] == [
         (4, "mysql_query_rules[0].match_digest"),
         (5, "mysql_query_rules[1].match_pattern"),

@@ -4,8 +4,8 @@ import pytest
 
 from proxyctl.cli.main import run
 from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
-from proxyctl.config.load import ParsedFiles, load_project
 from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.project import ParsedFiles, load_project
 from proxyctl.errors import ConfigError, InstanceError
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from proxyctl.catalog import parse_version
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.state.row import KEEP, GuardAction, GuardLimits
 from tests.unit.config_files import load, mistakes, row, write
 
@@ -283,7 +283,7 @@ def test_one_unknown_hostgroup_is_one_mistake(tmp_path):
 def test_heavy_imports_only_where_they_are_needed(tmp_path):
     path = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: a}]")
     code = (
-        "import sys; from proxyctl.config.load import Sources, load_project;"
+        "import sys; from proxyctl.config.project import Sources, load_project;"
         f"load_project(Sources(({path!r},)));"
         "print([m for m in ('jinja2', 're2', 'pcre2', 'sqlite3') if m in sys.modules])"
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, row, write

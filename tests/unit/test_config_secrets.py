@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 
 SECRET = "s3cr3t-hunter2"

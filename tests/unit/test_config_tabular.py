@@ -19,7 +19,7 @@ def test_a_table_from_csv(tmp_path):
         ("b", "t2", 0): ("b", "t2", 0, 101, ""),
     }
     assert str(table.where[("b", "t2", 0)]) == f"{tmp_path}/rows.csv:3:1"
-    assert str(table.used["schemaname"]) == f"{tmp_path}/rows.csv:1:1"
+    assert str(table.used["schemaname"]) == f"{tmp_path}/rows.csv:2:1"
     assert "comment" not in table.used
 
 

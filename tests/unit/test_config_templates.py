@@ -1,8 +1,8 @@
 import pytest
 
 from proxyctl.config.files import read_texts
-from proxyctl.config.load import ParsedFiles, Sources, load_project
 from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.project import ParsedFiles, Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, write
 

@@ -3,7 +3,7 @@
 import re
 
 from proxyctl.catalog import REFERENCE, TABLES, Additions, Column
-from proxyctl.config.load import mistakes_in
+from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
 from proxyctl.formats.exported import exported_text
 from proxyctl.formats.yaml_writer import places_in

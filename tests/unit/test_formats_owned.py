@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.cli.main import run
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 
 FILE = """
 hostgroups: {writer: {id: 10}}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import Kind, Layout, Value
 from proxyctl.config.files import Sources
-from proxyctl.config.load import load_project
 from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.project import load_project
 from proxyctl.config.yaml import read_yaml
 from proxyctl.formats.yaml_writer import (
     Commented,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proxyctl.config.configuration import configuration_of
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.desired import configuration_of
+from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
 from tests.unit.config_files import write

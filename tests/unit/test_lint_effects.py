@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.config.configuration import configuration_of
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.desired import configuration_of
+from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.regex.samples import samples

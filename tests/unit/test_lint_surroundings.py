@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.configuration import configuration_of
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.desired import configuration_of
+from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.finding import Severity
 from proxyctl.lint.linting import lint as report_on

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.config.files import Sources
-from proxyctl.config.load import load_project
+from proxyctl.config.project import load_project
 from proxyctl.routing import FastRouting, Request, Router, frontends
 from proxyctl.routing.digest import Digester
 from tests.support.build import layout

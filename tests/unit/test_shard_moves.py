@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from proxyctl.catalog import REFERENCE, Value
-from proxyctl.config.alternatives import split
-from proxyctl.config.load import Sources, load_project
-from proxyctl.config.sharding import AFTER, BEFORE
+from proxyctl.config.project import Sources, load_project
+from proxyctl.config.sections.alternatives import split
+from proxyctl.config.sections.shard_rules import AFTER, BEFORE
 from proxyctl.plan.guards import shard_names
 from proxyctl.plan.guards.shard_moves import move_texts, refusals, shard_moves, warnings
 from proxyctl.plan.plan import ShardMove

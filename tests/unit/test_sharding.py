@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pcre2
@@ -12,16 +11,16 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxyctl.config.alternatives import MAX_PATTERN, alternatives, fits, split
-from proxyctl.config.sharding import (
+from proxyctl.config.models import ShardingModel
+from proxyctl.config.sections.alternatives import MAX_PATTERN, alternatives, fits, split
+from proxyctl.config.sections.shard_names import ShardingError
+from proxyctl.config.sections.shard_rules import (
     Generated,
-    ShardingSpec,
     assign,
     generate,
 )
-from proxyctl.config.sharding_names import ShardingError
 
-SHARDS = [("shard0", 100), ("shard1", 101)]
+SHARDS = [100, 101]
 
 FORMS = (
     "SELECT c FROM {t} WHERE id=?",
@@ -66,9 +65,13 @@ def re2_matcher(pattern: str) -> Matcher:
 ENGINES = pytest.mark.parametrize("engine", [pcre_matcher, re2_matcher])
 
 
-def sbtest(**options: object) -> ShardingSpec:
-    spec = ShardingSpec("sbtest", SHARDS, tables="sbtest{1..60}", first_rule_id=1000)
-    return replace(spec, **options)  # type: ignore[arg-type]
+def scheme(**options: Any) -> ShardingModel:
+    return ShardingModel.model_validate({"name": "s"} | options)
+
+
+def sbtest(**options: Any) -> ShardingModel:
+    given = {"hostgroups": SHARDS, "tables": "sbtest{1..60}", "first_rule_id": 1000}
+    return scheme(**given | {"name": "sbtest"} | options)
 
 
 def destinations(generated: Generated, engine: Engine) -> Callable[[str], set[object]]:
@@ -94,7 +97,7 @@ def test_modulo_without_a_number_takes_the_position() -> None:
 
 @given(st.integers(1, 200), st.integers(1, 20))
 def test_range_makes_equal_blocks(names: int, hostgroups: int) -> None:
-    shards = [(f"s{number}", number) for number in range(hostgroups)]
+    shards = list(range(hostgroups))
     placed = list(assign([f"t{n}" for n in range(names)], shards, "range").values())
     assert placed == sorted(placed)
     sizes = [placed.count(number) for number in range(hostgroups)]
@@ -103,7 +106,7 @@ def test_range_makes_equal_blocks(names: int, hostgroups: int) -> None:
 
 def test_explicit_is_the_mapping_only() -> None:
     mapping = {"orders{1..2}": 100, "users": 101}
-    generated = generate(ShardingSpec("s", SHARDS, tables=mapping, first_rule_id=1))
+    generated = generate(scheme(hostgroups=SHARDS, tables=mapping, first_rule_id=1))
     assert generated.placement == {"orders1": 100, "orders2": 100, "users": 101}
 
 
@@ -112,18 +115,15 @@ def test_explicit_is_the_mapping_only() -> None:
     [
         ({"tables": None}, "tables", "either tables or schemas"),
         ({"schemas": "x"}, "tables", "either tables or schemas"),
-        ({"assign": "hash"}, "assign", "not one of modulo"),
         ({"assign": "explicit"}, "assign", "needs a mapping"),
         ({"tables": {"a": 100}, "assign": "modulo"}, "assign", "has no say"),
         ({"tables": {"a": 7}}, "hostgroups", "which is not listed"),
         ({"tables": {"a1": 100, "a{1..2}": 100}}, "tables", "named twice"),
         ({"tables": {}}, "tables", "no name at all"),
-        ({"rules": "few"}, "rules", "not one of per_hostgroup"),
-        ({"match": "text"}, "match", "not one of digest"),
         ({"first_rule_id": None}, "first_rule_id", "id of its first rule"),
-        ({"rule_ids": (1, 999)}, "first_rule_id", "outside rule_ids"),
-        ({"rule_ids": (1000, 1000)}, "rule_ids", "2 rules from 1000 on do not fit"),
-        ({"rule_ids": (1999, 1000)}, "rule_ids", "runs backwards"),
+        ({"rule_ids": "1-999"}, "first_rule_id", "outside rule_ids"),
+        ({"rule_ids": "1000-1000"}, "rule_ids", "2 rules from 1000 on do not fit"),
+        ({"rule_ids": "1999-1000"}, "rule_ids", "runs backwards"),
         ({"tables": ["Orders", "orders"]}, "tables", "upper and lower case"),
         ({"tables": ["db.orders"]}, "tables", "is no table name"),
         ({"tables": ["`orders`"]}, "tables", "is no table name"),
@@ -142,12 +142,12 @@ def test_sections_that_cannot_be(options: Mapping[str, Any], key: str, message: 
 
 def test_hostgroups_are_needed() -> None:
     with pytest.raises(ShardingError, match="needs hostgroups"):
-        generate(ShardingSpec("s", tables="t{1..2}", first_rule_id=1))
+        generate(scheme(tables="t{1..2}", first_rule_id=1))
 
 
 def test_a_hostgroup_twice_takes_twice_its_share() -> None:
-    shards = [("a", 1), ("a", 1), ("b", 2)]
-    spec = ShardingSpec("s", shards, tables="t{0..5}", first_rule_id=1)
+    shards = [1, 1, 2]
+    spec = scheme(hostgroups=shards, tables="t{0..5}", first_rule_id=1)
     assert [rule["destination_hostgroup"] for rule in generate(spec).rules] == [1, 2]
     assert list(generate(spec).placement.values()) == [1, 1, 2, 1, 1, 2]
 
@@ -187,7 +187,7 @@ def test_rule_columns_that_the_section_may_set() -> None:
         match="pattern",
         comment="moved in May",
         flagIN=7,
-        rule_ids=(2000, 2999),
+        rule_ids="2000-2999",
         first_rule_id=None,
         assign="range",
     )
@@ -228,7 +228,7 @@ def test_digest_forms(engine: Engine, rules: str, form: str) -> None:
 @ENGINES
 @pytest.mark.parametrize("form", FORMS)
 def test_names_that_only_look_alike(engine: Engine, form: str) -> None:
-    spec = ShardingSpec("s", SHARDS, tables=["sbtest1"], first_rule_id=1)
+    spec = scheme(hostgroups=SHARDS, tables=["sbtest1"], first_rule_id=1)
     find = destinations(generate(spec), engine)
     for other in NOT_THESE:
         assert find(form.format(t=other)) == set()
@@ -245,7 +245,7 @@ def test_raw_text_has_any_white_space(engine: Engine) -> None:
 @ENGINES
 def test_names_with_special_characters(engine: Engine) -> None:
     names = ["x$y", "c-d", "e f", "größe", "東京", "t(1)", "q?", "p+", "[z]", "n^", "a|b", "it's"]
-    spec = ShardingSpec("s", SHARDS, tables=names, assign="range", first_rule_id=1, match="pattern")
+    spec = scheme(hostgroups=SHARDS, tables=names, assign="range", first_rule_id=1, match="pattern")
     find = destinations(generate(spec), engine)
     for position, name in enumerate(names):
         assert find(f"SELECT ? FROM `{name}` WHERE ?") == {100 + position // 6}
@@ -256,8 +256,7 @@ def test_names_with_special_characters(engine: Engine) -> None:
 @ENGINES
 @pytest.mark.parametrize("method", ["modulo", "range"])
 def test_five_thousand_tables(engine: Engine, method: str) -> None:
-    shards = [(f"shard{number}", number) for number in range(6)]
-    spec = ShardingSpec("t", shards, tables="t{1..5000}", assign=method, first_rule_id=1)
+    spec = scheme(hostgroups=list(range(6)), tables="t{1..5000}", assign=method, first_rule_id=1)
     generated = generate(spec)
     assert len(generated.rules) == 6
     assert all(len(str(rule["match_digest"])) <= MAX_PATTERN for rule in generated.rules)
@@ -280,10 +279,8 @@ NAMES = st.lists(
 def test_each_table_hits_its_own_hostgroup_and_no_other(
     names: list[str], count: int, rules: str
 ) -> None:
-    shards = [(f"s{number}", number) for number in range(count)]
-    spec = ShardingSpec(
-        "s",
-        shards,
+    spec = scheme(
+        hostgroups=list(range(count)),
         tables=names,
         assign="range",
         rules=rules,
@@ -326,8 +323,12 @@ def check_fast_routing(rows: Sequence[Mapping[str, Any]], count: int) -> None:
 
 
 def test_schemas_become_fast_routing() -> None:
-    spec = ShardingSpec(
-        "tenants", SHARDS, schemas="tenant_{0001..5000}", assign="range", username="app"
+    spec = scheme(
+        name="tenants",
+        hostgroups=SHARDS,
+        schemas="tenant_{0001..5000}",
+        assign="range",
+        username="app",
     )
     generated = generate(spec)
     assert generated.rules == []
@@ -343,6 +344,6 @@ def test_schemas_become_fast_routing() -> None:
 
 
 def test_schemas_of_any_user() -> None:
-    spec = ShardingSpec("s", SHARDS, schemas={"a": 100}, comment="by hand")
+    spec = scheme(hostgroups=SHARDS, schemas={"a": 100}, comment="by hand")
     (row,) = generate(spec).fast_routing
     assert (row["username"], row["comment"]) == ("", "sharding s; by hand")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.config.sharding_names import MAX_NAMES, ShardingError, expand_names
+from proxyctl.config.sections.shard_names import MAX_NAMES, ShardingError, expand_names
 
 
 @pytest.mark.parametrize(

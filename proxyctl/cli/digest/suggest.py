@@ -89,7 +89,7 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.cli.subject import is_about_instance
-    from proxyctl.config.load import ParsedFiles
+    from proxyctl.config.project import ParsedFiles
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 

@@ -15,7 +15,7 @@ from proxyctl.cli.target import check_new
 from proxyctl.errors import ExitCode, InstanceError, UsageError, counted
 
 if TYPE_CHECKING:
-    from proxyctl.config.load import ParsedFiles
+    from proxyctl.config.project import ParsedFiles
     from proxyctl.instance.backend import Said
     from proxyctl.instance.client import AdminClient
     from proxyctl.state.families import Family, Node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proxyctl.config.load import ParsedFiles
+from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import ConfigError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_additions, read_layouts, read_rows

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
-from proxyctl.config.configuration import configuration_of
-from proxyctl.config.load import ParsedFiles
-from proxyctl.config.project import Project
+from proxyctl.config.desired import configuration_of
+from proxyctl.config.project import ParsedFiles, Project
 from proxyctl.formats.yaml_writer import row_lines
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_additions, read_configuration, read_layouts

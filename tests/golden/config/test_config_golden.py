@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import REFERENCE, parse_version
-from proxyctl.config.load import Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 
 HERE = Path(__file__).parent

@@ -1,7 +1,8 @@
-"""The `sharding` section: from names and hostgroups to query rules or fast-routing rows.
+"""One scheme of `sharding` -> query rules or fast-routing rows.
 
 Pure: no file, no server. Tables become rules that match whole names, schemas become fast routing.
-The models check the types before this; what only the whole section can tell is refused here.
+The model checks the types before this; what only the whole scheme can tell is refused here. The
+scheme that is given has numbers in the place of the names of hostgroups.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast
 
 from proxyctl.catalog import Value
-from proxyctl.config.alternatives import split
-from proxyctl.config.sharding_names import Keys, Names, Problem, ShardingError, expanded
+from proxyctl.config.sections.alternatives import split
+from proxyctl.config.sections.shard_names import Keys, Names, Problem, ShardingError, expanded
 
-METHODS = ("modulo", "range", "explicit")
-RULE_FORMS = ("per_hostgroup", "per_table")
+if TYPE_CHECKING:
+    from proxyctl.config.models import ShardingModel
+
 MATCHES = {"digest": "match_digest", "pattern": "match_pattern"}
 
 BEFORE = "(^|[^0-9A-Za-z_$])"
@@ -23,31 +26,6 @@ AFTER = "($|[^0-9A-Za-z_$])"
 """What stands around the names: a blank, the dot behind a schema, a backtick, a parenthesis are all
 characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
 right beside a name counts as one too."""
-
-
-@dataclass(frozen=True)
-class ShardingSpec:
-    """One entry of `sharding`, with hostgroup names resolved.
-
-    Shape: exactly one of `tables` and `schemas`; each is a pattern, a list of patterns, or a
-    mapping of patterns to hostgroup numbers. `hostgroups` are (label, number) in the order of the
-    file; the label is the name, or the number as text. `rule_ids` is the first and the last.
-    """
-
-    name: str
-    hostgroups: Sequence[tuple[str, int]] = ()
-    tables: Names | None = None
-    schemas: Names | None = None
-    assign: str | None = None
-    """None means explicit for a mapping, else modulo."""
-    rules: str = "per_hostgroup"
-    first_rule_id: int | None = None
-    rule_ids: tuple[int, int] | None = None
-    username: str | None = None
-    schema: str | None = None
-    match: str = "digest"
-    comment: str | None = None
-    flagIN: int = 0  # noqa: N815 - the column's own name
 
 
 @dataclass(frozen=True)
@@ -64,7 +42,7 @@ class Generated:
 
 def assign(
     names: Sequence[str],
-    hostgroups: Sequence[tuple[str, int]],
+    hostgroups: Sequence[int],
     method: str,
     mapping: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
@@ -77,8 +55,6 @@ def assign(
     """
     if method == "explicit":
         return _explicit(names, hostgroups, mapping)
-    if method not in METHODS:
-        raise ShardingError(f"{method!r} is not one of {', '.join(METHODS)}", "assign")
     if mapping is not None:
         raise ShardingError(f"a mapping says where each name is: {method} has no say", "assign")
     if not hostgroups:
@@ -86,25 +62,21 @@ def assign(
     count = len(hostgroups)
     if method == "modulo":
         return {
-            name: hostgroups[_number(name, position) % count][1]
-            for position, name in enumerate(names)
+            name: hostgroups[_number(name, position) % count] for position, name in enumerate(names)
         }
-    return {
-        name: hostgroups[position * count // len(names)][1] for position, name in enumerate(names)
-    }
+    return {name: hostgroups[position * count // len(names)] for position, name in enumerate(names)}
 
 
 def _explicit(
-    names: Sequence[str], hostgroups: Sequence[tuple[str, int]], mapping: Mapping[str, int] | None
+    names: Sequence[str], hostgroups: Sequence[int], mapping: Mapping[str, int] | None
 ) -> dict[str, int]:
     if mapping is None:
         raise ShardingError("explicit needs a mapping of names to hostgroups", "assign")
-    known = {hostgroup for _, hostgroup in hostgroups}
     result: dict[str, int] = {}
     for name in names:
         if name not in mapping:
             raise ShardingError(f"the mapping has no hostgroup for {name!r}", "assign")
-        if known and mapping[name] not in known:
+        if hostgroups and mapping[name] not in hostgroups:
             raise ShardingError(
                 f"{name!r} is in hostgroup {mapping[name]}, which is not listed", "hostgroups"
             )
@@ -120,35 +92,33 @@ def _number(name: str, position: int) -> int:
 # Generation -------------------------------------------------------------------------------------
 
 
-def generate(spec: ShardingSpec) -> Generated:
+def generate(scheme: ShardingModel) -> Generated:
     """Return the rows that one section stands for.
 
     Shape: rule ids run on from first_rule_id; per_hostgroup in the order of the hostgroups,
     per_table in the order of the tables: there a table that moves to another hostgroup changes one
     field of one rule. Raises: ShardingError.
     """
-    if (spec.tables is None) == (spec.schemas is None):
+    if (scheme.tables is None) == (scheme.schemas is None):
         raise ShardingError("give either tables or schemas", "tables")
-    if spec.schemas is not None:
-        placement = _placement(spec, spec.schemas, "schemas")
-        return Generated(fast_routing=_fast_routing(spec, placement), placement=placement)
-    if spec.match not in MATCHES:
-        raise ShardingError(f"{spec.match!r} is not one of {', '.join(MATCHES)}", "match")
-    if spec.rules not in RULE_FORMS:
-        raise ShardingError(f"{spec.rules!r} is not one of {', '.join(RULE_FORMS)}", "rules")
-    placement = _placement(spec, spec.tables or (), "tables")
-    return Generated(rules=_rules(spec, placement), placement=placement)
+    if scheme.schemas is not None:
+        placement = _placement(scheme, "schemas")
+        return Generated(fast_routing=_fast_routing(scheme, placement), placement=placement)
+    placement = _placement(scheme, "tables")
+    return Generated(rules=_rules(scheme, placement), placement=placement)
 
 
-def _placement(spec: ShardingSpec, source: Names, key: str) -> dict[str, int]:
+def _placement(scheme: ShardingModel, key: Literal["tables", "schemas"]) -> dict[str, int]:
+    source = cast(Names, getattr(scheme, key))
+    hostgroups = cast(list[int], scheme.hostgroups)
     places, patterns, problems = expanded(source, key)
-    problems += _table_problems(spec, places) if key == "tables" else _schema_problems(places)
+    problems += _table_problems(scheme, places) if key == "tables" else _schema_problems(places)
     if problems:
         raise ShardingError.of(problems)
     if not isinstance(source, Mapping):
-        return assign(list(places), spec.hostgroups, spec.assign or "modulo")
+        return assign(list(places), hostgroups, scheme.assign or "modulo")
     mapping = {name: source[pattern] for name, pattern in patterns.items()}
-    return assign(list(mapping), spec.hostgroups, spec.assign or "explicit", mapping)
+    return assign(list(mapping), hostgroups, scheme.assign or "explicit", mapping)
 
 
 _CHANGED_IN_DIGEST = re.compile(
@@ -179,7 +149,7 @@ def _schema_problems(places: Mapping[str, Keys]) -> list[Problem]:
     return list(problems.values())
 
 
-def _table_problems(spec: ShardingSpec, places: Mapping[str, Keys]) -> list[Problem]:
+def _table_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[Problem]:
     """Return names that a rule could not tell apart, could not see, or that are no table names.
 
     Shape: the first of each place.
@@ -195,7 +165,7 @@ def _table_problems(spec: ShardingSpec, places: Mapping[str, Keys]) -> list[Prob
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
             message = f"{name!r} is no table name"
             hint = "the session's schema goes into schema:" if "." in name else None
-        elif spec.match == "digest" and _CHANGED_IN_DIGEST.search(name):
+        elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
             message = f"{name!r} does not stand in digests as it is"
             hint = "match: pattern finds it"
         elif other != name:
@@ -206,31 +176,31 @@ def _table_problems(spec: ShardingSpec, places: Mapping[str, Keys]) -> list[Prob
     return list(problems.values())
 
 
-def _rules(spec: ShardingSpec, placement: Mapping[str, int]) -> list[dict[str, Value]]:
+def _rules(scheme: ShardingModel, placement: Mapping[str, int]) -> list[dict[str, Value]]:
     patterns: list[tuple[int, str, tuple[str, ...]]] = []
-    if spec.rules == "per_table":
+    if scheme.rules == "per_table":
         for name, hostgroup in placement.items():
             patterns += [(hostgroup, *part) for part in split([name], BEFORE, AFTER)]
     else:
-        order = [number for _, number in spec.hostgroups] or list(placement.values())
+        order = cast(list[int], scheme.hostgroups) or list(placement.values())
         groups: dict[int, list[str]] = {number: [] for number in order}
         for name, hostgroup in placement.items():
             groups[hostgroup].append(name)
         for hostgroup, names in groups.items():
             if names:
                 patterns += [(hostgroup, *part) for part in split(names, BEFORE, AFTER)]
-    first = _first_rule_id(spec, len(patterns))
-    return [_rule(spec, first + position, pattern) for position, pattern in enumerate(patterns)]
+    first = _first_rule_id(scheme, len(patterns))
+    return [_rule(scheme, first + position, pattern) for position, pattern in enumerate(patterns)]
 
 
-def _first_rule_id(spec: ShardingSpec, count: int) -> int:
+def _first_rule_id(scheme: ShardingModel, count: int) -> int:
     """Return the id of the first rule. Raises: ShardingError when `count` rules do not fit."""
-    if spec.rule_ids is None:
-        if spec.first_rule_id is None:
+    if scheme.rule_ids is None:
+        if scheme.first_rule_id is None:
             raise ShardingError("sharding by table needs the id of its first rule", "first_rule_id")
-        return spec.first_rule_id
-    low, high = spec.rule_ids
-    first = low if spec.first_rule_id is None else spec.first_rule_id
+        return scheme.first_rule_id
+    low, high = rule_id_range(scheme.rule_ids)
+    first = low if scheme.first_rule_id is None else scheme.first_rule_id
     if low > high:
         raise ShardingError(f"{low}-{high} runs backwards", "rule_ids")
     if not low <= first <= high:
@@ -242,40 +212,46 @@ def _first_rule_id(spec: ShardingSpec, count: int) -> int:
     return first
 
 
+def rule_id_range(text: str) -> tuple[int, int]:
+    """Return the first and the last id of `1000-1999`."""
+    first, _, last = text.partition("-")
+    return int(first), int(last)
+
+
 def _rule(
-    spec: ShardingSpec, rule_id: int, pattern: tuple[int, str, tuple[str, ...]]
+    scheme: ShardingModel, rule_id: int, pattern: tuple[int, str, tuple[str, ...]]
 ) -> dict[str, Value]:
     hostgroup, expression, names = pattern
     row: dict[str, Value] = {"rule_id": rule_id, "active": 1}
-    if spec.username is not None:
-        row["username"] = spec.username
-    if spec.schema is not None:
-        row["schemaname"] = spec.schema
-    if spec.flagIN:
-        row["flagIN"] = spec.flagIN
-    row[MATCHES[spec.match]] = expression
+    if scheme.username is not None:
+        row["username"] = scheme.username
+    if scheme.schema_ is not None:
+        row["schemaname"] = scheme.schema_
+    if scheme.flagIN:
+        row["flagIN"] = scheme.flagIN
+    row[MATCHES[scheme.match]] = expression
     row["destination_hostgroup"] = hostgroup
     row["apply"] = 1
-    row["comment"] = _comment(spec, names)
+    row["comment"] = _comment(scheme, names)
     return row
 
 
-def _comment(spec: ShardingSpec, names: Sequence[str]) -> str:
+def _comment(scheme: ShardingModel, names: Sequence[str]) -> str:
     """Return `sharding sbtest: sbtest2, sbtest4 ... sbtest60 (30 tables)`."""
     shown = ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} ... {names[-1]}"
     counted = f" ({len(names)} tables)" if len(names) > 3 else ""
-    own = f"; {spec.comment}" if spec.comment else ""
-    return f"sharding {spec.name}: {shown}{counted}{own}"
+    own = f"; {scheme.comment}" if scheme.comment else ""
+    return f"sharding {scheme.name}: {shown}{counted}{own}"
 
 
-def _fast_routing(spec: ShardingSpec, placement: Mapping[str, int]) -> list[dict[str, Value]]:
-    comment = f"sharding {spec.name}" + (f"; {spec.comment}" if spec.comment else "")
-    username = spec.username or ""
+def _fast_routing(scheme: ShardingModel, placement: Mapping[str, int]) -> list[dict[str, Value]]:
+    comment = f"sharding {scheme.name}" + (f"; {scheme.comment}" if scheme.comment else "")
+    username = scheme.username or ""
     return [
         {
             "username": username,
             "schemaname": name,
-            "flagIN": spec.flagIN,
+            "flagIN": scheme.flagIN,
             "destination_hostgroup": hostgroup,
             "comment": comment,
         }

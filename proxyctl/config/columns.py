@@ -1,4 +1,4 @@
-"""The models of table rows, made from the catalogue: there is no class per table.
+"""What a column takes, and the models of table rows: made from the catalogue, no class a table.
 
 A row is a strict TypedDict: unknown keys and coerced types are mistakes. Models are built for the
 tables that a file uses, since building costs time.
@@ -164,9 +164,3 @@ def list_of(kind: Any) -> Any:  # noqa: ANN401 - a type form
 def rows_adapter(layout: Layout) -> TypeAdapter[Any]:
     """Return what validates a list of rows of a table."""
     return TypeAdapter(list_of(row_type(layout.name, layout.columns)))
-
-
-@lru_cache(maxsize=512)
-def values_adapter(column: Column) -> TypeAdapter[Any]:
-    """Return what validates many values of one column."""
-    return TypeAdapter(list_of(field_type(column)), config=ConfigDict(strict=True))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context
-from proxyctl.config.sections import Part, check
+from proxyctl.config.parts import Part
+from proxyctl.config.validation import check
 from proxyctl.state.row import Key, Where
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from proxyctl.catalog import TABLES, Layout
+from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.row_sources import Item, ItemRows
-from proxyctl.config.rows import Batch, RowCompiler, keys_of
-from proxyctl.config.sections import Part, check_deep, other_versions
+from proxyctl.config.parts import Part
+from proxyctl.config.rows import TableRows, YamlRow, compile_rows
+from proxyctl.config.validation import check, other_versions
 from proxyctl.state.row import DesiredTable, Key, Where
 
 GALERA = "mysql_galera_hostgroups"
@@ -34,9 +34,32 @@ class Members:
 class Clusters:
     """What the section stands for. Shape: `members` has one entry a cluster."""
 
-    galera: list[Batch] = field(default_factory=list)
-    servers: list[Batch] = field(default_factory=list)
+    galera: list[TableRows] = field(default_factory=list)
+    servers: list[TableRows] = field(default_factory=list)
     members: list[Members] = field(default_factory=list)
+
+    def check_nodes(self, table: DesiredTable, mistakes: Mistakes) -> None:
+        """Note servers that are also nodes of a cluster: the monitor places those, nobody else.
+
+        Changes: mistakes.
+        """
+        index = table.layout.index
+        members: dict[tuple[object, object, object], list[Members]] = {}
+        for cluster in self.members:
+            for place in product(cluster.hostgroups, cluster.nodes):
+                members.setdefault((place[0], *place[1]), []).append(cluster)
+        for key, row in table.rows.items():
+            server = (row[index["hostname"]], row[index["port"]])
+            for cluster in members.get((row[index["hostgroup_id"]], *server), ()):
+                # A row with the key of a node is the node's own, or stands twice, which is said.
+                if key in cluster.keys:
+                    continue
+                message = (
+                    f"{server[0]}:{server[1]} is a node of pxc_clusters {cluster.name}, at"
+                    f" {cluster.nodes[server]}; its monitor decides which of the cluster's"
+                    " hostgroups it is in"
+                )
+                mistakes.add(table.where[key], SERVERS, message, "remove one of the two")
 
 
 def compile_clusters(parts: list[Part], context: Context) -> Clusters:
@@ -47,7 +70,7 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     instead = {"hostgroup_id": "a node has hostgroup, where it does not start in writer_hostgroup"}
     unknown = other_versions(TABLES[SERVERS], context.version, instead)
     for part in parts:
-        _, wrong = check_deep(part, context, columns=columns, unknown=unknown)
+        _, wrong = check(part, context, columns=columns, unknown=unknown)
         # A node that is wrong leaves the rest of its cluster to the other checks.
         wrong_nodes = {keys[:3] for keys in wrong if keys[1:2] == ("nodes",) and len(keys) > 2}
         bad = {keys[0] for keys in wrong if keys[:3] not in wrong_nodes}
@@ -78,13 +101,13 @@ def _add(
     galera_layout, layout = context.layouts[GALERA], context.layouts[SERVERS]
     columns = galera_layout.index
     row = {key: value for key, value in cluster.items() if key in columns}
-    galera_item = Item(part.document, (prefix,), origin)
-    galera = RowCompiler(galera_layout, ItemRows([galera_item]), context).compile([row])
+    place = YamlRow(part.document, (prefix,), origin)
+    galera = compile_rows(galera_layout, [row], [place], context)
     result.galera.append(galera)
 
     defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
     rows: list[dict[str, Any]] = []
-    items: list[Item] = []
+    places: list[YamlRow] = []
     for number in numbers:
         node = cluster["nodes"][number]
         merged = {**defaults, **node}
@@ -93,16 +116,17 @@ def _add(
         is_named = "hostgroup" in node or "hostgroup" in defaults
         prefixes = ((*prefix, "nodes", number), (*prefix, "node_defaults"), prefix)
         renamed = {"hostgroup_id": "hostgroup" if is_named else "writer_hostgroup"}
-        items.append(Item(part.document, prefixes, origin, renamed))
-    servers = RowCompiler(layout, ItemRows(items), context).compile(rows)
+        places.append(YamlRow(part.document, prefixes, origin, renamed))
+    servers = compile_rows(layout, rows, places, context)
     result.servers.append(servers)
 
-    hostgroups = frozenset(row[columns[name]] for row in galera.rows for name in FAMILY)
-    result.members.append(_members(cluster["name"], hostgroups, servers, layout, context))
+    families = [] if galera.spoilt else galera.rows
+    hostgroups = frozenset(row[columns[name]] for row in families for name in FAMILY)
+    result.members.append(_members(cluster["name"], hostgroups, servers, context))
 
 
 def _members(
-    name: str, hostgroups: frozenset[object], servers: Batch, layout: Layout, context: Context
+    name: str, hostgroups: frozenset[object], servers: TableRows, context: Context
 ) -> Members:
     """Return who is in a cluster; a node stands in it once, in one of its hostgroups.
 
@@ -110,49 +134,26 @@ def _members(
     """
     nodes: dict[tuple[object, object], Where] = {}
     keys: set[Key] = set()
-    index = layout.index
-    rows = zip(servers.rows, keys_of(layout, servers.rows), servers.positions, strict=True)
-    for row, key, position in rows:
+    index = servers.layout.index
+    rows = zip(servers.rows, servers.keys(), servers.places, strict=True)
+    for position, (row, key, row_place) in enumerate(rows):
+        if position in servers.spoilt:
+            continue
         node = (row[index["hostname"]], row[index["port"]])
         words = f"{node[0]}:{node[1]}"
-        place = servers.source.place(position)
+        place = row_place.where()
         earlier = nodes.setdefault(node, place)
         # The same row twice is said of every table.
         if earlier is not place and key not in keys:
-            label = servers.source.label(position, "hostname")
+            label = row_place.field("hostname")[1]
             context.mistakes.add(place, label, f"{words} is in the cluster already, at {earlier}")
         hostgroup = row[index["hostgroup_id"]]
         if hostgroups and hostgroup not in hostgroups:
             context.mistakes.add(
-                servers.source.field(position, "hostgroup_id"),
-                servers.source.label(position, "hostgroup_id"),
+                *row_place.field("hostgroup_id"),
                 f"hostgroup {hostgroup} is not one of the cluster's: no monitor looks after {words}"
                 " there",
                 f"put it into {SERVERS} if that is what you want",
             )
         keys.add(key)
     return Members(name, hostgroups, nodes, frozenset(keys))
-
-
-def check_nodes(clusters: Clusters, table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note servers that are also nodes of a cluster: the monitor places those, nobody else.
-
-    Changes: mistakes.
-    """
-    index = table.layout.index
-    members: dict[tuple[object, object, object], list[Members]] = {}
-    for cluster in clusters.members:
-        for place in product(cluster.hostgroups, cluster.nodes):
-            members.setdefault((place[0], *place[1]), []).append(cluster)
-    for key, row in table.rows.items():
-        server = (row[index["hostname"]], row[index["port"]])
-        for cluster in members.get((row[index["hostgroup_id"]], *server), ()):
-            # A row with the key of a node is the node's own, or stands twice, which is said.
-            if key in cluster.keys:
-                continue
-            message = (
-                f"{server[0]}:{server[1]} is a node of pxc_clusters {cluster.name}, at"
-                f" {cluster.nodes[server]}; its monitor decides which of the cluster's"
-                " hostgroups it is in"
-            )
-            mistakes.add(table.where[key], SERVERS, message, "remove one of the two")

@@ -10,8 +10,9 @@ from typing import Any
 from proxyctl.config.context import Context
 from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
 from proxyctl.config.mistakes import Mistakes, did_you_mean, named
+from proxyctl.config.parts import Part
 from proxyctl.config.references import References, UnresolvedError
-from proxyctl.config.sections import Part, check
+from proxyctl.config.validation import check
 from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state.row import Where
 
@@ -76,7 +77,8 @@ def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ..
     """Return the instances of all files. Changes: context.mistakes."""
     instances: dict[str, Instance] = {}
     for part in parts:
-        _, bad = check(part, context)
+        _, wrong = check(part, context)
+        bad = {keys[0] for keys in wrong}
         for position, value in enumerate(part.value):
             if position in bad:
                 continue

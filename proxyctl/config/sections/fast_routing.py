@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.row_sources import PlacedRow
-from proxyctl.config.rows import Batch, RowPlaces, default_row
+from proxyctl.config.rows import PlacedRow, RowPlaces, default_row
 from proxyctl.errors import InternalError
 from proxyctl.state.row import DesiredTable, Key
 
@@ -47,8 +46,7 @@ def with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desire
     values[index["rule_id"]] = rule_id
     values[index["flagIN"]] = NEVER
     values[index["comment"]] = COMMENT
-    batch = Batch([tuple(values)], PlacedRow(where, rules.layout.name), (0,), {})
-    places = RowPlaces(rules.layout, [*rules.where.batches, batch])
+    places = RowPlaces({**rules.where.places, key: PlacedRow(*where)})
     origins = rules.origins | {ORIGIN}
     return replace(rules, rows={**rules.rows, key: tuple(values)}, where=places, origins=origins)
 

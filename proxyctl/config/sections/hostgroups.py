@@ -7,9 +7,9 @@ from typing import Any
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context
-from proxyctl.config.row_sources import Item, ItemRows
-from proxyctl.config.rows import Batch, RowCompiler
-from proxyctl.config.sections import Part, check, other_versions
+from proxyctl.config.parts import Part
+from proxyctl.config.rows import TableRows, YamlRow, compile_rows
+from proxyctl.config.validation import check, other_versions
 
 YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])
 """Plain words that would stand for something else where a hostgroup is named."""
@@ -27,7 +27,7 @@ class Hostgroups:
 
     names: dict[int, str] = field(default_factory=dict)
     first: dict[str, Part] = field(default_factory=dict)
-    attributes: list[tuple[dict[str, Any], Item]] = field(default_factory=list)
+    attributes: list[tuple[dict[str, Any], YamlRow]] = field(default_factory=list)
 
 
 def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
@@ -38,7 +38,8 @@ def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
     for part in parts:
         instead = {"hostgroup_id": "the number of a hostgroup is its id"}
         unknown = other_versions(table, context.version, instead)
-        _, bad = check(part, context, columns=columns, unknown=unknown)
+        _, wrong = check(part, context, columns=columns, unknown=unknown)
+        bad = {keys[0] for keys in wrong}
         for name in part.value:
             earlier = result.first.setdefault(name, part)
             if earlier is not part:
@@ -76,14 +77,14 @@ def _add(result: Hostgroups, part: Part, name: str, context: Context) -> None:
     if len(value) > 1:
         row = {key: item for key, item in value.items() if key != "id"}
         renamed = {"hostgroup_id": "id"}
-        item = Item(part.document, (("hostgroups", name),), f"hostgroups {name}", renamed)
-        result.attributes.append(({"hostgroup_id": number, **row}, item))
+        found_at = YamlRow(part.document, (("hostgroups", name),), f"hostgroups {name}", renamed)
+        result.attributes.append(({"hostgroup_id": number, **row}, found_at))
 
 
-def attribute_rows(hostgroups: Hostgroups, context: Context) -> Batch | None:
+def attribute_rows(hostgroups: Hostgroups, context: Context) -> TableRows | None:
     """Return the rows of mysql_hostgroup_attributes; None where there are none to manage."""
     layout = context.layouts.get(ATTRIBUTES)
     if layout is None or not hostgroups.attributes:
         return None
-    source = ItemRows([item for _, item in hostgroups.attributes])
-    return RowCompiler(layout, source, context).compile([row for row, _ in hostgroups.attributes])
+    rows, places = zip(*hostgroups.attributes, strict=True)
+    return compile_rows(layout, rows, places, context)

@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Table, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
-from proxyctl.config.hostgroups import YAML_WORDS
+from proxyctl.config.columns import Text, any_case, row_type
 from proxyctl.config.models import section_adapter
-from proxyctl.config.row_models import Text, any_case, row_type
-from proxyctl.config.sections import SPECIAL, TABLE_SECTIONS
+from proxyctl.config.parts import SPECIAL, TABLE_SECTIONS
+from proxyctl.config.sections.hostgroups import YAML_WORDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

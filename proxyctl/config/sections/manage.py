@@ -10,8 +10,9 @@ from typing import Any
 from proxyctl.catalog import Column
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import key_text, shown
-from proxyctl.config.sections import Part, check
-from proxyctl.config.tables import key_words
+from proxyctl.config.parts import Part
+from proxyctl.config.rows import key_words
+from proxyctl.config.validation import check
 from proxyctl.state.row import DesiredTable, Glob, Scope, Span, Term, Where
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
@@ -31,7 +32,8 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
     """Return the scopes and ignored columns of all files. Changes: context."""
     result = Management()
     for part in parts:
-        _, bad = check(part, context)
+        _, wrong = check(part, context)
+        bad = {keys[0] for keys in wrong}
         for name in part.value:
             if name in bad:
                 continue

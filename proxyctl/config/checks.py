@@ -1,0 +1,247 @@
+"""What ProxySQL would refuse, or take into MEMORY and then drop or half ignore at LOAD, silently.
+
+Fields are checked in every row, also in one with another mistake; what rows are to one another in
+finished tables. Source: ProxySQL 2.7.1, run; load_mysql_query_rules_to_runtime,
+__add_active_users, and the loaders of the *_hostgroups tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from proxyctl.config.context import Context
+from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
+from proxyctl.config.rows import TableRows, field_place, key_words, placed_rows
+from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
+from proxyctl.state.row import DesiredTable, Key, Secret, Where
+from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_lone_quote
+
+_LARGEST = {
+    "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),
+    "pgsql_servers": ("max_latency_ms", MAX_LATENCY_MS),
+    "proxysql_servers": ("port", 65535),
+}
+"""Numbers that ProxySQL holds in fewer bits than its table does: a larger one becomes another."""
+
+_DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
+
+# Fields ------------------------------------------------------------------------------------------
+
+
+def check_numbers(name: str, parts: Sequence[TableRows], mistakes: Mistakes) -> None:
+    """Note numbers that ProxySQL would cut. Changes: mistakes."""
+    column, largest = _LARGEST.get(name, ("", 0))
+    for part in parts:
+        if column not in part.used:
+            continue
+        position = part.layout.index[column]
+        for row, place in zip(part.rows, part.places, strict=True):
+            value = row[position]
+            if isinstance(value, int) and value > largest:
+                message = f"ProxySQL would cut {value}: the largest is {largest}"
+                mistakes.add(*place.field(column), message)
+
+
+def check_rules(parts: Sequence[TableRows], context: Context) -> None:
+    """Note rules that would be skipped, or lose a criterion and match everything.
+
+    For a rule that is not active this is a warning. Changes: context.
+    """
+    for column, check in _RULE_COLUMNS.items():
+        for part in parts:
+            if column not in part.used:
+                continue
+            position, active = part.layout.index[column], part.layout.index["active"]
+            for row, place in zip(part.rows, part.places, strict=True):
+                value = row[position]
+                problem = check(value) if isinstance(value, str) else None
+                if not problem:
+                    continue
+                where, label = place.field(column)
+                if row[active] == 0:
+                    text = f"{where}: {label}: {problem[0]}; the rule is not active"
+                    context.warnings.append(text)
+                else:
+                    context.mistakes.add(where, label, *problem)
+
+
+def _client_addr(text: str) -> tuple[str, str | None] | None:
+    problem = client_addr_problem(text)
+    hint = "write one % at the end, or a rule for each address" if "%" in text[:-1] else None
+    return None if problem is None else (problem, hint)
+
+
+def _digest(text: str) -> tuple[str, str | None] | None:
+    if _DIGEST.match(text) and int(text, 16):
+        return None
+    hint = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
+    read = normal_digest(text)
+    if read is not None:
+        return f"no digest as it is written: ProxySQL would take it for {read}", hint
+    return "no digest: ProxySQL would drop the criterion and the rule match every query", hint
+
+
+def _modifiers(text: str) -> tuple[str, str | None] | None:
+    for word in text.split(",") if text else ():
+        if word.upper() not in MODIFIERS:
+            near = did_you_mean(word.strip(), MODIFIERS)
+            hint = "CASELESS, GLOBAL, or both with a comma and no blank between them"
+            message = f"ProxySQL ignores {shown(word)}" if word else "an empty word"
+            if isinstance(text, Secret):
+                message = "a word that ProxySQL ignores"
+            return message, near if near and " " not in word else f"known are {hint}"
+    return None
+
+
+_RULE_COLUMNS: dict[str, Callable[[str], tuple[str, str | None] | None]] = {
+    "client_addr": _client_addr,
+    "digest": _digest,
+    "re_modifiers": _modifiers,
+}
+"""What is wrong with a value, and the hint, by column."""
+
+
+def check_quotes(name: str, parts: Sequence[TableRows], mistakes: Mistakes) -> None:
+    """Note rows that the runtime table never shows, so that no LOAD of them could be verified.
+
+    Changes: mistakes.
+    """
+    if name not in PASTED:
+        return
+    for row, place in placed_rows(parts):
+        for column in columns_with_lone_quote(parts[0].layout, row):
+            quote = PASTED[name][0]
+            message = f"ProxySQL never shows a row with a lone {quote} in its runtime table"
+            hint = "move it into the script that is called"
+            mistakes.add(*place.field(column), message, hint)
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def check_users(table: DesiredTable, mistakes: Mistakes) -> None:
+    """Note users that reach nothing. Changes: mistakes."""
+    index = table.layout.index
+    active, frontend, backend = index["active"], index["frontend"], index["backend"]
+    for key, row in table.rows.items():
+        if row[frontend] == 0 and row[backend] == 0 and row[active] != 0:
+            where, label = field_place(table, key, "frontend")
+            message = "ProxySQL drops a user with frontend 0 and backend 0"
+            mistakes.add(where, label, message, "write active: 0 to switch a user off")
+
+
+def check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
+    """Note a login in both lists: it becomes a stats user, who can change nothing.
+
+    Changes: mistakes.
+    """
+    lists: list[set[str]] = []
+    for variable in ("admin-admin_credentials", "admin-stats_credentials"):
+        row = variables.rows.get((variable,))
+        logins = str(row[1]).split(";") if row else []
+        lists.append({login.partition(":")[0] for login in logins} - {""})
+    for name in sorted(lists[0] & lists[1]):
+        where = variables.where[("admin-stats_credentials",)]
+        message = f"{name!r} is in admin-admin_credentials too; ProxySQL makes it a stats user"
+        mistakes.add(where, "variables.admin-stats_credentials", message)
+
+
+# Hostgroups of families --------------------------------------------------------------------------
+
+_Claim = tuple[Key, int]
+"""A row, and the position of the column in which it names a hostgroup."""
+
+
+def check_family_rows(table: DesiredTable, context: Context) -> None:
+    """Note rows that share a hostgroup: where they do not both load, and where they do.
+
+    Changes: context.
+    """
+    layout = table.layout
+    writer = layout.index["writer_hostgroup"]
+    roles = [position for position, column in enumerate(layout.columns) if column.hostgroup]
+    claims: dict[object, list[_Claim]] = {}
+    for key, row in table.rows.items():
+        for position in roles:
+            claims.setdefault(row[position], []).append((key, position))
+    for hostgroup, claimed in claims.items():
+        for number, claim in enumerate(claimed):
+            other, hint = _rival(claim, claimed[:number], claimed, writer=writer)
+            if other is None:
+                continue
+            where, label = field_place(table, claim[0], layout.names[claim[1]])
+            message = f"hostgroup {hostgroup} belongs to another row already, at "
+            message += str(table.where[other])
+            if hint is not None:
+                context.mistakes.add(where, label, message, hint)
+            else:
+                message = f"{where}: {label}: {message}; both load, and two monitors use it"
+                context.warnings.append(message)
+
+
+def _rival(
+    claim: _Claim, before: list[_Claim], claimed: list[_Claim], *, writer: int
+) -> tuple[Key | None, str | None]:
+    """Return the other row for which ProxySQL does not take this one, and how it does that.
+
+    No hint: it takes both, and the other row stands before.
+    """
+    key, position = claim
+    others = [(other, role) for other, role in claimed if other != key]
+    for other, role in others:
+        if role == position and (other, role) in before:
+            return other, "ProxySQL refuses a second row with a hostgroup in the same role"
+    for other, role in others:
+        if position == writer != role:
+            return other, "ProxySQL ignores a row whose writer hostgroup has another role elsewhere"
+    for other, role in others:
+        if writer not in (position, role) and (other, role) in before:
+            return other, None
+    return None, None
+
+
+class _Family(NamedTuple):
+    where: Where
+    table: str
+    words: str
+    hostgroups: frozenset[object]
+
+
+def shared_hostgroups(tables: Iterable[DesiredTable]) -> list[str]:
+    """Return a warning for every two active families of different tables that share a hostgroup.
+
+    ProxySQL compares the rows of one table, and loads all of these. Source: ProxySQL 2.7.1, run.
+    Shape: in the order of the files; the place is that of the row which stands later.
+    """
+    warnings: list[str] = []
+    earlier: dict[object, list[_Family]] = {}
+    for family in sorted(family for table in tables for family in _families(table)):
+        found = (other for hostgroup in family.hostgroups for other in earlier.get(hostgroup, ()))
+        others = sorted({other for other in found if other.table != family.table})
+        warnings += [_warning(other, family) for other in others]
+        for hostgroup in family.hostgroups:
+            earlier.setdefault(hostgroup, []).append(family)
+    return warnings
+
+
+def _families(table: DesiredTable) -> Iterator[_Family]:
+    layout = table.layout
+    roles = [n for n, column in enumerate(layout.columns) if column.hostgroup]
+    active = layout.index.get("active")
+    for key, row in table.rows.items():
+        if active is None or row[active] != 0:
+            words = f"{layout.name} {key_words(layout, key)}"
+            hostgroups = frozenset(row[position] for position in roles)
+            yield _Family(table.where[key], layout.name, words, hostgroups)
+
+
+def _warning(first: _Family, second: _Family) -> str:
+    shared = sorted(first.hostgroups & second.hostgroups, key=str)
+    text = " and ".join(map(str, shared))
+    return (
+        f"{second.where}: {second.words}: shares hostgroup{'s' * (len(shared) > 1)} {text} with"
+        f" {first.words}, at {first.where}; ProxySQL loads both, and two monitors move the same"
+        " servers, each its own way"
+    )

@@ -1,0 +1,305 @@
+"""Sections -> `Project`: every section compiled, the tables joined and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from proxyctl.catalog import TABLES
+from proxyctl.config.checks import (
+    check_family_rows,
+    check_logins,
+    check_numbers,
+    check_quotes,
+    check_rules,
+    check_users,
+    shared_hostgroups,
+)
+from proxyctl.config.constraints import check_constraints
+from proxyctl.config.context import Context
+from proxyctl.config.parts import TABLE_SECTIONS, Part, check_version
+from proxyctl.config.rows import TableRows, field_place, join
+from proxyctl.config.sections.hostgroups import Hostgroups, attribute_rows, compile_hostgroups
+from proxyctl.config.sections.instances import Instance, compile_instances
+from proxyctl.config.tables import compile_part
+from proxyctl.config.validation import check, missing_table
+from proxyctl.routing.tests import RoutingTest
+from proxyctl.state.compare import fold_users
+from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.row import (
+    KEEP,
+    Desired,
+    DesiredTable,
+    GuardAction,
+    GuardLimits,
+    Key,
+    Row,
+    Rows,
+    Where,
+)
+
+if TYPE_CHECKING:
+    from proxyctl.config.models import Guards
+    from proxyctl.config.sections.pxc import Clusters
+    from proxyctl.config.sections.sharding import Shards
+    from proxyctl.lint.linting import Ignore
+
+RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
+USER_TABLES = ("mysql_users", "pgsql_users")
+FAMILY_TABLES = (
+    "mysql_replication_hostgroups",
+    "mysql_group_replication_hostgroups",
+    "mysql_galera_hostgroups",
+    "mysql_aws_aurora_hostgroups",
+    "pgsql_replication_hostgroups",
+)
+
+Sections = dict[str, list[Part]]
+"""The sections of all files, by name."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files, parsed, validated and compiled."""
+
+    desired: Desired
+    instances: tuple[Instance, ...] = ()
+    routing_tests: tuple[RoutingTest, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
+    reserved: tuple[range, ...] = ()
+    """The rule_ids that `sharding` sections keep for their rules."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """What the files ask for as MEMORY would hold it, applied to nothing."""
+        return configuration_of(self.desired)
+
+
+def compile_project(sections: Sections, context: Context) -> Project:
+    """Return what the sections say, in the layouts of the context's version.
+
+    What is wrong with them is noted in the mistakes of the context; nothing is raised.
+    """
+    for part in sections.get("version", []):
+        check_version(part, context.mistakes)
+    hostgroups = compile_hostgroups(sections.get("hostgroups", []), context)
+    instances = compile_instances(sections.get("instances", []), context)
+    tests: tuple[RoutingTest, ...] = ()
+    if "routing_tests" in sections:
+        from proxyctl.config.sections.tests import compile_routing_tests
+
+        tests = compile_routing_tests(sections["routing_tests"], context)
+    ignores = compile_ignores(sections, context)
+    keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
+    tables, reserved = _tables(sections, hostgroups, context)
+    _check_fast_routing(tables, context, keeps_alive=keeps_alive)
+    desired = Desired(
+        tables=tables,
+        version=context.version,
+        hostgroup_names=hostgroups.names,
+        guards=_guards(sections, context),
+        warnings=tuple(context.warnings),
+    )
+    return Project(desired, instances, tests, ignores, reserved)
+
+
+def compile_ignores(sections: Sections, context: Context) -> tuple[Ignore, ...]:
+    """Return what the `lint` section ignores. Changes: context.mistakes."""
+    if "lint" not in sections:
+        return ()
+    from proxyctl.config.sections.lint import compile_lint
+
+    return compile_lint(sections["lint"], context)
+
+
+def _tables(
+    sections: Sections, hostgroups: Hostgroups, context: Context
+) -> tuple[dict[str, DesiredTable], tuple[range, ...]]:
+    """Return all managed tables, checked, and the rule_ids that `sharding` keeps.
+
+    Changes: context.
+    """
+    rows: dict[str, list[TableRows]] = {}
+    for name in TABLE_SECTIONS:
+        for part in sections.get(name, []):
+            if missing := missing_table(TABLES[name], context.version):
+                context.mistakes.add(part.where(of_key=True), name, missing)
+            elif found := compile_part(part, context):
+                rows.setdefault(name, []).append(found)
+            else:
+                rows.setdefault(name, [])
+    clusters = _add_clusters(sections, rows, context)
+    shards = _add_shards(sections, rows, context)
+    if attributes := attribute_rows(hostgroups, context):
+        rows.setdefault("mysql_hostgroup_attributes", []).append(attributes)
+    tables = {
+        name: join(context.layouts[name], parts, context.mistakes) for name, parts in rows.items()
+    }
+    if "manage" in sections:
+        from proxyctl.config.sections.manage import apply_manage, compile_manage
+
+        tables = apply_manage(tables, compile_manage(sections["manage"], context), context)
+    variables: dict[str, DesiredTable] = {}
+    if "variables" in sections:
+        from proxyctl.config.variables import compile_variables
+
+        variables = compile_variables(sections["variables"], context)
+    _check_rows(rows, variables, context)
+    _check_tables(tables, variables, context)
+    if clusters is not None:
+        clusters.check_nodes(tables["mysql_servers"], context.mistakes)
+    reserved: tuple[range, ...] = ()
+    if shards is not None:
+        reserved = tuple(shards.reserved.values())
+        shards.check_reserved(tables.get("mysql_query_rules"), context)
+        shards.check_digests(variables.get("mysql_variables"), context)
+    for table in _present(tables, USER_TABLES):
+        tables[table.layout.name] = _folded_users(table)
+    return {**tables, **variables}, reserved
+
+
+def _add_clusters(
+    sections: Sections, rows: dict[str, list[TableRows]], context: Context
+) -> Clusters | None:
+    """Add the rows of `pxc_clusters`, and return the clusters. Changes: rows, context."""
+    if "pxc_clusters" not in sections:
+        return None
+    from proxyctl.config.sections.pxc import compile_clusters
+
+    clusters = compile_clusters(sections["pxc_clusters"], context)
+    rows.setdefault("mysql_galera_hostgroups", []).extend(clusters.galera)
+    rows.setdefault("mysql_servers", []).extend(clusters.servers)
+    return clusters
+
+
+def _add_shards(
+    sections: Sections, rows: dict[str, list[TableRows]], context: Context
+) -> Shards | None:
+    """Add the rows of `sharding`, and return the schemes. Changes: rows, context."""
+    if "sharding" not in sections:
+        return None
+    from proxyctl.config.sections.sharding import compile_shards
+
+    shards = compile_shards(sections["sharding"], context)
+    for name, found in shards.rows.items():
+        rows.setdefault(name, []).extend(found)
+    return shards
+
+
+def _check_rows(
+    rows: Mapping[str, list[TableRows]], variables: Mapping[str, DesiredTable], context: Context
+) -> None:
+    """Note fields that ProxySQL would refuse, cut or ignore. Changes: context."""
+    for name, parts in rows.items():
+        check_numbers(name, parts, context.mistakes)
+        check_quotes(name, parts, context.mistakes)
+        if name in RULE_TABLES and parts and not context.takes_dead_rules:
+            from proxyctl.config.patterns import check_patterns, engine_in_files
+
+            check_rules(parts, context)
+            check_patterns(parts, engine_in_files(variables), context)
+
+
+def _check_tables(
+    tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
+) -> None:
+    """Note what rows together make ProxySQL refuse, drop or ignore. Changes: context."""
+    for name, table in tables.items():
+        # A hostgroup that is taken is reported by check_family_rows, in whichever column it is.
+        check_constraints(table, context.mistakes, with_unique=name not in FAMILY_TABLES)
+    for table in _present(tables, FAMILY_TABLES):
+        check_family_rows(table, context)
+    context.warnings += shared_hostgroups(_present(tables, FAMILY_TABLES))
+    for table in _present(tables, USER_TABLES):
+        check_users(table, context.mistakes)
+    for table in _present(variables, ("admin_variables",)):
+        check_logins(table, context.mistakes)
+
+
+def _present(tables: Mapping[str, DesiredTable], names: Iterable[str]) -> list[DesiredTable]:
+    return [tables[name] for name in names if name in tables]
+
+
+def _folded_users(table: DesiredTable) -> DesiredTable:
+    """Return the users, two halves that agree as one: so ProxySQL reads them back."""
+    rows = fold_users(table.layout, cast("Rows", table.rows))
+    if len(rows) == len(table.rows):
+        return table
+    return replace(table, rows=rows, where={key: table.where[key] for key in rows})
+
+
+def _check_fast_routing(
+    tables: dict[str, DesiredTable], context: Context, *, keeps_alive: bool
+) -> None:
+    """Add the rule that fast routing needs, or warn that it is dead. Changes: tables, context."""
+    for name in RULE_TABLES:
+        rules, routing = tables.get(name), tables.get(f"{name}_fast_routing")
+        if rules is None or routing is None or not routing.rows:
+            continue
+        from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
+        from proxyctl.config.sections.fast_routing import with_last_rule
+
+        last = last_rule_in_the_way(rules.layout, rules.rows.values())
+        if last is not None and keeps_alive:
+            tables[name] = with_last_rule(rules, last, context.mistakes)
+        elif last is not None:
+            context.warnings.append(dead_text(routing.layout.name, last))
+
+
+def _guards(sections: Sections, context: Context) -> GuardLimits:
+    guards: Guards | None = _single(sections, "guards", None, context)
+    if guards is None:
+        return GuardLimits()
+    limit = guards.max_deletes
+    words = {name: word for name, word in guards if name != "max_deletes"}
+    words["max_deletes"] = limit.action
+    actions = {name: GuardAction(word) for name, word in words.items()}
+    return GuardLimits(limit.percent, limit.above_rows, limit.rows, actions)
+
+
+def _single(sections: Sections, name: str, default: Any, context: Context) -> Any:  # noqa: ANN401
+    """Return the value of a section that may stand once only. Changes: context.mistakes."""
+    value = default
+    parts = sections.get(name, [])
+    for part in parts:
+        if part is not parts[0]:
+            message = f"the section stands twice; first at {parts[0].where(of_key=True)}"
+            context.mistakes.add(part.where(of_key=True), name, message)
+        found, _ = check(part, context)
+        value = default if found is None else found
+    return value
+
+
+# Without an instance -----------------------------------------------------------------------------
+
+
+def configuration_of(desired: Desired) -> Configuration:
+    """Return the configuration. What the files leave to the instance has the column's default."""
+    tables: dict[str, Held] = {}
+    variables: dict[str, str] = {}
+    for name, table in desired.tables.items():
+        rows = _with_defaults(table)
+        if table.layout.table.prefix is not None:
+            variables |= variables_of(rows.values())
+        else:
+            tables[name] = Held(table.layout, rows, is_whole=table.scope is None)
+
+    def place(name: str, key: Key, column: str | None) -> Where | None:
+        table = desired.tables.get(name)
+        if table is None or key not in table.where:
+            return None
+        return table.where[key] if column is None else field_place(table, key, column)[0]
+
+    return Configuration(desired.version, tables, variables, desired.hostgroup_names, place)
+
+
+def _with_defaults(table: DesiredTable) -> dict[Key, Row]:
+    columns = table.layout.columns
+    return {
+        key: tuple(
+            column.default if value is KEEP else value
+            for column, value in zip(columns, row, strict=True)
+        )
+        for key, row in table.rows.items()
+    }
