@@ -57,18 +57,38 @@ _FEW = 1_000
 """Of so many known words it is remembered what is near: one wrong key stands in many rows."""
 
 
+_NEAR_PART = 0.6
+"""How near the parts have to be in which two names of several parts differ."""
+
+
 def nearest(word: str, known: Iterable[str], *, cutoff: float) -> str | None:
     """Return the known word that is nearest, in its own spelling; None when none is near.
 
+    No suggestion beats a poor one: names such as `mysql-monitor_ssl` and `mysql-monitor_password`
+    are near only if `ssl` and `password` are.
+
     Units: `cutoff` from 0, everything is near, to 1, only the same letters are.
     """
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)
-    near = get_close_matches(word[:_LONGEST].lower(), by_lower, n=1, cutoff=cutoff)
-    return by_lower[near[0]] if near else None
+    given = word[:_LONGEST].lower()
+    for near in get_close_matches(given, by_lower, n=3, cutoff=cutoff):
+        one, other = _different_parts(given, near)
+        if not (one and other) or SequenceMatcher(None, one, other).ratio() >= _NEAR_PART:
+            return by_lower[near]
+    return None
+
+
+def _different_parts(one: str, other: str) -> tuple[str, str]:
+    """Return two names without the parts, between `-` and `_`, with which both begin or end."""
+    ones, others = re.split("[-_]", one), re.split("[-_]", other)
+    for end in (0, -1):
+        while ones and others and ones[end] == others[end]:
+            del ones[end], others[end]
+    return "_".join(ones), "_".join(others)
 
 
 class Nearest:

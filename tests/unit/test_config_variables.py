@@ -2,6 +2,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES, VariableKind
+from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes
 
 
@@ -140,3 +141,20 @@ def test_only_one_old_version_is_changed_by_proxysql(tmp_path, version):
 def test_gtids_are_written_as_runtime_shows_them(tmp_path):
     text = "variables: {mysql-default_session_track_gtids: own_gtid}"
     assert texts(tmp_path, text) == {"mysql-default_session_track_gtids": "OWN_GTID"}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mysql-max_connection", "did you mean 'mysql-max_connections'?"),
+        ("mysql-connect_timeout_max", "did you mean 'mysql-connect_timeout_server_max'?"),
+        ("max_connections", "did you mean 'mysql-max_connections'?"),
+        # They differ in the one word that matters: no suggestion beats a poor one.
+        ("mysql-default_connect_timeout", None),
+        ("mysql-monitor_ssl", None),
+    ],
+)
+def test_a_suggestion_is_what_may_have_been_meant(tmp_path, name, hint):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, f"variables: {{{name}: 1}}")
+    assert caught.value.mistakes[0].hint == hint
