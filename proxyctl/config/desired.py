@@ -14,7 +14,6 @@ from proxyctl.config.checks import (
     check_quotes,
     check_rules,
     check_users,
-    shared_hostgroups,
 )
 from proxyctl.config.constraints import check_constraints
 from proxyctl.config.context import Context
@@ -210,7 +209,6 @@ def _check_tables(
         check_constraints(table, context.mistakes, with_unique=name not in FAMILY_TABLES)
     for table in _present(tables, FAMILY_TABLES):
         check_family_rows(table, context)
-    context.warnings += shared_hostgroups(_present(tables, FAMILY_TABLES))
     for table in _present(tables, USER_TABLES):
         check_users(table, context.mistakes)
     for table in _present(variables, ("admin_variables",)):
