@@ -24,8 +24,8 @@ from proxyctl.catalog.variables import (
     VariableKind,
 )
 from proxyctl.config.columns import expected
+from proxyctl.config.context import SPECIAL
 from proxyctl.config.models import section_adapter
-from proxyctl.config.parts import SPECIAL
 from proxyctl.lint.all_checks import all_checks
 
 FOLDER = Path(__file__).parent / "reference"

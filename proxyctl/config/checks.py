@@ -8,13 +8,16 @@ __add_active_users, and the loaders of the *_hostgroups tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
+from proxyctl.catalog import Column, Kind, Layout
+from proxyctl.catalog.ddl import create_table
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
-from proxyctl.config.rows import TableRows, field_place, placed_rows
+from proxyctl.config.rows import TableRows, field_place, key_words, placed_rows
 from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
-from proxyctl.state.row import DesiredTable, Key, Secret
+from proxyctl.state.row import KEEP, DesiredTable, Key, Secret
 from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_lone_quote
 
 _LARGEST = {
@@ -199,3 +202,92 @@ def _rival(
         if writer not in (position, role) and (other, role) in before:
             return other, None
     return None, None
+
+
+# Constraints -------------------------------------------------------------------------------------
+
+_COMPARISON = r"{name} ?(?:>=|<=|>) ?\d+"
+
+
+_PLAIN_WORDS = {
+    "CASE WHEN replace_pattern": "a replace_pattern needs a match_pattern",
+    "SUBSTR(domain_name": "the domain_name has to begin with a dot",
+}
+"""What a CHECK asks for, where its text does not say it well. By the beginning of the text."""
+
+
+def check_constraints(table: DesiredTable, mistakes: Mistakes, *, with_unique: bool = True) -> None:
+    """Note every row that an INSERT would fail on; UNIQUE keys only `with_unique`.
+
+    Changes: mistakes.
+    """
+    layout = table.layout
+    used = table.used.keys()
+    uniques = tuple(
+        unique
+        for unique in (layout.table.unique if with_unique else ())
+        # It cannot fail where the columns that the primary key has more are constant.
+        if not used.isdisjoint(name for name in layout.table.key if name not in unique)
+    )
+    if not table.rows or not (uniques or any(_may_fail(column, used) for column in layout.columns)):
+        return
+    layout = Layout(replace(layout.table, unique=uniques), layout.columns)
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute(create_table(layout))
+        marks = ",".join("?" * len(layout.columns))
+        insert = f"INSERT INTO {layout.table.sql_name} VALUES ({marks})"
+        rows = [tuple(map(_value, row, layout.columns)) for row in table.rows.values()]
+        try:
+            connection.executemany(insert, rows)
+        except sqlite3.IntegrityError:
+            # One row failed, and the message does not say which: again, row by row.
+            connection.rollback()
+            for key, row in zip(table.rows, rows, strict=True):
+                try:
+                    connection.execute(insert, row)
+                except sqlite3.IntegrityError as error:
+                    mistakes.add(table.where[key], layout.name, *_words(table, key, str(error)))
+    finally:
+        connection.close()
+
+
+def _may_fail(column: Column, used: Collection[str]) -> bool:
+    """Return whether the CHECK of a column is about several, one of which a file sets.
+
+    The models have seen what concerns one column alone, and defaults pass every CHECK.
+    """
+    if column.check is None or column.choices is not None or column.kind is Kind.JSON:
+        return False
+    comparison = _COMPARISON.format(name=re.escape(column.name))
+    if re.fullmatch(f"{comparison}(?: AND {comparison})*", column.check):
+        return False
+    return not set(re.findall(r"\w+", column.check)).isdisjoint(used)
+
+
+def _value(value: object, column: Column) -> object:
+    """Return the default for KEEP, and plain characters for text that is not UTF-8."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "surrogateescape").decode("latin-1")
+    return column.default if value is KEEP else value
+
+
+def _words(table: DesiredTable, key: Key, error: str) -> tuple[str, str | None]:
+    """Return what to say about SQLite's error on a row."""
+    words = key_words(table.layout, key)
+    kind, _, detail = error.partition(" constraint failed: ")
+    if kind != "UNIQUE":
+        plain = next((w for begin, w in _PLAIN_WORDS.items() if detail.startswith(begin)), None)
+        reason = plain or f"{kind} constraint failed: {detail}"
+        return f"{words}: ProxySQL refuses the row: {reason}", None
+    columns = [name.rpartition(".")[2] for name in detail.split(", ")]
+    positions = [table.layout.index[name] for name in columns]
+    values = [table.rows[key][position] for position in positions]
+    for other, row in table.rows.items():
+        if [row[position] for position in positions] == values:
+            shared = ", ".join(f"{n} {v}" for n, v in zip(columns, values, strict=True))
+            place = table.where[other]
+            return f"{words}: {shared} belongs to another row already, at {place}", None
+    return f"{words}: ProxySQL refuses the row: {error}", None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import (
+    check_constraints,
     check_family_rows,
     check_logins,
     check_numbers,
@@ -15,9 +16,7 @@ from proxyctl.config.checks import (
     check_rules,
     check_users,
 )
-from proxyctl.config.constraints import check_constraints
-from proxyctl.config.context import Context
-from proxyctl.config.parts import TABLE_SECTIONS, Part, check_version
+from proxyctl.config.context import TABLE_SECTIONS, Context, Part, check_version
 from proxyctl.config.rows import TableRows, field_place, join
 from proxyctl.config.sections.hostgroups import Hostgroups, attribute_rows, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
@@ -92,7 +91,10 @@ def compile_project(sections: Sections, context: Context) -> Project:
     ignores = compile_ignores(sections, context)
     keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
     tables, reserved = _tables(sections, hostgroups, context)
-    _check_fast_routing(tables, context, keeps_alive=keeps_alive)
+    if any(f"{name}_fast_routing" in tables for name in RULE_TABLES):
+        from proxyctl.config.sections.fast_routing import keep_alive
+
+        keep_alive(tables, context, is_wanted=keeps_alive)
     desired = Desired(
         tables=tables,
         version=context.version,
@@ -225,24 +227,6 @@ def _folded_users(table: DesiredTable) -> DesiredTable:
     if len(rows) == len(table.rows):
         return table
     return replace(table, rows=rows, where={key: table.where[key] for key in rows})
-
-
-def _check_fast_routing(
-    tables: dict[str, DesiredTable], context: Context, *, keeps_alive: bool
-) -> None:
-    """Add the rule that fast routing needs, or warn that it is dead. Changes: tables, context."""
-    for name in RULE_TABLES:
-        rules, routing = tables.get(name), tables.get(f"{name}_fast_routing")
-        if rules is None or routing is None or not routing.rows:
-            continue
-        from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
-        from proxyctl.config.sections.fast_routing import with_last_rule
-
-        last = last_rule_in_the_way(rules.layout, rules.rows.values())
-        if last is not None and keeps_alive:
-            tables[name] = with_last_rule(rules, last, context.mistakes)
-        elif last is not None:
-            context.warnings.append(dead_text(routing.layout.name, last))
 
 
 def _guards(sections: Sections, context: Context) -> GuardLimits:

@@ -14,8 +14,8 @@ from proxyctl.catalog import TABLES, Column, Layout, Table, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
 from proxyctl.config.columns import Text, any_case, row_type
+from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.models import section_adapter
-from proxyctl.config.parts import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.sections.hostgroups import YAML_WORDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

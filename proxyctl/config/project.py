@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, check_version, split
 from proxyctl.config.desired import Project, compile_ignores, compile_project
 from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.parts import check_version, split
 from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.yaml import read_yaml

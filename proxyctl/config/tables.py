@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from proxyctl.catalog import Column, Kind, Layout
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.files import UnreadableError, is_clear, read_text
 from proxyctl.config.mistakes import described, key_text, named, shown
-from proxyctl.config.parts import Part
 from proxyctl.config.rows import PlacedRow, RowPlace, TableRows, YamlRow, compile_rows
 from proxyctl.config.validation import Subject, other_versions, validated
 from proxyctl.config.yaml import YamlList

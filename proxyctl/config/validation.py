@@ -13,9 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import Column, Kind, Table, Version, parse_version
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import described, key_text
-from proxyctl.config.parts import Part
 from proxyctl.config.references import reference_hint
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import Where

@@ -25,9 +25,8 @@ from proxyctl.catalog.variables import (
     VariableKind,
     is_secret_variable,
 )
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import described
-from proxyctl.config.parts import Part
 from proxyctl.config.validation import missing_table
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE, TABLES, Version, parse_version
 from proxyctl.catalog.variables import VARIABLES
+from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.desired import configuration_of
-from proxyctl.config.parts import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.lint.all_checks import all_checks

@@ -7,10 +7,10 @@ from jsonschema import Draft202012Validator
 from proxyctl.catalog import TABLES, layout_of, parse_version
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
 from proxyctl.config.columns import limits
+from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.files import read_texts, without_marks
 from proxyctl.config.json_schema import DIALECT, json_schema
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.parts import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.project import Sources, load_project
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import ConfigError

@@ -11,7 +11,7 @@ import yaml
 
 from proxyctl.catalog import REFERENCE, Value
 from proxyctl.config.project import Sources, load_project
-from proxyctl.config.sections.alternatives import split
+from proxyctl.config.sections.shard_names import split
 from proxyctl.config.sections.shard_rules import AFTER, BEFORE
 from proxyctl.plan.guards import shard_names
 from proxyctl.plan.guards.shard_moves import move_texts, refusals, shard_moves, warnings

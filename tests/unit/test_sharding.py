@@ -12,8 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxyctl.config.models import ShardingModel
-from proxyctl.config.sections.alternatives import MAX_PATTERN, alternatives, fits, split
-from proxyctl.config.sections.shard_names import ShardingError
+from proxyctl.config.sections.shard_names import (
+    MAX_PATTERN,
+    ShardingError,
+    alternatives,
+    fits,
+    split,
+)
 from proxyctl.config.sections.shard_rules import (
     Generated,
     assign,

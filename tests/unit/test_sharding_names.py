@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.config.sections.shard_names import MAX_NAMES, ShardingError, expand_names
+from proxyctl.config.sections.shard_names import MAX_NAMES, ShardingError, expanded
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from proxyctl.config.sections.shard_names import MAX_NAMES, ShardingError, expan
     ],
 )
 def test_names(pattern: str | list[str], names: list[str]) -> None:
-    assert expand_names(pattern) == names
+    assert list(expanded(pattern, "tables")[0]) == names
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,13 @@ def test_names(pattern: str | list[str], names: list[str]) -> None:
     ],
 )
 def test_names_that_cannot_be(pattern: str | list[str], message: str) -> None:
-    with pytest.raises(ShardingError, match=message) as caught:
-        expand_names(pattern, key="schemas")
-    assert caught.value.key == "schemas"
+    try:
+        (problem,) = expanded(pattern, "schemas")[2]
+    except ShardingError as error:  # there is no going on
+        (problem,) = error.problems
+    assert message in problem.message
+    assert problem.keys[0] == "schemas"
 
 
 def test_as_many_names_as_allowed() -> None:
-    assert len(expand_names(f"t{{1..{MAX_NAMES}}}")) == MAX_NAMES
+    assert len(expanded(f"t{{1..{MAX_NAMES}}}", "tables")[0]) == MAX_NAMES

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from proxyctl.catalog import MAX_INT
+from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
+from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import PlacedRow, RowPlaces, default_row
 from proxyctl.errors import InternalError
@@ -21,7 +23,20 @@ NEVER = MAX_INT
 """A flagIN that no rule leads to."""
 
 
-def with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> DesiredTable:
+def keep_alive(tables: dict[str, DesiredTable], context: Context, *, is_wanted: bool) -> None:
+    """Add the rule that fast routing needs, or warn that it is dead. Changes: tables, context."""
+    for name in ("mysql_query_rules", "pgsql_query_rules"):
+        rules, routing = tables.get(name), tables.get(f"{name}_fast_routing")
+        if rules is None or routing is None or not routing.rows:
+            continue
+        last = last_rule_in_the_way(rules.layout, rules.rows.values())
+        if last is not None and is_wanted:
+            tables[name] = _with_last_rule(rules, last, context.mistakes)
+        elif last is not None:
+            context.warnings.append(dead_text(routing.layout.name, last))
+
+
+def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> DesiredTable:
     """Return the table of rules with one more rule behind rule `last`, which never matches.
 
     Changes: mistakes, where the files leave no room for it.

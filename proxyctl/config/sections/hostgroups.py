@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.context import Context
-from proxyctl.config.parts import Part
+from proxyctl.config.context import Context, Part
 from proxyctl.config.rows import TableRows, YamlRow, compile_rows
 from proxyctl.config.validation import check, other_versions
 

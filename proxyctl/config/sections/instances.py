@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
 from proxyctl.config.mistakes import Mistakes, did_you_mean, named
-from proxyctl.config.parts import Part
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.validation import check
 from proxyctl.errors import ConfigError, InstanceError, Mistake

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.context import Context
-from proxyctl.config.parts import Part
+from proxyctl.config.context import Context, Part
 from proxyctl.config.validation import check
 from proxyctl.state.row import Key, Where
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proxyctl.catalog import Column
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import key_text, shown
-from proxyctl.config.parts import Part
 from proxyctl.config.rows import key_words
 from proxyctl.config.validation import check
 from proxyctl.state.row import DesiredTable, Glob, Scope, Span, Term, Where

@@ -8,9 +8,8 @@ from itertools import product
 from typing import Any
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.parts import Part
 from proxyctl.config.rows import TableRows, YamlRow, compile_rows
 from proxyctl.config.validation import check, other_versions
 from proxyctl.state.row import DesiredTable, Key, Where

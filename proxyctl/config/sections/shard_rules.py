@@ -13,8 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from proxyctl.catalog import Value
-from proxyctl.config.sections.alternatives import split
-from proxyctl.config.sections.shard_names import Keys, Names, Problem, ShardingError, expanded
+from proxyctl.config.sections.shard_names import (
+    Keys,
+    Names,
+    Problem,
+    ShardingError,
+    expanded,
+    split,
+)
 
 if TYPE_CHECKING:
     from proxyctl.config.models import ShardingModel

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import key_text
-from proxyctl.config.parts import Part
 from proxyctl.config.rows import TableRows, YamlRow, compile_rows
 from proxyctl.config.sections.shard_names import ONLY_FOR_TABLES, Keys, ShardingError
 from proxyctl.config.sections.shard_rules import generate, rule_id_range

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.config.context import Context
-from proxyctl.config.parts import Part
+from proxyctl.config.context import Context, Part
 from proxyctl.config.validation import check_items
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.cells import normal_digest
