@@ -9,10 +9,13 @@ from typing import Any
 
 from proxyctl.catalog import NO_ADDITIONS, NOT_MANAGED, TABLES, Additions, Layout, Version
 from proxyctl.config.files import Fence
-from proxyctl.config.mistakes import Mistakes, described, shown
+from proxyctl.config.mistakes import Mistakes, described, key_text, shown
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
+
+Keys = tuple[str | int, ...]
+"""What leads to a value in a section."""
 
 UNKNOWN_SECRET = Secret("unknown:unknown")
 """Stands for a secret where nothing depends on it. It is a password and a list of logins alike."""
@@ -46,6 +49,26 @@ class Context:
             for name, table in TABLES.items()
             if table.exists_in(self.version)
         }
+
+    def note(
+        self, part: Part, keys: Keys, message: str, hint: str | None = None, *, of_key: bool = False
+    ) -> None:
+        """Note a mistake at a value of a section, or at its key. Changes: self.mistakes."""
+        where = part.where(*keys, of_key=of_key)
+        self.mistakes.add(where, key_text((part.name, *keys)), message, hint)
+
+    def take_name(
+        self, taken: dict[str, Where], name: str, part: Part, keys: Keys, *, of_key: bool = False
+    ) -> bool:
+        """Return whether a name is new, and note a second one. Changes: taken, self.mistakes.
+
+        Shape: `keys` begin with the item that has the name.
+        """
+        place = part.where(*keys[:1], of_key=of_key)
+        first = taken.setdefault(name, place)
+        if first is not place:
+            self.note(part, keys, f"the name is taken; first at {first}", of_key=of_key)
+        return first is place
 
     def text(
         self, reference: Mapping[str, str], where: Where, label: str, *, is_secret: bool = False

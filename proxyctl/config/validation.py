@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import Column, Kind, Table, Version, parse_version
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Context, Keys, Part
 from proxyctl.config.mistakes import described, key_text
 from proxyctl.config.references import reference_hint
 from proxyctl.config.yaml import Unusable
@@ -22,9 +22,6 @@ from proxyctl.state.row import Where
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
     from pydantic_core import ErrorDetails
-
-Keys = tuple[str | int, ...]
-"""What leads to a value in a section."""
 
 _WORDS = {
     "string_type": "text",

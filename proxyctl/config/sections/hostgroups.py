@@ -9,6 +9,7 @@ from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context, Part
 from proxyctl.config.rows import TableRows, YamlRow, compile_rows
 from proxyctl.config.validation import check, other_versions
+from proxyctl.state.row import Where
 
 YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])
 """Plain words that would stand for something else where a hostgroup is named."""
@@ -32,6 +33,7 @@ class Hostgroups:
 def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
     """Return the names and attributes of all files. Changes: context, the numbers and mistakes."""
     result = Hostgroups()
+    taken: dict[str, Where] = {}
     table = TABLES[ATTRIBUTES]
     columns = {column.name: column for column in table.columns}
     for part in parts:
@@ -40,13 +42,10 @@ def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
         _, wrong = check(part, context, columns=columns, unknown=unknown)
         bad = {keys[0] for keys in wrong}
         for name in part.value:
-            earlier = result.first.setdefault(name, part)
-            if earlier is not part:
-                place = earlier.where(name, of_key=True)
-                here = part.where(name, of_key=True)
-                message = f"the name is taken; first at {place}"
-                context.mistakes.add(here, f"hostgroups.{name}", message)
-            elif name in bad:
+            if not context.take_name(taken, name, part, (name,), of_key=True):
+                continue
+            result.first[name] = part
+            if name in bad:
                 # The name is known all the same: one mistake must not make a second one.
                 context.broken_hostgroups.add(name)
             else:
@@ -59,20 +58,19 @@ def _add(result: Hostgroups, part: Part, name: str, context: Context) -> None:
     value: dict[str, Any] = part.value[name]
     number: int = value["id"]
     context.hostgroups[name] = number
-    key = f"hostgroups.{name}"
     if not name.strip():
-        context.mistakes.add(part.where(name, of_key=True), "hostgroups", "a name that is empty")
+        context.note(part, (name,), "a name that is empty", of_key=True)
     elif name.lstrip("-").isdigit():
         message = "a name that is a number could not be told from one"
-        context.mistakes.add(part.where(name, of_key=True), key, message)
+        context.note(part, (name,), message, of_key=True)
     elif name.lower() in YAML_WORDS:
         message = "YAML readers take this name for a boolean or null where it is not quoted"
-        context.mistakes.add(part.where(name, of_key=True), key, message, "choose another name")
+        context.note(part, (name,), message, "choose another name", of_key=True)
     other = result.names.setdefault(number, name)
     if other != name:
         place = result.first[other].where(other, "id")
         message = f"hostgroup {number} has the name {other!r} already, at {place}"
-        context.mistakes.add(part.where(name, "id"), f"{key}.id", message)
+        context.note(part, (name, "id"), message)
     if len(value) > 1:
         row = {key: item for key, item in value.items() if key != "id"}
         renamed = {"hostgroup_id": "id"}

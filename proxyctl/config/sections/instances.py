@@ -9,7 +9,7 @@ from typing import Any
 
 from proxyctl.config.context import Context, Part
 from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
-from proxyctl.config.mistakes import Mistakes, did_you_mean, named
+from proxyctl.config.mistakes import did_you_mean, named
 from proxyctl.config.references import References, UnresolvedError
 from proxyctl.config.validation import check
 from proxyctl.errors import ConfigError, InstanceError, Mistake
@@ -74,7 +74,8 @@ class Instance:
 
 def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
     """Return the instances of all files. Changes: context.mistakes."""
-    instances: dict[str, Instance] = {}
+    instances: list[Instance] = []
+    taken: dict[str, Where] = {}
     for part in parts:
         _, wrong = check(part, context)
         bad = {keys[0] for keys in wrong}
@@ -82,12 +83,9 @@ def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ..
             if position in bad:
                 continue
             instance = _instance(part, position, value, context)
-            earlier = instances.setdefault(instance.name, instance)
-            if earlier is not instance:
-                message = f"the name is taken; first at {earlier.where}"
-                where = part.where(position, "name")
-                context.mistakes.add(where, f"instances[{position}].name", message)
-    return tuple(instances.values())
+            if context.take_name(taken, instance.name, part, (position, "name")):
+                instances.append(instance)
+    return tuple(instances)
 
 
 def _instance(part: Part, position: int, value: Mapping[str, Any], context: Context) -> Instance:
@@ -100,10 +98,18 @@ def _instance(part: Part, position: int, value: Mapping[str, Any], context: Cont
         label = f"instances[{position}].{key}"
         return context.text(found, part.where(position, key), label)
 
-    _check(part, position, value, context.mistakes)
+    if not value.get("host") and not value.get("socket"):
+        context.note(part, (position,), "neither a host nor a socket")
+    elif value.get("host") is not None and value.get("socket") is not None:
+        message = "both a host and a socket"
+        context.note(part, (position, "socket"), message, "remove one of the two", of_key=True)
     tls_ca = text("tls_ca")
-    if tls_ca:
-        _check_inside(tls_ca, part.where(position, "tls_ca"), position, context)
+    try:
+        if tls_ca:
+            context.fence.path(tls_ca, "")
+    except UnreadableError as error:
+        message = f"{named(tls_ca or '')}: {error.message}"
+        context.note(part, (position, "tls_ca"), message, error.hint)
     return Instance(
         name=value["name"],
         host=text("host"),
@@ -118,22 +124,3 @@ def _instance(part: Part, position: int, value: Mapping[str, Any], context: Cont
         _references=References(os.path.dirname(part.document.path), context.fence),
         _fence=context.fence,
     )
-
-
-def _check_inside(path: str, where: Where, position: int, context: Context) -> None:
-    """Note a path that leads out of the fence. Changes: context.mistakes."""
-    try:
-        context.fence.path(path, "")
-    except UnreadableError as error:
-        label = f"instances[{position}].tls_ca"
-        context.mistakes.add(where, label, f"{named(path)}: {error.message}", error.hint)
-
-
-def _check(part: Part, position: int, value: Mapping[str, Any], mistakes: Mistakes) -> None:
-    label = f"instances[{position}]"
-    if not value.get("host") and not value.get("socket"):
-        mistakes.add(part.where(position), label, "neither a host nor a socket")
-    elif value.get("host") is not None and value.get("socket") is not None:
-        where = part.where(position, "socket", of_key=True)
-        hint = "remove one of the two"
-        mistakes.add(where, f"{label}.socket", "both a host and a socket", hint)

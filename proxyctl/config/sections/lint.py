@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Context, Keys, Part
 from proxyctl.config.validation import check
-from proxyctl.state.row import Key, Where
+from proxyctl.state.row import Key
 
 if TYPE_CHECKING:
     from proxyctl.config.models import IgnoredFindings, Lint
@@ -34,20 +34,19 @@ def _entry(
     from proxyctl.lint.all_checks import UnknownCode, codes_of
     from proxyctl.lint.linting import Ignore
 
-    keys: tuple[str | int, ...] = ("ignore", position)
-    label = f"lint.ignore[{position}]"
+    keys: Keys = ("ignore", position)
     code = entry if isinstance(entry, str) else entry.code
     try:
         codes = codes_of(code)
     except UnknownCode as unknown:
         at = keys if isinstance(entry, str) else (*keys, "code")
         hint = unknown.hint(context.mistakes.did_you_mean)
-        context.mistakes.add(part.where(*at), label, str(unknown), hint)
+        context.note(part, at, str(unknown), hint)
         return None
     where = part.where(*keys)
     if isinstance(entry, str):
         return Ignore(codes, code, where)
-    row = _row(part.where, keys, label, entry, context)
+    row = _row(part, keys, entry, context)
     if row is None:
         return None
     table, key = row
@@ -55,30 +54,23 @@ def _entry(
 
 
 def _row(
-    place: Any,  # noqa: ANN401 - Part.where
-    keys: tuple[str | int, ...],
-    label: str,
-    entry: IgnoredFindings,
-    context: Context,
+    part: Part, keys: Keys, entry: IgnoredFindings, context: Context
 ) -> tuple[str | None, Key | None] | None:
     """Return the table and the key of an entry; None after a mistake. Changes: context.mistakes."""
-    where: Where
     if entry.table is not None and entry.table not in TABLES:
-        where = place(*keys, "table")
         hint = context.mistakes.did_you_mean(entry.table, TABLES)
-        context.mistakes.add(where, f"{label}.table", "no such table", hint)
+        context.note(part, (*keys, "table"), "no such table", hint)
         return None
     if entry.key is None:
         return entry.table, None
-    where = place(*keys, "key")
     if entry.table is None:
-        context.mistakes.add(where, f"{label}.key", "of which table?", "add `table:`")
+        context.note(part, (*keys, "key"), "of which table?", "add `table:`")
         return None
     key: Key = tuple(entry.key) if isinstance(entry.key, list) else (entry.key,)
     columns = TABLES[entry.table].key
     if not 0 < len(key) <= len(columns):
         message = f"the key of {entry.table} is {', '.join(columns)}"
-        context.mistakes.add(where, f"{label}.key", message)
+        context.note(part, (*keys, "key"), message)
         return None
     return entry.table, key
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proxyctl.catalog import Column
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Context, Keys, Part
 from proxyctl.config.mistakes import key_text, shown
 from proxyctl.config.rows import key_words
 from proxyctl.config.validation import check
@@ -40,7 +40,7 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
                 _add_ignored(result, part, context)
             elif name in result.scopes:
                 message = f"the table has a scope; first at {result.places[name]}"
-                context.mistakes.add(part.where(name, of_key=True), f"manage.{name}", message)
+                context.note(part, (name,), message, of_key=True)
             elif name not in context.layouts:
                 where = part.where(name, of_key=True)
                 context.warnings.append(f"{where}: this ProxySQL has no {name}")
@@ -54,24 +54,22 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
 
 def _add_ignored(result: Management, part: Part, context: Context) -> None:
     """Read `ignore: {table: [columns]}`. Changes: result, context.mistakes."""
-    mistakes, layouts = context.mistakes, context.layouts
+    layouts = context.layouts
     value: Mapping[str, list[str]] = part.value["ignore"]
     for table, columns in value.items():
         keys = ("ignore", table)
         if table not in layouts:
-            hint = mistakes.did_you_mean(table, layouts)
-            where = part.where(*keys, of_key=True)
-            mistakes.add(where, key_text(("manage", *keys)), "no such table", hint)
+            hint = context.mistakes.did_you_mean(table, layouts)
+            context.note(part, keys, "no such table", hint, of_key=True)
             continue
         layout = layouts[table]
         for position, column in enumerate(columns):
-            label = key_text(("manage", *keys, position))
-            where = part.where(*keys, position)
+            at = (*keys, position)
             if column not in layout.index:
-                hint = mistakes.did_you_mean(column, layout.names)
-                mistakes.add(where, label, f"{table} has no column {shown(column)}", hint)
+                hint = context.mistakes.did_you_mean(column, layout.names)
+                context.note(part, at, f"{table} has no column {shown(column)}", hint)
             elif column in layout.table.key:
-                mistakes.add(where, label, "a key column tells rows apart and cannot be ignored")
+                context.note(part, at, "a key column tells rows apart and cannot be ignored")
         result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
 
 
@@ -80,24 +78,21 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
     if not value:
-        where, label = part.where(table), f"manage.{table}"
         hint = f"name one of {', '.join(layout.table.key)}, or remove it to own the whole table"
-        context.mistakes.add(where, label, "no key column", hint)
+        context.note(part, (table,), "no key column", hint)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
     count = len(context.mistakes)
     for name, spec in value.items():
-        label = key_text(("manage", table, name))
+        keys = (table, name)
         if name not in layout.table.key:
-            message = f"no key column of {table}"
             hint = f"its key is {', '.join(layout.table.key)}"
-            context.mistakes.add(part.where(table, name, of_key=True), label, message, hint)
+            context.note(part, keys, f"no key column of {table}", hint, of_key=True)
             continue
         items = spec if isinstance(spec, list) else [spec]
-        where = part.where(table, name)
         if not items:
-            context.mistakes.add(where, label, "an empty list: it would own no row")
-        reader = _Reader(layout.column(name), where, label, context)
+            context.note(part, keys, "an empty list: it would own no row")
+        reader = _Reader(layout.column(name), part, keys, context)
         terms[name] = [term for item in items for term in reader.terms(item)]
         texts.append(f"{name} {', '.join(map(str, items))}")
     if len(context.mistakes) > count or not terms or any(None in t for t in terms.values()):
@@ -110,8 +105,8 @@ class _Reader:
     """Reads what a scope says about one column."""
 
     column: Column
-    where: Where
-    label: str
+    part: Part
+    keys: Keys
     context: Context
 
     def terms(self, item: int | str) -> list[Term]:
@@ -135,14 +130,15 @@ class _Reader:
         if word.isascii() and word.isdigit():
             return int(word)
         if self.column.hostgroup:
-            return self.context.hostgroup(word, self.where, self.label)
+            label = key_text((self.part.name, *self.keys))
+            return self.context.hostgroup(word, self.part.where(*self.keys), label)
         self._add(
             f"{shown(word)} is no number and no range", 'write numbers and ranges: "1,5,10-20"'
         )
         return None
 
     def _add(self, message: str, hint: str | None = None) -> None:
-        self.context.mistakes.add(self.where, self.label, message, hint)
+        self.context.note(self.part, self.keys, message, hint)
 
 
 def apply_manage(

@@ -64,7 +64,7 @@ class Clusters:
 def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     """Return the rows of all clusters in all files. Changes: context.mistakes."""
     result = Clusters()
-    names: dict[str, Where] = {}
+    taken: dict[str, Where] = {}
     columns = {c.name: c for name in (SERVERS, GALERA) for c in context.layouts[name].columns}
     instead = {"hostgroup_id": "a node has hostgroup, where it does not start in writer_hostgroup"}
     unknown = other_versions(TABLES[SERVERS], context.version, instead)
@@ -75,12 +75,7 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
         bad = {keys[0] for keys in wrong if keys[:3] not in wrong_nodes}
         for position, cluster in enumerate(part.value):
             if position not in bad:
-                place = part.where(position)
-                earlier = names.setdefault(cluster["name"], place)
-                if earlier is not place:
-                    message = f"the name is taken; first at {earlier}"
-                    key = f"pxc_clusters[{position}].name"
-                    context.mistakes.add(part.where(position, "name"), key, message)
+                context.take_name(taken, cluster["name"], part, (position, "name"))
                 numbers = [
                     number
                     for number in range(len(cluster["nodes"]))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.config.context import Context, Part
-from proxyctl.config.mistakes import key_text
 from proxyctl.config.rows import TableRows, YamlRow, compile_rows
 from proxyctl.config.sections.shard_names import ONLY_FOR_TABLES, Keys, ShardingError
 from proxyctl.config.sections.shard_rules import generate, rule_id_range
@@ -67,15 +66,10 @@ class Shards:
 def compile_shards(parts: list[Part], context: Context) -> Shards:
     """Return the rows of all schemes in all files. Changes: context.mistakes."""
     result = Shards()
-    names: dict[str, Where] = {}
+    taken: dict[str, Where] = {}
     for part in parts:
         for position, model in check_items(part, context).items():
-            place = part.where(position)
-            earlier = names.setdefault(model.name, place)
-            if earlier is not place:
-                key = f"sharding[{position}].name"
-                message = f"the name is taken; first at {earlier}"
-                context.mistakes.add(part.where(position, "name"), key, message)
+            context.take_name(taken, model.name, part, (position, "name"))
             _Scheme(part, position, context).compile(model, result)
     return result
 
@@ -89,9 +83,7 @@ class _Scheme:
     context: Context
 
     def _add(self, keys: Keys, message: str, hint: str | None = None, *, of_key: bool) -> None:
-        where = self.part.where(self.position, *keys, of_key=of_key)
-        label = key_text((self.part.name, self.position, *keys))
-        self.context.mistakes.add(where, label, message, hint)
+        self.context.note(self.part, (self.position, *keys), message, hint, of_key=of_key)
 
     def compile(self, model: ShardingModel, result: Shards) -> None:
         """Generate the rows of the scheme. Changes: result, context.mistakes."""

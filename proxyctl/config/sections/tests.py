@@ -24,18 +24,17 @@ def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingT
 
 def _test(part: Part, position: int, model: RoutingTestModel, context: Context) -> RoutingTest:
     expect: dict[str, Any] = model.expect.model_dump(exclude_unset=True)
-    label = f"routing_tests[{position}].expect"
     if not expect:
-        context.mistakes.add(part.where(position, "expect"), label, "nothing is expected")
+        context.note(part, (position, "expect"), "nothing is expected")
     hostgroup = expect.get("hostgroup")
     if hostgroup is not None:
         where = part.where(position, "expect", "hostgroup")
-        expect["hostgroup"] = context.hostgroup(hostgroup, where, f"{label}.hostgroup")
+        label = f"routing_tests[{position}].expect.hostgroup"
+        expect["hostgroup"] = context.hostgroup(hostgroup, where, label)
     digest = expect.get("digest")
     if digest is not None and normal_digest(digest) is None:
-        where = part.where(position, "expect", "digest")
         hint = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
-        context.mistakes.add(where, f"{label}.digest", "not a digest", hint)
+        context.note(part, (position, "expect", "digest"), "not a digest", hint)
     return RoutingTest(
         query=model.query,
         expect=expect,
