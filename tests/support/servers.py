@@ -68,7 +68,10 @@ class Instance:
         return "sandbox" if self.sandbox else "real"
 
     def connect(self, user: str | None = None, password: str | None = None) -> pymysql.Connection:
-        """Return a new PyMySQL connection, which the caller closes."""
+        """Return a new PyMySQL connection, which the caller closes.
+
+        It is without TLS: PyMySQL takes 20 ms of processor time to read the CA certificates.
+        """
         return pymysql.connect(
             host=self.host,
             port=self.port,
@@ -78,6 +81,7 @@ class Instance:
             use_unicode=False,
             autocommit=True,
             connect_timeout=30,
+            ssl_disabled=True,
         )
 
     def run(self, sql: str) -> Reply:
