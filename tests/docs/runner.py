@@ -100,6 +100,7 @@ def run_page(
     the command line that the page's `proxyctl` stands for. `given` are variables of the
     environment. `called`: what the page calls something, and what it is here.
     """
+    called = _free_ports(page) | dict(called)
     found = blocks(page)
     if not any(block.commands() for block in found):
         return []
@@ -123,6 +124,12 @@ def run_page(
         for command, out in commands
         if out.exists()
     ]
+
+
+def _free_ports(page: Path) -> dict[str, str]:
+    """Return a free port for each one that a page starts a server of its own on."""
+    written = set(re.findall(r"\b614\d\b", page.read_text(encoding="utf-8")))
+    return {port: str(free_port()) for port in sorted(written)}
 
 
 def _furnish(page: Path, work: Path) -> None:
