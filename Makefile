@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Empty means unset: without bytecode every worker, and every command that a test starts, would
+# compile the package and the tests again.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: help demo test test-all test-real test-containers check bench docs golden clean test-faults fuzz
 
 help:
