@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from tests.faults.proxy import FaultyProxy
+from tests.journeys.story import applied
 from tests.support.cli import Project
-from tests.support.servers import Instance
+from tests.support.galera_family import GaleraFamily, on_proxysql, on_sandbox
+from tests.support.servers import NO_BINARY, Instance, proxysql_binary
 
 
 @pytest.fixture
@@ -30,3 +35,32 @@ def sandbox_project(offline: Project, sandbox_instance: Instance) -> Project:
     """A folder connected to the sandbox."""
     offline.connect(sandbox_instance)
     return offline
+
+
+@pytest.fixture(params=["sandbox", pytest.param("real", marks=pytest.mark.real)])
+def family(
+    request: pytest.FixtureRequest, offline: Project, tmp_path: Path
+) -> Iterator[GaleraFamily]:
+    """The family on the sandbox, then behind a real ProxySQL; the project is connected to it."""
+
+    def apply_first(instance: Instance, files: str) -> None:
+        offline.connect(instance)
+        offline.write(files)
+        applied()
+
+    on: AbstractContextManager[GaleraFamily]
+    if request.param == "sandbox":
+        on = on_sandbox(apply_first)
+    elif proxysql_binary() is None:
+        pytest.skip(NO_BINARY)
+    else:
+        on = on_proxysql(tmp_path / "proxysql", apply_first)
+    with on as found:
+        yield found
+
+
+@pytest.fixture
+def proxy(family: GaleraFamily) -> Iterator[FaultyProxy]:
+    """A proxy in front of the family's instance, which can let a statement go wrong."""
+    with FaultyProxy(family.instance.host, family.instance.port) as running:
+        yield running

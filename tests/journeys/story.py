@@ -61,3 +61,11 @@ def said(found: Outcome, code: int, *parts: str) -> None:
     assert not any(secret in found.text for secret in SECRETS.values())
     for part in parts:
         assert part in found.err, f"{part!r} is not in\n{found.err}"
+
+
+def offered(way: str) -> list[str]:
+    """Return the statements that the plan offers for pending edits: `publish:` or `take back:`."""
+    refusals = plan("--format", "json").json["instances"][0]["refusals"]
+    lines = [line for one in refusals for line in one["details"] if line.startswith(way)]
+    texts = [line.removeprefix(way).strip() for line in lines]
+    return [part for text in texts for part in text.removesuffix(";").split("; ")]

@@ -167,30 +167,6 @@ def test_a_staged_placement_is_not_taken_for_configuration(
     drop_lock(instance)
 
 
-def test_placed_rows_of_nodes_that_no_file_has_are_not_left_in_memory(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    """The files manage an attribute of a hostgroup: its LOAD takes all servers, placed."""
-    instance, project = sandbox_instance, sandbox_project
-    instance.execute("SET mysql-monitor_enabled='true'")
-    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-    project.write(PXC.replace("WEIGHT", "1"))
-    applied()
-    project.write("hostgroups: {writer: {id: 10, multiplex: false}}\n")
-    before = instance.query("SELECT * FROM mysql_servers")
-    instance.execute("DELETE FROM mysql_servers WHERE hostname='pxc2'")
-    instance.execute(
-        "INSERT INTO mysql_servers (hostgroup_id, hostname, status) VALUES"
-        " (10, 'pxc2', 'SHUNNED'), (20, 'pxc2', 'ONLINE'), (30, 'pxc2', 'ONLINE')"
-    )
-    hold_dead_lock(instance, "MYSQL SERVERS")
-    applied()
-    for layer in ("main", "disk"):
-        assert instance.query(f"SELECT * FROM {layer}.mysql_servers") == before
-    assert plan().code == 0
-    drop_lock(instance)
-
-
 @pytest.mark.parametrize("stage", ["staging MEMORY", "LOAD", "SAVE"])
 def test_a_second_run_after_a_killed_one_finishes(
     project: Project, instance: Instance, stage: str

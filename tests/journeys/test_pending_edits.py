@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.journeys.layers import MEMORY, dump, in_layers, of_layer
-from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.journeys.story import FILES, applied, apply, offered, plan, said
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -77,14 +77,6 @@ def in_sync(project: Project, instance: Instance) -> Project:
     return project
 
 
-def statements(way: str) -> list[str]:
-    """Return what the plan offers to publish an edit, or to take it back."""
-    refusals = plan("--format", "json").json["instances"][0]["refusals"]
-    lines = [line for one in refusals for line in one["details"] if line.startswith(way)]
-    texts = [line.removeprefix(way).strip() for line in lines]
-    return [part for text in texts for part in text.removesuffix(";").split("; ")]
-
-
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edit_is_refused_and_can_be_taken_back_exactly(
     in_sync: Project, instance: Instance, what: str
@@ -102,7 +94,7 @@ def test_an_edit_is_refused_and_can_be_taken_back_exactly(
         apply("--no-save"), 3, f"{told} in MEMORY, not loaded to RUNTIME", "take back:", "publish:"
     )
     assert dump(instance) == edited
-    for sql in statements("take back:"):
+    for sql in offered("take back:"):
         instance.run(sql)
     assert of_layer(dump(instance), MEMORY) == before
     applied("--no-save")
@@ -115,7 +107,7 @@ def test_an_edit_is_published_by_its_own_load_and_save(
     instance.run(EDITS[what][0])
     in_sync.write(CHANGED)
     assert apply().code == 3
-    for sql in statements("publish:"):
+    for sql in offered("publish:"):
         instance.run(sql)
     applied()
     assert plan().code == 0
@@ -126,9 +118,9 @@ def test_memory_comes_from_disk_where_nothing_else_differs_there(
 ) -> None:
     instance.run(NEW_RULE)
     in_sync.write(CHANGED)
-    assert statements("take back:") == ["LOAD MYSQL QUERY RULES FROM DISK"]
+    assert offered("take back:") == ["LOAD MYSQL QUERY RULES FROM DISK"]
     instance.run("UPDATE disk.mysql_query_rules SET comment='on disk' WHERE rule_id=10")
-    assert statements("take back:") == ["DELETE FROM mysql_query_rules WHERE rule_id IN (500)"]
+    assert offered("take back:") == ["DELETE FROM mysql_query_rules WHERE rule_id IN (500)"]
 
 
 def test_rows_of_the_files_are_overwritten_where_that_is_said_and_others_never(
@@ -155,7 +147,7 @@ def test_an_edit_on_disk_alone_is_not_called_one_in_memory(
     instance.run("UPDATE disk.mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db3'")
     in_sync.write(CHANGED)
     said(apply(), 3, "mysql_servers 20:db3:3306: status not saved to DISK, or edited there")
-    assert "LOAD MYSQL SERVERS TO RUNTIME" not in statements("publish:")
+    assert "LOAD MYSQL SERVERS TO RUNTIME" not in offered("publish:")
     # Without a SAVE nothing of it moves.
     applied("--no-save")
 
@@ -164,7 +156,7 @@ def test_a_secret_is_masked_where_it_is_taken_back(in_sync: Project, instance: I
     instance.run("UPDATE mysql_users SET password='other' WHERE username='theirs'")
     instance.run("UPDATE disk.mysql_users SET comment='on disk' WHERE username='app'")
     in_sync.write(CHANGED)
-    statement, comment = statements("take back:")
+    statement, comment = offered("take back:")
     assert statement.startswith("UPDATE mysql_users SET password='***' WHERE username='theirs'")
     assert comment.strip() == "-- with the secret in the place of ***"
 

@@ -1,0 +1,144 @@
+"""A drained node of a Galera family, and everything that may be done to the instance meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.proxy import FaultyProxy
+from tests.journeys.killable import Killable
+from tests.journeys.story import applied, plan, said
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.galera_family import GaleraFamily
+
+DRAINED = {("0", "0")}
+LAYERS = ("runtime_", "", "disk.")
+NODE = "{{hostname: {}}}"
+
+
+def nodes(command: str, node: str, *options: str) -> Outcome:
+    done = proxyctl("nodes", command, node, *options)
+    assert done.code == 0, done.text
+    return done
+
+
+@pytest.fixture
+def drained(family: GaleraFamily) -> str:
+    """The node that was the writer, and is drained."""
+    node = family.writer
+    nodes("drain", node)
+    assert is_drained(family, node)
+    assert family.writer != node
+    return node
+
+
+def is_drained(family: GaleraFamily, node: str) -> bool:
+    return family.cells("weight, max_connections", node) == DRAINED
+
+
+def change(family: GaleraFamily, node: str, attribute: str) -> str:
+    """Return the files with one more attribute of a node."""
+    before = NODE.format(node)
+    assert before in family.files
+    return family.files.replace(before, before.replace("}", f", {attribute}}}"))
+
+
+def test_a_change_of_its_weight_waits_until_it_is_restored(
+    family: GaleraFamily, offline: Project, drained: str
+) -> None:
+    offline.write(change(family, drained, "weight: 7"))
+    applied()
+    assert is_drained(family, drained)
+    assert family.cells("weight", drained, "disk.") == {("7",)}
+    assert plan().code == 0
+    nodes("restore", drained)
+    assert family.cells("weight", drained) == {("7",)}
+    assert plan().code == 0
+
+
+def test_it_leaves_when_the_files_remove_it(
+    family: GaleraFamily, offline: Project, drained: str
+) -> None:
+    offline.write(family.files.replace(f"      - {NODE.format(drained)}\n", ""))
+    applied()
+    for layer in LAYERS:
+        assert family.cells("hostname", drained, layer) == set()
+    assert family.writer != drained
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize("module", ["MYSQL SERVERS", "MYSQL QUERY RULES"])
+def test_an_unrelated_apply_leaves_it_drained(
+    family: GaleraFamily, offline: Project, drained: str, module: str
+) -> None:
+    if module == "MYSQL SERVERS":
+        other = next(host for host in ("127.0.1.2", "127.0.1.3") if host != drained)
+        offline.write(change(family, other, "max_connections: 77"))
+    else:
+        offline.write(family.files.replace("'^SELECT'", "'^SELECT [0-9]'"))
+    done = applied()
+    assert f"LOAD {module}" in done.err
+    assert is_drained(family, drained)
+    assert family.cells("weight, max_connections", drained, "disk.") != DRAINED
+    assert plan().code == 0
+
+
+def test_it_stays_drained_through_an_apply_that_is_not_saved(
+    family: GaleraFamily, offline: Project, drained: str
+) -> None:
+    offline.write(change(family, drained, "max_connections: 77"))
+    applied("--no-save")
+    assert is_drained(family, drained)
+    said(proxyctl("nodes", "restore", drained), 3, "MYSQL SERVERS is not in step")
+    applied()
+    assert is_drained(family, drained)
+    nodes("restore", drained)
+    assert family.cells("max_connections", drained) == {("77",)}
+
+
+def test_what_was_not_saved_before_keeps_it_from_being_drained(
+    family: GaleraFamily, offline: Project
+) -> None:
+    node = family.writer
+    offline.write(change(family, node, "max_connections: 77"))
+    applied("--no-save")
+    said(proxyctl("nodes", "drain", node), 3, "MYSQL SERVERS is not in step")
+    assert family.writer == node
+    applied()
+    nodes("drain", node)
+
+
+def test_a_rollback_leaves_it_drained(family: GaleraFamily, offline: Project) -> None:
+    node = family.writer
+    offline.write(change(family, node, "max_connections: 77"))
+    applied()
+    nodes("drain", node)
+    done = proxyctl("rollback", "--auto-approve")
+    assert done.code == 0, done.text
+    assert is_drained(family, node)
+    assert family.cells("max_connections", node, "disk.") == {("1000",)}
+    nodes("restore", node)
+    offline.write(family.files)
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize("command", ["drain", "restore"])
+def test_a_command_that_is_killed_leaves_at_most_rows_in_memory_that_disk_repairs(
+    family: GaleraFamily, offline: Project, proxy: FaultyProxy, command: str
+) -> None:
+    """At every statement from the first one that writes on."""
+    node, configured = family.writer, family.servers("")
+    other = "drain" if command == "restore" else "restore"
+    if command == "restore":
+        nodes("drain", node)
+    killable = Killable(offline, proxy, ("nodes", command, node))
+    for place, sql in killable.statements("mysql_servers SET", "LOAD MYSQL SERVERS FROM DISK"):
+        nodes(other, node)
+        killable.kill_after(place)
+        assert family.servers("disk.") == configured, sql
+        if family.servers("") != configured:
+            said(proxyctl("nodes", command, node), 3, "MYSQL SERVERS is not in step")
+            family.instance.execute("LOAD MYSQL SERVERS FROM DISK")
+        assert plan().code == 0, sql
+        nodes(command, node)
+        assert is_drained(family, node) is (command == "drain"), sql
+        assert family.servers("") == configured, sql

@@ -1,0 +1,97 @@
+"""A Galera family that the monitor has placed, on the sandbox or behind a real ProxySQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxyctl.sandbox import Sandbox
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement, settle
+from tests.support.servers import Instance, ProxySQL, Record, free_port, proxysql_binary
+
+HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
+
+FILES = """\
+version: 1
+pxc_clusters:
+  - name: shop
+    writer_hostgroup: 10
+    backup_writer_hostgroup: 20
+    reader_hostgroup: 30
+    offline_hostgroup: 40
+    writer_is_also_reader: 2
+    node_defaults: {{port: {port}}}
+    nodes:
+      - {{hostname: 127.0.1.1}}
+      - {{hostname: 127.0.1.2}}
+      - {{hostname: 127.0.1.3}}
+mysql_query_rules:
+  - {{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 30, apply: true}}
+"""
+
+
+@dataclass
+class GaleraFamily:
+    """An instance that holds the servers of `files`, placed: one writer, the others read."""
+
+    instance: Instance
+    files: str
+    port: int
+
+    @property
+    def writer(self) -> str:
+        """The node that takes writes now."""
+        (host,) = online(placement(self.instance, usable=True)[10])
+        return host
+
+    def cells(
+        self, columns: str, host: str, layer: str = "runtime_"
+    ) -> set[tuple[str | None, ...]]:
+        """Return these columns of all rows of a node in a layer: `runtime_`, `` or `disk.`."""
+        return set(
+            self.instance.query(
+                f"SELECT {columns} FROM {layer}mysql_servers"
+                f" WHERE hostname='{host}' AND status<>'OFFLINE_HARD'"
+            )
+        )
+
+    def servers(self, layer: str) -> list[Record]:
+        """Return every row of mysql_servers in a layer."""
+        return self.instance.query(
+            f"SELECT * FROM {layer}mysql_servers ORDER BY hostgroup_id, hostname"
+        )
+
+
+@contextmanager
+def on_sandbox(apply: Callable[[Instance, str], None]) -> Iterator[GaleraFamily]:
+    """Yield the family on a sandbox whose monitor is played. `apply` is given the files."""
+    port = 3306
+    with Sandbox(variables={"mysql-monitor_enabled": "true"}) as sandbox:
+        instance = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
+        apply(instance, FILES.format(port=port))
+        sandbox.monitor.place(10, writers=[(HOSTS[0], port)])
+        yield GaleraFamily(instance, FILES.format(port=port), port)
+        instance.close()
+
+
+@contextmanager
+def on_proxysql(folder: Path, apply: Callable[[Instance, str], None]) -> Iterator[GaleraFamily]:
+    """Yield the family behind a real ProxySQL, whose monitor asks simulated nodes."""
+    binary = proxysql_binary()
+    assert binary is not None
+    with (
+        GaleraCluster(HOSTS, free_port()) as nodes,
+        ProxySQL(binary, folder, monitor=True) as server,
+    ):
+        instance = server.instance
+        for name, interval_ms in (("galera_healthcheck", 1000), ("ping", 1000)):
+            instance.execute(f"SET mysql-monitor_{name}_interval={interval_ms}")
+        instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+        instance.execute("SAVE MYSQL VARIABLES TO DISK")
+        files = FILES.format(port=nodes.port)
+        apply(instance, files)
+        settle(instance, HOSTS)
+        yield GaleraFamily(instance, files, nodes.port)
