@@ -1,4 +1,4 @@
-"""A command line that is killed, as `kill -9` does, right after a statement it sent."""
+"""A command line that is killed, as `kill -9` does, right after a statement that it sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.faults.forked import Forked
 from tests.faults.kinds import killed_after
 from tests.faults.proxy import FaultyProxy, Place
-from tests.support.cli import Outcome, Project
+from tests.support.cli import SECRETS, Outcome, Project
 
 
 @dataclass
@@ -38,8 +38,22 @@ class Killable:
         done = self._run()
         assert done.code == -9, done.text
 
+    def kill_after_first(self, start: str) -> None:
+        """Run it, and kill it when the instance has carried out a statement that starts so."""
+
+        def watch(_connection: int, sql: str, _answer: bytes) -> None:
+            if sql.startswith(start):
+                self.proxy.kill()
+
+        self.proxy.arm({})
+        before, self.proxy.watch = self.proxy.watch, watch
+        done = self._run()
+        self.proxy.watch = before
+        assert done.code == -9, done.text
+
     def _run(self) -> Outcome:
         settings = {
+            **SECRETS,
             "PROXYCTL_HOST": "127.0.0.1",
             "PROXYCTL_PORT": str(self.proxy.port),
             "PROXYCTL_USER": "admin",

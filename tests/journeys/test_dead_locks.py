@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +12,9 @@ import pytest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
+from tests.faults.proxy import FaultyProxy
 from tests.journeys.held_lock import drop_lock, hold_dead_lock, hold_lock
+from tests.journeys.killable import Killable
 from tests.journeys.layers import everywhere, in_layers
 from tests.journeys.story import FILES, MANY, applied, apply, plan
 from tests.support.cli import Project, proxyctl
@@ -174,22 +174,9 @@ def test_a_second_run_after_a_killed_one_finishes(
     project.write(FILES)
     applied()
     project.write(MANY)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "proxyctl", "apply", "--auto-approve"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=project.folder,
-    )
-    # Wait until it says that it is there; however far it gets before the signal, the law holds.
-    while process.poll() is None:
-        rows = instance.query(
-            "SELECT 1 FROM sqlite_temp_master WHERE name='proxyctl_lock'"
-        ) and instance.query("SELECT stage FROM proxyctl_lock")
-        if rows and str(rows[0][0]).startswith(stage):
-            break
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with FaultyProxy(instance.host, instance.port) as proxy:
+        killable = Killable(project, proxy, ("apply", "--auto-approve"))
+        killable.kill_after_first(f"UPDATE proxyctl_lock SET stage='{stage}")
 
     found = in_layers(instance, "SELECT count(*) FROM {}mysql_query_rules")
     whole = {(str(2),), (str(2 + 2900),)}

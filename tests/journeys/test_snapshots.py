@@ -5,11 +5,9 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
-import signal
 import stat
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,8 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
+from tests.faults.proxy import FaultyProxy
+from tests.journeys.killable import Killable
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, plan, said
 from tests.support.cli import Project, proxyctl
@@ -281,20 +281,12 @@ def test_without_a_save_a_restart_takes_it_back(
     assert sandbox_instance.query(weights.format("main.runtime_")) == [("100",)]
 
 
-KILLED = """
-import os, signal, sys
-from proxyctl.instance.client import AdminClient
-from proxyctl.cli.main import run
-whole = AdminClient.receive
-def receive(self):
-    statement, _ = self._sent
-    done = whole(self)
-    if statement.sql.startswith(os.environ["KILL_AFTER"]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return done
-AdminClient.receive = receive
-sys.exit(run(["apply", "--auto-approve"]))
-"""
+@pytest.fixture
+def proxy(project: Project, instance: Instance) -> Iterator[FaultyProxy]:
+    """A proxy that all commands go through: snapshots are kept by host and port."""
+    with FaultyProxy(instance.host, instance.port) as running:
+        project.connect(replace(instance, host="127.0.0.1", port=running.port))
+        yield running
 
 
 @pytest.mark.parametrize(
@@ -302,15 +294,13 @@ sys.exit(run(["apply", "--auto-approve"]))
     ["UPDATE mysql_servers", "LOAD MYSQL SERVERS", "SAVE MYSQL VARIABLES", "SAVE MYSQL SERVERS"],
 )
 def test_after_an_apply_that_was_killed(
-    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch, statement: str
+    project: Project, instance: Instance, proxy: FaultyProxy, statement: str
 ) -> None:
     project.write(FILES)
     applied()
     before = dump(instance)
     project.write(CHANGED)
-    monkeypatch.setenv("KILL_AFTER", statement)
-    killed = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    Killable(project, proxy, ("apply", "--auto-approve")).kill_after_first(statement)
     assert dump(instance) != before
     found = proxyctl("rollback", "--auto-approve")
     assert found.code == 0, found.text
@@ -318,15 +308,15 @@ def test_after_an_apply_that_was_killed(
 
 
 def test_what_a_killed_apply_left_in_memory_does_not_come_back(
-    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
+    project: Project, instance: Instance, proxy: FaultyProxy
 ) -> None:
     """The next apply finds it there when it takes its snapshot."""
     project.write(FILES)
     applied()
     before = dump(instance)
     project.write(CHANGED)
-    monkeypatch.setenv("KILL_AFTER", "UPDATE mysql_servers")
-    subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=False)
+    apply = Killable(project, proxy, ("apply", "--auto-approve"))
+    apply.kill_after_first("UPDATE mysql_servers")
     project.write(FILES.replace("8.0.36", "8.4.0").replace("weight: 1}", "weight: 2}"))
     applied()
     found = proxyctl("rollback", "--auto-approve")
