@@ -21,7 +21,7 @@ from tests.support.reset import Baseline
 from tests.support.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
 from tests.support.warm import Warm
 
-hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("quick", max_examples=25, deadline=None)
 hypothesis.settings.register_profile("all", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("quick")
 

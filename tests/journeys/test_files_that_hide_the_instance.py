@@ -11,6 +11,7 @@ from proxyctl.sandbox import Sandbox
 from tests.journeys.story import said
 from tests.journeys.test_no_secret_is_shown import ARGUMENTS, NOT_RUN
 from tests.support.cli import Project, proxyctl
+from tests.support.parameters import crossed
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
 
@@ -47,8 +48,7 @@ def asked(offline: Project) -> Iterator[Asked]:
         yield served.port, statements
 
 
-@pytest.mark.parametrize("kind", BROKEN)
-@pytest.mark.parametrize("name", CONNECTING)
+@pytest.mark.parametrize(("name", "kind"), crossed(CONNECTING, BROKEN))
 def test_a_port_alone_takes_nobody_there(
     offline: Project, asked: Asked, name: str, kind: str
 ) -> None:
@@ -117,8 +117,7 @@ def test_an_instance_that_brings_what_a_template_needs(offline: Project, asked: 
     said(proxyctl("drift", "-f", ".", "--host", "127.0.0.1"), 1, "b.yaml.j2:1:", "weight")
 
 
-@pytest.mark.parametrize("kind", BROKEN)
-@pytest.mark.parametrize("name", ["plan", "apply", "drift", "doctor"])
+@pytest.mark.parametrize(("name", "kind"), crossed(["plan", "apply", "drift", "doctor"], BROKEN))
 def test_all_instances(offline: Project, asked: Asked, name: str, kind: str) -> None:
     """Whether those that can be read are all, nobody knows."""
     port, statements = asked

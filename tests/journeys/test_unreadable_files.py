@@ -10,6 +10,7 @@ import pytest
 from tests.journeys.story import said
 from tests.journeys.test_files_that_hide_the_instance import CONNECTING, Asked, asked
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.parameters import crossed
 from tests.support.privileges import modes_count
 
 __all__ = ["asked"]
@@ -72,8 +73,7 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", [*CONNECTING, *OFFLINE])
+@pytest.mark.parametrize(("name", "kind"), crossed([*CONNECTING, *OFFLINE], KINDS))
 def test_files_that_cannot_be_read(
     offline: Project, asked: Asked, name: str, kind: Callable[[Path], tuple[str, ...]]
 ) -> None:
@@ -130,8 +130,7 @@ REFERRING = {
 
 
 @pytest.mark.parametrize("reason", ["permission denied", "no such file or directory"])
-@pytest.mark.parametrize("text", REFERRING)
-@pytest.mark.parametrize("name", ["plan", "apply", "drift"])
+@pytest.mark.parametrize(("name", "text"), crossed(["plan", "apply", "drift"], REFERRING))
 def test_what_the_files_refer_to_cannot_be_read(
     offline: Project, asked: Asked, name: str, text: str, reason: str
 ) -> None:
