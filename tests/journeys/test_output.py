@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
+from tests.support.warm import Warm
+
+Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
 
-def shell(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line of a shell, where $proxyctl is the program."""
-    own = {**os.environ, "proxyctl": f"{sys.executable} -m proxyctl"}
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        env=own,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def shell(warm: Warm) -> Shell:
+    """Runs a command line of a shell, where $proxyctl is the program, and $cold, too.
+
+    Only the second one can be started without a stream.
+    """
+
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        programs = {"proxyctl": shlex.join(warm.command), "cold": f"{sys.executable} -m proxyctl"}
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            env={**os.environ, **programs},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -30,14 +43,12 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     [
         "$proxyctl apply --auto-approve 2>&1 | head -n 2",
         "$proxyctl apply --auto-approve | true",
-        "$proxyctl apply --auto-approve >&-",
-        "$proxyctl apply --auto-approve 2>&-",
+        "$cold apply --auto-approve >&-",
+        "$cold apply --auto-approve 2>&-",
         "$proxyctl apply --auto-approve 2>/dev/full",
     ],
 )
-def test_an_apply_does_not_depend_on_a_reader(
-    project: Project, instance: Instance, command: str
-) -> None:
+def test_an_apply_does_not_depend_on_a_reader(project: Project, shell: Shell, command: str) -> None:
     project.write(FILES)
     found = shell(command)
     assert found.returncode == 0, found.stderr
@@ -45,7 +56,7 @@ def test_an_apply_does_not_depend_on_a_reader(
     assert plan().code == 0
 
 
-def test_a_full_disk_behind_stdout(project: Project, instance: Instance) -> None:
+def test_a_full_disk_behind_stdout(project: Project, shell: Shell) -> None:
     project.write(FILES)
     found = shell("$proxyctl plan > /dev/full")
     assert found.returncode == 1
@@ -58,7 +69,7 @@ def test_a_full_disk_behind_stdout(project: Project, instance: Instance) -> None
 
 
 def test_a_full_disk_behind_the_report_of_all_instances(
-    project: Project, instance: Instance
+    project: Project, instance: Instance, shell: Shell
 ) -> None:
     named = f"{{name: px1, host: {instance.host}, port: {instance.port}, user: {instance.user}}}"
     project.write(f"{FILES}instances: [{named}]\n")
@@ -72,7 +83,7 @@ def test_a_full_disk_behind_the_report_of_all_instances(
     assert "changed" not in again.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(project: Project, instance: Instance) -> None:
+def test_a_reader_that_goes_away_is_no_error(project: Project, shell: Shell) -> None:
     project.write(FILES)
     assert shell("$proxyctl plan | true").returncode == 0
     assert shell("$proxyctl drift | true").returncode == 2
