@@ -23,7 +23,17 @@ RUN = [
     for page in PAGES
     if any(block.commands() for block in blocks(page)) and not is_run_in_containers(page)
 ]
-ON_AN_INSTANCE = [page for page in RUN if NO_SANDBOX not in page.read_text(encoding="utf-8")]
+ON_THE_SANDBOX = [pytest.param(page, "sandbox", id=page_id(page)) for page in RUN]
+ON_PROXYSQL = [
+    pytest.param(
+        page,
+        "real",
+        id=f"real-{page_id(page)}",
+        marks=[pytest.mark.real, pytest.mark.since("2.7.0", "the pages show what 2.7 prints")],
+    )
+    for page in RUN
+    if NO_SANDBOX not in page.read_text(encoding="utf-8")
+]
 FILES = [
     pytest.param(block, id=f"{page_id(page)}:{block.line}")
     for page in PAGES
@@ -34,26 +44,19 @@ MOST_NOT_RUN = 7
 """Blocks that cannot be run. Think twice before you raise it."""
 
 
-@pytest.mark.parametrize("page", RUN, ids=page_id)
+@pytest.mark.parametrize(("page", "server"), [*ON_THE_SANDBOX, *ON_PROXYSQL])
 def test_commands_do_what_the_page_says(
-    page: Path, tmp_path: Path, warm: Warm, request: pytest.FixtureRequest
+    page: Path, server: str, tmp_path: Path, warm: Warm, request: pytest.FixtureRequest
 ) -> None:
+    if server == "real":
+        with ProxySQL(proxysql_binary() or pytest.skip(NO_BINARY), tmp_path / "proxysql") as real:
+            check_page(page, run_page(page, tmp_path, real, proxyctl=warm.command))
+        return
     ran = run_page(page, tmp_path, proxyctl=warm.command)
     is_recording = request.config.getoption("--update-golden", default=False)
     if is_recording:
         rewrite(page, ran)
     check_page(page, ran, is_recording=is_recording)
-
-
-@pytest.mark.real
-@pytest.mark.since("2.7.0", "the pages show what 2.7 prints")
-@pytest.mark.parametrize("page", ON_AN_INSTANCE, ids=page_id)
-def test_commands_do_it_on_a_real_proxysql_too(page: Path, tmp_path: Path, warm: Warm) -> None:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with ProxySQL(binary, tmp_path / "proxysql") as server:
-        check_page(page, run_page(page, tmp_path, server, proxyctl=warm.command))
 
 
 @pytest.mark.parametrize("block", FILES)

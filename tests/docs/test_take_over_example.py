@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 import pytest
 
-from proxyctl.cli.main import run
 from tests.docs.pages import ROOT
+from tests.support.cli import Project, proxyctl
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 pytestmark = pytest.mark.real
@@ -26,9 +25,7 @@ _LOCAL = {
 """The example with the folder and the ports of a test, and without looking for its servers."""
 
 
-def test_a_plan_shows_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     binary = proxysql_binary()
     if binary is None:
         pytest.skip(NO_BINARY)
@@ -36,15 +33,8 @@ def test_a_plan_shows_nothing(
     for old, new in _LOCAL.items():
         text = text.replace(old, new)
     with ProxySQL(binary, tmp_path / "proxysql", config=text) as started:
-        for name, value in {
-            "PROXYCTL_HOST": started.instance.host,
-            "PROXYCTL_PORT": str(started.port),
-            "PROXYCTL_USER": "admin",
-            "PROXYCTL_PASSWORD": "admin",
-            "APP_PASSWORD": "app-example",
-            "MONITOR_PASSWORD": "monitor-example",
-        }.items():
-            monkeypatch.setenv(name, value)
-        code = run(["plan", "-f", str(EXAMPLE), "--detailed-exitcode"])
-        gc.enable()  # a command turns it off, since it ends soon
-    assert code == 0, capsys.readouterr()
+        Project(tmp_path, monkeypatch).connect(started.instance)
+        monkeypatch.setenv("APP_PASSWORD", "app-example")
+        monkeypatch.setenv("MONITOR_PASSWORD", "monitor-example")
+        found = proxyctl("plan", "-f", str(EXAMPLE), "--detailed-exitcode")
+    assert found.code == 0, found.text
