@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.faults.proxy import FaultyProxy
 from tests.journeys.story import applied
 from tests.support.cli import Project
 from tests.support.galera_family import GaleraFamily, on_proxysql, on_sandbox
-from tests.support.servers import NO_BINARY, Instance, proxysql_binary
+from tests.support.servers import Instance
 
 
 @pytest.fixture
@@ -48,13 +47,8 @@ def family(
         offline.write(files)
         applied()
 
-    on: AbstractContextManager[GaleraFamily]
-    if request.param == "sandbox":
-        on = on_sandbox(apply_first)
-    elif proxysql_binary() is None:
-        pytest.skip(NO_BINARY)
-    else:
-        on = on_proxysql(tmp_path / "proxysql", apply_first)
+    is_real = request.param == "real"
+    on = on_proxysql(tmp_path / "proxysql", apply_first) if is_real else on_sandbox(apply_first)
     with on as found:
         yield found
 

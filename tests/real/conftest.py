@@ -1,20 +1,26 @@
-"""A folder with files, connected to the instance of the test."""
+"""Fixtures: simulated Galera nodes, and a real ProxySQL that asks them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Project
-from tests.support.servers import Instance
+from tests.support.galera_family import HOSTS, monitored_proxysql
+from tests.support.galera_nodes import GaleraCluster
+from tests.support.servers import ProxySQL, free_port
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: Instance) -> Project:
-    """A folder connected to the sandbox, then to a real ProxySQL."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    found = Project(folder, monkeypatch)
-    found.connect(instance)
-    return found
+def cluster() -> Iterator[GaleraCluster]:
+    """The nodes of HOSTS, and one more."""
+    with GaleraCluster([*HOSTS, "127.0.1.4"], free_port()) as running:
+        yield running
+
+
+@pytest.fixture
+def proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
+    """A ProxySQL whose monitor checks Galera nodes, without any servers yet."""
+    with monitored_proxysql(tmp_path / "proxysql") as server:
+        yield server

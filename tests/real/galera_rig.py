@@ -1,28 +1,74 @@
-"""Fixtures: simulated Galera nodes, and a real ProxySQL in front of them that has placed them."""
+"""A real ProxySQL in front of simulated Galera nodes, and plans and applies of their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
-import pytest
-
-from tests.real.test_galera_placement import HOSTS, apply, files, monitored_proxysql
+from proxyctl.apply.execute import apply_plan
+from proxyctl.apply.run import ApplyOptions
+from proxyctl.catalog import REFERENCE
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.instance.lock import Lock
+from proxyctl.plan.inspect import inspect, look_at
+from proxyctl.plan.make import make
+from proxyctl.plan.plan import Plan
+from proxyctl.state.row import Desired
+from tests.support.build import desired
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import settle
-from tests.support.servers import ProxySQL, free_port
+from tests.support.servers import ProxySQL
+
+GROUPS = {
+    "writer_hostgroup": 10,
+    "backup_writer_hostgroup": 20,
+    "reader_hostgroup": 30,
+    "offline_hostgroup": 40,
+    "writer_is_also_reader": 2,
+}
 
 
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster(HOSTS, free_port()) as running:
-        yield running
+def files(cluster: GaleraCluster, hosts: list[str], **attributes: dict[str, int]) -> Desired:
+    nodes = [
+        {"hostgroup_id": 10, "hostname": host, "port": cluster.port, **attributes.get(host, {})}
+        for host in hosts
+    ]
+    rule = {"rule_id": 1, "match_digest": "^SELECT", "destination_hostgroup": 30, "apply": 1}
+    return Desired(
+        {
+            "mysql_galera_hostgroups": desired("mysql_galera_hostgroups", GROUPS),
+            "mysql_servers": desired("mysql_servers", *nodes),
+            "mysql_query_rules": desired("mysql_query_rules", rule),
+        },
+        REFERENCE,
+    )
 
 
-@pytest.fixture
-def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
-    """A ProxySQL in front of the settled cluster."""
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        apply(server, files(cluster, HOSTS))
-        settle(server.instance, HOSTS)
-        yield server
+def with_rule(wanted: Desired, hostgroup: int, digest: str = "^SELECT") -> Desired:
+    """Add a rule. Where it leaves a hostgroup with its servers, MYSQL SERVERS has two LOADs."""
+    rule = {
+        "rule_id": 1,
+        "match_digest": digest,
+        "destination_hostgroup": hostgroup,
+        "apply": 1,
+    }
+    tables = {**wanted.tables, "mysql_query_rules": desired("mysql_query_rules", rule)}
+    return replace(wanted, tables=tables)
+
+
+def login(server: ProxySQL) -> Login:
+    return Login(port=server.port, user="radmin", password="radmin")
+
+
+def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None) -> Plan:
+    with AdminClient(login(server)) as client:
+        lock = Lock(client, "apply")
+        lock.take(timeout_s=5)
+        plan = make(wanted, inspect(client, wanted, look_at(client)))
+        apply_plan(client, plan, lock, options or ApplyOptions())
+        lock.release()
+    return plan
+
+
+def plan(server: ProxySQL, wanted: Desired) -> Plan:
+    with AdminClient(login(server)) as client:
+        return make(wanted, inspect(client, wanted, look_at(client)))

@@ -8,17 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_galera_placement import (
-    HOSTS,
-    apply,
-    files,
-    monitored_proxysql,
-    online,
-    placement,
-    plan,
-    settle,
-)
+from tests.real.galera_rig import apply, files, plan
+from tests.support.galera_family import HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement, settle
 from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real

@@ -6,119 +6,18 @@ RUNTIME is sampled all the while: never two writers, never an empty reader hostg
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.run import ApplyOptions
-from proxyctl.catalog import REFERENCE
-from proxyctl.instance.client import AdminClient
-from proxyctl.instance.connect import Login
-from proxyctl.instance.lock import Lock
 from proxyctl.plan.drift import pattern_of
-from proxyctl.plan.inspect import inspect, look_at
-from proxyctl.plan.make import make
-from proxyctl.plan.plan import Plan
-from proxyctl.state.row import Desired
-from tests.support.build import desired
+from tests.real.galera_rig import apply, files, plan, with_rule
+from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
-from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
-
-HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
-GROUPS = {
-    "writer_hostgroup": 10,
-    "backup_writer_hostgroup": 20,
-    "reader_hostgroup": 30,
-    "offline_hostgroup": 40,
-    "writer_is_also_reader": 2,
-}
-CHECK_MS = 2000
-
-
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster([*HOSTS, "127.0.1.4"], free_port()) as running:
-        yield running
-
-
-@pytest.fixture
-def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        yield server
-
-
-@contextmanager
-def monitored_proxysql(folder: Path) -> Iterator[ProxySQL]:
-    """Start a ProxySQL whose monitor checks the nodes every CHECK_MS."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    server = ProxySQL(binary, folder, monitor=True)
-    with server:
-        for name, value in {
-            "mysql-monitor_galera_healthcheck_interval": str(CHECK_MS),
-            "mysql-monitor_ping_interval": "1000",
-        }.items():
-            server.instance.execute(
-                f"UPDATE global_variables SET variable_value='{value}' WHERE variable_name='{name}'"
-            )
-        server.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-        server.instance.execute("SAVE MYSQL VARIABLES TO DISK")
-        yield server
-
-
-def files(cluster: GaleraCluster, hosts: list[str], **attributes: dict[str, int]) -> Desired:
-    nodes = [
-        {"hostgroup_id": 10, "hostname": host, "port": cluster.port, **attributes.get(host, {})}
-        for host in hosts
-    ]
-    rule = {"rule_id": 1, "match_digest": "^SELECT", "destination_hostgroup": 30, "apply": 1}
-    return Desired(
-        {
-            "mysql_galera_hostgroups": desired("mysql_galera_hostgroups", GROUPS),
-            "mysql_servers": desired("mysql_servers", *nodes),
-            "mysql_query_rules": desired("mysql_query_rules", rule),
-        },
-        REFERENCE,
-    )
-
-
-def with_rule(wanted: Desired, hostgroup: int, digest: str = "^SELECT") -> Desired:
-    """Add a rule. Where it leaves a hostgroup with its servers, MYSQL SERVERS has two LOADs."""
-    rule = {
-        "rule_id": 1,
-        "match_digest": digest,
-        "destination_hostgroup": hostgroup,
-        "apply": 1,
-    }
-    tables = {**wanted.tables, "mysql_query_rules": desired("mysql_query_rules", rule)}
-    return replace(wanted, tables=tables)
-
-
-def login(server: ProxySQL) -> Login:
-    return Login(port=server.port, user="radmin", password="radmin")
-
-
-def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None) -> Plan:
-    with AdminClient(login(server)) as client:
-        lock = Lock(client, "apply")
-        lock.take(timeout_s=5)
-        plan = make(wanted, inspect(client, wanted, look_at(client)))
-        apply_plan(client, plan, lock, options or ApplyOptions())
-        lock.release()
-    return plan
-
-
-def plan(server: ProxySQL, wanted: Desired) -> Plan:
-    with AdminClient(login(server)) as client:
-        return make(wanted, inspect(client, wanted, look_at(client)))
 
 
 def test_an_attribute_is_applied_without_a_second_writer_or_an_empty_reader(

@@ -17,21 +17,11 @@ from proxyctl.instance.lock import Lock
 from proxyctl.plan.inspect import inspect, look_at
 from proxyctl.plan.make import PlanOptions, make
 from proxyctl.state.row import Desired
-from tests.real.test_galera_placement import (
-    CHECK_MS,
-    GROUPS,
-    HOSTS,
-    files,
-    login,
-    plan,
-    with_rule,
-)
-from tests.real.test_galera_placement import cluster as cluster
-from tests.real.test_galera_placement import proxysql as proxysql
-from tests.real.test_nodes_drain_real import until
+from tests.real.galera_rig import GROUPS, files, login, plan, with_rule
 from tests.support.build import desired
+from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Placement, Sampler, online, placement, settle
+from tests.support.placement_samples import Placement, Sampler, online, placement, settle, until
 from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied, plan
-from tests.real.test_galera_placement import CHECK_MS, HOSTS, monitored_proxysql
 from tests.support.cli import Project, proxyctl
+from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
-from tests.support.servers import ProxySQL, free_port
+from tests.support.servers import ProxySQL
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
-
-
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster([*HOSTS, "127.0.1.4"], free_port()) as running:
-        yield running
-
-
-@pytest.fixture
-def proxysql(tmp_path: Path, cluster: GaleraCluster) -> Iterator[ProxySQL]:
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        yield server
 
 
 @pytest.fixture

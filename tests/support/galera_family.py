@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from proxyctl.sandbox import Sandbox
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import online, placement, settle
-from tests.support.servers import Instance, ProxySQL, Record, free_port, proxysql_binary
+from tests.support.servers import NO_BINARY, Instance, ProxySQL, Record, free_port, proxysql_binary
 
 HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
+CHECK_MS = 2000
+"""How often the monitor of a real ProxySQL checks the nodes."""
 
 FILES = """\
 version: 1
@@ -78,20 +82,33 @@ def on_sandbox(apply: Callable[[Instance, str], None]) -> Iterator[GaleraFamily]
 
 
 @contextmanager
+def monitored_proxysql(folder: Path, check_ms: int = CHECK_MS) -> Iterator[ProxySQL]:
+    """Start a ProxySQL whose monitor checks the nodes every `check_ms`."""
+    binary = proxysql_binary()
+    if binary is None:
+        pytest.skip(NO_BINARY)
+    server = ProxySQL(binary, folder, monitor=True)
+    with server:
+        for name, value in {
+            "mysql-monitor_galera_healthcheck_interval": str(check_ms),
+            "mysql-monitor_ping_interval": "1000",
+        }.items():
+            server.instance.execute(
+                f"UPDATE global_variables SET variable_value='{value}' WHERE variable_name='{name}'"
+            )
+        server.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+        server.instance.execute("SAVE MYSQL VARIABLES TO DISK")
+        yield server
+
+
+@contextmanager
 def on_proxysql(folder: Path, apply: Callable[[Instance, str], None]) -> Iterator[GaleraFamily]:
     """Yield the family behind a real ProxySQL, whose monitor asks simulated nodes."""
-    binary = proxysql_binary()
-    assert binary is not None
     with (
         GaleraCluster(HOSTS, free_port()) as nodes,
-        ProxySQL(binary, folder, monitor=True) as server,
+        monitored_proxysql(folder, check_ms=1000) as server,
     ):
-        instance = server.instance
-        for name, interval_ms in (("galera_healthcheck", 1000), ("ping", 1000)):
-            instance.execute(f"SET mysql-monitor_{name}_interval={interval_ms}")
-        instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-        instance.execute("SAVE MYSQL VARIABLES TO DISK")
         files = FILES.format(port=nodes.port)
-        apply(instance, files)
-        settle(instance, HOSTS)
-        yield GaleraFamily(instance, files, nodes.port)
+        apply(server.instance, files)
+        settle(server.instance, HOSTS)
+        yield GaleraFamily(server.instance, files, nodes.port)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -41,6 +42,18 @@ def settle(instance: Instance, hosts: list[str]) -> None:
             return
         time.sleep(0.1)
     raise AssertionError(f"the monitor did not settle: {placement(instance)}")
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something holds.
+
+    Raises: AssertionError after half a minute.
+    """
+    for _ in range(600):
+        if is_so():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come")
 
 
 class Sampler:

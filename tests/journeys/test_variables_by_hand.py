@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from tests.journeys.story import apply, plan
-from tests.real.variables import at_runtime, write
+from tests.journeys.variables import at_runtime, write
 from tests.support.cli import Project
 from tests.support.servers import Instance
 

@@ -14,8 +14,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.list import read_nodes, with_answers
 from proxyctl.nodes.model import NodeGroup
 from proxyctl.render.nodes_text import nodes_text
-from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql
+from tests.real.galera_rig import apply, files, login
 from tests.support.cli import Project, proxyctl
+from tests.support.galera_family import HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import online, placement, settle
 from tests.support.servers import ProxySQL, free_port
@@ -27,12 +28,6 @@ pytestmark = pytest.mark.real
 def cluster() -> Iterator[GaleraCluster]:
     with GaleraCluster(HOSTS, free_port()) as running:
         yield running
-
-
-@pytest.fixture
-def proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
-    with monitored_proxysql(tmp_path / "proxysql") as server:
-        yield server
 
 
 def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:

@@ -14,9 +14,10 @@ from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, read_facts
 from proxyctl.doctor.finding import Examination
 from proxyctl.instance.client import AdminClient
+from tests.real.galera_rig import apply, files, login
 from tests.real.mariadb_rig import assert_not_reached, load, mariadb, proxysql, query
 from tests.real.test_cluster_peer import nodes
-from tests.real.test_galera_placement import HOSTS, apply, files, login, monitored_proxysql
+from tests.support.galera_family import HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.mariadb_server import MISSING, PASSWORD, MariaDB
 from tests.support.placement_samples import settle

@@ -6,23 +6,28 @@ RUNTIME is sampled all the while: always one writer that takes connections, alwa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 
 from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.drain import DrainRequest, drain, restore
-from tests.real.galera_rig import cluster, proxysql
-from tests.real.test_galera_placement import CHECK_MS, HOSTS, apply, files, login, plan
+from tests.real.galera_rig import apply, files, login, plan
+from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.placement_samples import Sampler, online, placement, settle, until
 from tests.support.servers import Instance, ProxySQL
-
-__all__ = ["cluster", "proxysql"]
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 LAYERS = ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
+
+
+@pytest.fixture
+def proxysql(proxysql: ProxySQL, cluster: GaleraCluster) -> ProxySQL:
+    """A ProxySQL that has placed the nodes of the files."""
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    return proxysql
 
 
 def drained(server: ProxySQL, host: str, *, force: bool = False) -> None:
@@ -51,14 +56,6 @@ def reader(server: ProxySQL) -> str:
 def checks(count: float) -> None:
     """Let the monitor check the nodes so many times."""
     time.sleep(CHECK_MS / 1000 * count)
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if is_so():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came")
 
 
 def limits(server: ProxySQL, host: str) -> set[tuple[str | None, ...]]:

@@ -28,7 +28,7 @@ from proxyctl.state.compare import differences
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image
 from tests.journeys.story import apply, plan
-from tests.real.variables import at_runtime, write
+from tests.journeys.variables import at_runtime, write
 from tests.support.cli import Project
 from tests.support.servers import Instance
 
