@@ -14,11 +14,12 @@ from typing import cast
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value
 from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake, counted
-from proxyctl.formats.manage_section import manage_section, owned_words
-from proxyctl.formats.yaml_writer import (
+from proxyctl.formats.yaml import (
     Commented,
     EnvRef,
     VariableField,
+    manage_section,
+    owned_words,
     places_in,
     row_lines,
     write_document,
@@ -69,7 +70,7 @@ def exported_text(
     notes = [f"not written: {name} ({value})" for name, value in exported.local.items()]
     notes += [f"not written: {name} (secret)" for name in exported.secrets]
     if form == "sql":
-        from proxyctl.formats.sql_writer import write_script
+        from proxyctl.formats.sql import write_script
 
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
         exported.warnings += _new_users(tables)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from proxyctl.errors import counted
-from proxyctl.formats.yaml_writer import quoted
+from proxyctl.formats.yaml import quoted
 from proxyctl.state.families import Node
 
 _HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}

@@ -18,7 +18,7 @@ import pytest
 
 from proxyctl.config.files import Sources
 from proxyctl.config.project import Project, load_project
-from proxyctl.formats.sql_writer import write_script
+from proxyctl.formats.sql import write_script
 from proxyctl.state.row import KEEP
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 

@@ -20,7 +20,7 @@ from typing import Any, Self
 import pymysql
 import pytest
 
-from proxyctl.formats.sql_writer import write_script
+from proxyctl.formats.sql import write_script
 from proxyctl.routing.special import before_rules
 from proxyctl.stats.read import as_usual
 from tests.support.build import layout, row

@@ -6,7 +6,7 @@ from proxyctl.catalog import REFERENCE, TABLES, Additions, Column
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
 from proxyctl.formats.exported import exported_text
-from proxyctl.formats.yaml_writer import places_in
+from proxyctl.formats.yaml import places_in
 from proxyctl.state.fold import Exported
 from tests.support.build import layout, row
 

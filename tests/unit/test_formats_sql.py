@@ -6,13 +6,14 @@ import sqlite3
 from contextlib import closing
 from fnmatch import fnmatchcase
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.catalog.ddl import create_table
-from proxyctl.formats.sql_scope import sqlite_glob
-from proxyctl.formats.sql_writer import write_script
-from proxyctl.state.row import DesiredTable, Row, Scope, Span
+from proxyctl.errors import ProxyctlError
+from proxyctl.formats.sql import write_script
+from proxyctl.state.row import DesiredTable, Glob, Row, Scope, Span
 from tests.support.build import desired, layout, row
 
 RULES = "mysql_query_rules"
@@ -91,15 +92,23 @@ def test_rows_come_back(texts: list[tuple[str, str | None]]) -> None:
     database.close()
 
 
-CLASSES = st.text("[]!^-abz*?", max_size=8)
+@pytest.mark.parametrize("pattern", ["app*", "a?c", "a[!b-d]*", "a[0-9_x]", "a-b", "*", "it's"])
+@given(name=st.text("abcdx0_-'!", max_size=5))
+def test_a_pattern_owns_the_same_rows_in_sql(pattern: str, name: str) -> None:
+    users = "mysql_users"
+    scope = Scope(lambda key: True, pattern, {"username": (Glob(pattern),)})
+    wanted = desired(users, {"username": "app", "password": "x"}, scope=scope)
+    before = [row(users, username=name, password="x")]
+    left = {str(one[0]) for one in ran(before, wanted)} - {"app"}
+    assert (name in left) == (name != "app" and not fnmatchcase(name, pattern))
 
 
-@given(CLASSES, st.text("[]!^-abz", max_size=4))
-def test_a_pattern_of_a_scope_says_the_same_in_sql(pattern: str, text: str) -> None:
-    database = sqlite3.connect(":memory:")
-    with closing(database):
-        (found,) = database.execute("SELECT ? GLOB ?", (text, sqlite_glob(pattern))).fetchone()
-    assert bool(found) == fnmatchcase(text, pattern)
+@pytest.mark.parametrize("pattern", ["a[^b]", "[z-a]", "[]a]", "open["])
+def test_a_pattern_that_sql_reads_differently_is_refused(pattern: str) -> None:
+    scope = Scope(lambda key: True, pattern, {"username": (Glob(pattern),)})
+    with pytest.raises(ProxyctlError) as caught:
+        ran([], desired("mysql_users", {"username": "app", "password": "x"}, scope=scope))
+    assert f"manage: {pattern!r} cannot be written in SQL" in str(caught.value)
 
 
 def ran(before: list[Row], wanted: DesiredTable) -> list[Row]:

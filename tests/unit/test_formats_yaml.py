@@ -17,7 +17,7 @@ from proxyctl.config.files import Sources
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import load_project
 from proxyctl.config.yaml import read_yaml
-from proxyctl.formats.yaml_writer import (
+from proxyctl.formats.yaml import (
     Commented,
     EnvRef,
     quoted,
@@ -218,8 +218,8 @@ def test_null_is_not_empty() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ('{"flagOUTs":[{"id":1,"weight":50}]}', "{flagOUTs: [{id: 1, weight: 50}]}"),
-        ('{"on": true, "a b": null, "1": "x"}', "{'on': true, 'a b': null, '1': x}"),
+        ('{"flagOUTs":[{"id":1,"weight":50}]}', '{"flagOUTs": [{"id": 1, "weight": 50}]}'),
+        ('{"on": true, "a b": null, "1": "x"}', '{"on": true, "a b": null, "1": "x"}'),
         ("{}", "{}"),
         ("[]", "[]"),
         ('{"a": 1.50}', "'{\"a\": 1.50}'"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
 from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import ParsedFiles, Project
-from proxyctl.formats.yaml_writer import row_lines
+from proxyctl.formats.yaml import row_lines
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_additions, read_configuration, read_layouts
 from proxyctl.routing.sides import SIDE_TABLES

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NoReturn
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind
-from proxyctl.state.row import KEEP
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, Span, Term
 from proxyctl.text import CONTROL
 
 
@@ -148,12 +149,6 @@ def _text(value: Field) -> str:
     return quoted(value) if isinstance(value, str) else _other(value)
 
 
-def _json(value: Field) -> str:
-    if not isinstance(value, str):
-        return _other(value)
-    return _json_node(value) or quoted(value)
-
-
 def _other(value: Field) -> str:
     """Return a value that is not of its column's kind, or is none of the usual ones."""
     if value is None:
@@ -163,14 +158,6 @@ def _other(value: Field) -> str:
     if isinstance(value, str):
         return quoted(value)
     return repr(value)
-
-
-_WRITERS: dict[Kind, Callable[[Field], str]] = {
-    Kind.INT: _integer,
-    Kind.BOOL: _boolean,
-    Kind.TEXT: _text,
-    Kind.JSON: _json,
-}
 
 
 # Text -------------------------------------------------------------------------------------------
@@ -216,49 +203,53 @@ def _escaped(character: str) -> str:
 # JSON -------------------------------------------------------------------------------------------
 
 
+def _json(value: Field) -> str:
+    """Return JSON as it is, which YAML takes; in quotes where readers would disagree about it.
+
+    They do about a float, a duplicate or a very long key, a very long number, half a character.
+    """
+    if not isinstance(value, str):
+        return _other(value)
+    try:
+        node = json.loads(
+            value,
+            object_pairs_hook=_members,
+            parse_int=_integer_of,
+            parse_float=_refused,
+            parse_constant=_refused,
+        )
+        written = json.dumps(node, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return quoted(value)
+    is_plain = isinstance(node, (dict, list)) and _UNPRINTABLE.search(written) is None
+    return written if is_plain else quoted(value)
+
+
 _LONGEST_KEY = 250
 
 
-def _json_node(text: str) -> str | None:
-    """Return a JSON object or array as YAML, or None when only its text says the same.
-
-    A float, a duplicate key or a very long number does not survive every reader.
-    """
-    try:
-        value = json.loads(text, object_pairs_hook=_pairs)
-        return _node(value) if isinstance(value, (dict, list)) else None
-    except (ValueError, RecursionError):
-        return None
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs) or any(len(key) > _LONGEST_KEY for key in found):
+        raise ValueError("keys that not every reader takes")
+    return found
 
 
-def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("the same key twice")
-    return result
+def _integer_of(digits: str) -> int:
+    number = int(digits)
+    return number if abs(number) < 2**63 else _refused(digits)
 
 
-def _node(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int() if abs(value) < 2**63:
-            return str(value)
-        case str():
-            if any("\ud800" <= character <= "\udfff" for character in value):
-                raise ValueError("half a surrogate pair")
-            return quoted(value)
-        case list():
-            return "[" + ", ".join(map(_node, value)) + "]"
-        case dict():
-            if any(len(key) > _LONGEST_KEY for key in value):
-                raise ValueError("a key longer than YAML readers look ahead")
-            pairs = (f"{_node(key)}: {_node(item)}" for key, item in value.items())
-            return "{" + ", ".join(pairs) + "}"
-        case _:
-            raise ValueError("a number that readers write in several ways")
+def _refused(number: str) -> NoReturn:
+    raise ValueError(f"a number that readers write in several ways: {number}")
+
+
+_WRITERS: dict[Kind, Callable[[Field], str]] = {
+    Kind.INT: _integer,
+    Kind.BOOL: _boolean,
+    Kind.TEXT: _text,
+    Kind.JSON: _json,
+}
 
 
 # Variables --------------------------------------------------------------------------------------
@@ -287,3 +278,70 @@ def _variable(name: str, value: str | EnvRef) -> str:
     if kind is VariableKind.BOOL and value.lower() in ("true", "false", "1", "0"):
         return "true" if value.lower() in ("true", "1") else "false"
     return quoted(value)
+
+
+# manage -----------------------------------------------------------------------------------------
+
+
+def manage_section(
+    owned: Mapping[str, DesiredTable], tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
+) -> str:
+    """Return the `manage` section; '' where the files own whole tables and set every column.
+
+    Without it, rendered rows that are a part of a table would own all of it, and delete the rest; a
+    column that the file does not set would get its default. `tables`: the rows that are written.
+    """
+    lines = [*_scopes(owned), *_ignored(owned, tables)]
+    return "\n".join(["", "manage:", *lines, ""]) if lines else ""
+
+
+def owned_words(owned: Mapping[str, DesiredTable]) -> list[str]:
+    """Return a line for every table of which the files own a part, for forms that cannot say it."""
+    return [
+        f"{name}: the files own {table.scope.text} and nothing else of it"
+        for name, table in owned.items()
+        if table.scope is not None and table.scope.terms
+    ]
+
+
+def _scopes(owned: Mapping[str, DesiredTable]) -> Iterator[str]:
+    for name, table in owned.items():
+        if table.scope is not None and table.scope.terms:
+            columns = (
+                f"{column}: [{', '.join(map(_term, terms))}]"
+                for column, terms in table.scope.terms.items()
+            )
+            yield f"  {name}: {{{', '.join(columns)}}}"
+
+
+def _ignored(
+    owned: Mapping[str, DesiredTable], tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
+) -> Iterator[str]:
+    ignored = {name: table.keep_on_update for name, table in owned.items() if table.keep_on_update}
+    for name, (layout, rows) in tables.items():
+        if unsaid := _unsaid(layout, rows):
+            ignored[name] = ignored.get(name, frozenset()) | unsaid
+    if ignored:
+        yield "  ignore:"
+    for name, columns in ignored.items():
+        yield f"    {name}: [{', '.join(sorted(columns))}]"
+
+
+def _unsaid(layout: Layout, rows: Sequence[DesiredRow]) -> frozenset[str]:
+    """Return the columns that a row does not say, and that are not left alone for that."""
+    columns = [(n, c.name) for n, c in enumerate(layout.columns) if not c.kept]
+    return frozenset(
+        name for position, name in columns if any(row[position] is KEEP for row in rows)
+    )
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Span(low, high):
+            return f"'{low}-{high}'"
+        case Glob(pattern):
+            return quoted(pattern)
+        case str():
+            return quoted(term)
+        case _:
+            return str(term)

@@ -8,14 +8,15 @@ ProxySQL.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.formats.sql_scope import condition
+from proxyctl.errors import ProxyctlError
 from proxyctl.state import sql
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, Scope, Span, Term
 from proxyctl.state.sql import for_clients, literal, quoted_name
 
 _ROWS = 500
@@ -97,7 +98,7 @@ class _Writer:
     def _table(self, layout: Layout, rows: Sequence[DesiredRow]) -> Iterator[str]:
         """Yield the statements of one table. Changes: self.withheld."""
         owned = self.owned.get(layout.name)
-        ours = condition(layout, owned.scope if owned else None)
+        ours = _condition(layout, owned.scope if owned else None)
         kept = owned.keep_on_update if owned else frozenset()
         if not kept and all(KEEP not in row for row in rows):
             yield f"DELETE FROM {layout.table.sql_name}{f' WHERE {ours}' if ours else ''}"
@@ -122,6 +123,50 @@ class _Writer:
             columns = tuple(n for n, cell in enumerate(cells) if cell is not KEEP)
             for statement in _insert_missing(layout, [tuple(cells)], columns):
                 self.withheld.append(f"{for_clients(statement)};")
+
+
+def _condition(layout: Layout, scope: Scope | None) -> str | None:
+    """Return the condition that is true for the rows that the files own; None for all of them.
+
+    Raises: ValueError for a scope that is not given as data; ProxyctlError for a pattern.
+    """
+    if scope is None:
+        return None
+    if not scope.terms:
+        raise ValueError(f"the scope of {layout.name} cannot be said in SQL: {scope.text}")
+    columns = []
+    for name, terms in scope.terms.items():
+        choices = [_term(quoted_name(name), term) for term in terms]
+        columns.append(choices[0] if len(choices) == 1 else f"({' OR '.join(choices)})")
+    return " AND ".join(columns)
+
+
+def _term(column: str, term: Term) -> str:
+    match term:
+        case Span(low, high):
+            return f"{column}>={low} AND {column}<={high}"
+        case Glob(pattern):
+            return f"{column} GLOB {literal(_glob(pattern))}"
+        case _:
+            return f"{column}={literal(term)}"
+
+
+_CLASSES = re.compile(r"(?:[^\[]|\[!?(?:\w-\w|\w)+\])*", re.ASCII)
+_RANGE = re.compile(r"(\w)-(\w)", re.ASCII)
+
+
+def _glob(pattern: str) -> str:
+    """Return a pattern of `manage` as SQLite's GLOB reads it: `[!a]` is `[^a]` there.
+
+    Raises: ProxyctlError for classes that the two read differently, such as `[^a]`.
+    """
+    is_backwards = any(low > high for low, high in _RANGE.findall(pattern))
+    if _CLASSES.fullmatch(pattern) is None or is_backwards:
+        raise ProxyctlError(
+            f"manage: {pattern!r} cannot be written in SQL",
+            hint="a class may hold letters, digits, _ and ranges of them, such as [0-9a-f]",
+        )
+    return pattern.replace("[!", "[^")
 
 
 def _by_columns(rows: Sequence[DesiredRow]) -> dict[tuple[int, ...], list[DesiredRow]]:
