@@ -28,8 +28,8 @@ class CnfSection:
     `keys`: columns that have several names in the file, in the order in which they win.
     `mandatory`: without these columns an entry is skipped. `unread`: columns that ProxySQL never
     takes from the file. `defaults`: where they differ from the table's. `doubled`: columns in which
-    ProxySQL doubles quotes itself. `in_double_quotes`: text columns pasted between double quotes;
-    the others stand between single ones.
+    ProxySQL doubles quotes itself. `quote`: what it pastes texts between; those in `single` stand
+    between single quotes.
     """
 
     name: str
@@ -39,7 +39,8 @@ class CnfSection:
     unread: frozenset[str] = frozenset()
     defaults: Mapping[str, Value] = field(default_factory=dict)
     doubled: frozenset[str] = frozenset({"comment"})
-    in_double_quotes: frozenset[str] = frozenset()
+    quote: str = "'"
+    single: frozenset[str] = frozenset()
 
     def keys_of(self, column: str) -> tuple[str, ...]:
         """Return the keys under which the file may hold a column."""
@@ -53,10 +54,8 @@ class CnfSection:
         """Return the quote that may not stand in this column, or None if any text may."""
         if column in self.doubled:
             return None
-        return '"' if column in self.in_double_quotes else "'"
+        return "'" if column in self.single else self.quote
 
-
-_FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
 
 _SECTIONS = (
     CnfSection(
@@ -67,7 +66,7 @@ _SECTIONS = (
             "hostgroup_id": ("hostgroup", "hostgroup_id"),
             "hostname": ("address", "hostname"),
         },
-        in_double_quotes=frozenset({"hostname", "status"}),
+        quote='"',
     ),
     CnfSection("mysql_servers_ssl_params", "mysql_servers_ssl_params", ("hostname",)),
     CnfSection(
@@ -75,19 +74,20 @@ _SECTIONS = (
         "mysql_replication_hostgroups",
         ("writer_hostgroup", "reader_hostgroup"),
     ),
-    CnfSection(
-        "mysql_group_replication_hostgroups",
-        "mysql_group_replication_hostgroups",
-        _FAMILY,
-        unread=frozenset({"active"}),
-        defaults={"comment": ""},
-    ),
-    CnfSection(
-        "mysql_galera_hostgroups",
-        "mysql_galera_hostgroups",
-        _FAMILY,
-        unread=frozenset({"active"}),
-        defaults={"comment": ""},
+    *(
+        CnfSection(
+            name,
+            name,
+            (
+                "writer_hostgroup",
+                "backup_writer_hostgroup",
+                "reader_hostgroup",
+                "offline_hostgroup",
+            ),
+            unread=frozenset({"active"}),
+            defaults={"comment": ""},
+        )
+        for name in ("mysql_group_replication_hostgroups", "mysql_galera_hostgroups")
     ),
     CnfSection(
         "mysql_aws_aurora_hostgroups",
@@ -110,21 +110,8 @@ _SECTIONS = (
         ("rule_id",),
         defaults={"active": 1},
         doubled=frozenset(),
-        in_double_quotes=frozenset(
-            {
-                "username",
-                "schemaname",
-                "client_addr",
-                "proxy_addr",
-                "digest",
-                "match_digest",
-                "match_pattern",
-                "re_modifiers",
-                "replace_pattern",
-                "error_msg",
-                "OK_msg",
-            }
-        ),
+        quote='"',
+        single=frozenset({"attributes", "comment"}),
     ),
     CnfSection(
         "scheduler",
@@ -146,7 +133,7 @@ _SECTIONS = (
         "proxysql_servers",
         ("hostname", "port"),
         keys={"hostname": ("address", "hostname")},
-        in_double_quotes=frozenset({"hostname"}),
+        quote='"',
     ),
 )
 
@@ -156,10 +143,7 @@ _OF_PGSQL = ("mysql_servers", "mysql_replication_hostgroups", "mysql_users", "my
 def _pgsql(section: CnfSection) -> CnfSection:
     """Return the section of 3.0 that ProxySQL reads as its twin of the MySQL side."""
     name = section.name.replace("mysql_", "pgsql_")
-    quotes = section.in_double_quotes
-    if section.name == "mysql_query_rules":
-        quotes |= {"database"}
-    return replace(section, name=name, table=name, in_double_quotes=quotes)
+    return replace(section, name=name, table=name)
 
 
 _ALL = (*_SECTIONS, *(_pgsql(section) for section in _SECTIONS if section.name in _OF_PGSQL))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Layout, Value
+from proxyctl.errors import counted
+from proxyctl.formats.yaml import quoted
 from proxyctl.instance.backend import Said
 from proxyctl.state.families import Family, Node, ServerColumns
 from proxyctl.state.row import DesiredRow, Key
@@ -177,3 +179,25 @@ def _alike(
                 found[member] = node
                 break
     return found
+
+
+_HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}
+
+
+def pxc_section(cluster: str, nodes: Iterable[Node], *, silent: int = 0) -> str:
+    """Return a file with the cluster; its hostgroups are a proposal.
+
+    `silent`: how many nodes are to be added by hand, since they do not say their address.
+    """
+    name = re.sub(r"[^0-9A-Za-z_-]", "_", cluster) or "main"
+    lines = ["version: 1", "hostgroups:"]
+    lines += [f"  {role}: {{id: {number}}}" for role, number in _HOSTGROUPS.items()]
+    lines += ["pxc_clusters:", f"  - name: {quoted(name)}"]
+    lines += [f"    {role}_hostgroup: {role}" for role in _HOSTGROUPS]
+    lines += ["    max_writers: 1", "    writer_is_also_reader: 2", "    nodes:"]
+    for host, port in nodes:
+        named = f", port: {port}" if port != 3306 else ""
+        lines.append(f"      - {{hostname: {quoted(str(host))}{named}}}")
+    if silent:
+        lines.append(f"      # and {counted(silent, 'node')} without a known address")
+    return "\n".join(lines) + "\n"

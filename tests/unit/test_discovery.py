@@ -6,9 +6,8 @@ from collections.abc import Collection
 
 import pytest
 
-from proxyctl.formats.pxc_section import pxc_section
 from proxyctl.instance.backend import Said
-from proxyctl.nodes.discover import Membership, compared, members_in, silent_in
+from proxyctl.nodes.discover import Membership, compared, members_in, pxc_section, silent_in
 from proxyctl.render.nodes_discover_text import membership_text
 from proxyctl.state.families import Family, Node
 

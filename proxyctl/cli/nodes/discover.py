@@ -48,9 +48,8 @@ def discover(
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
     from proxyctl.cli.connection import connected, has_files, opened
-    from proxyctl.formats.pxc_section import pxc_section
     from proxyctl.instance.backend import addresses_of_each
-    from proxyctl.nodes.discover import compared
+    from proxyctl.nodes.discover import compared, pxc_section
     from proxyctl.render.nodes_discover_text import membership_text, silent_text
     from proxyctl.render.nodes_machine import membership_json
 
