@@ -161,8 +161,7 @@ def _all_targets(
     parsed = ParsedFiles(sources)
     instances = parsed.instances()
     if fleet.instances_from is not None:
-        passwords = [name for one in instances if (name := one.password_variable)]
-        instances = printed_instances(fleet.instances_from, passwords, Fence.around(sources))
+        instances = printed_instances(fleet.instances_from, Fence.around(sources))
     if not instances:
         parsed.raise_if_misread()  # they may stand where the files cannot be read
         raise UsageError(

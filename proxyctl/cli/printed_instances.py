@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from proxyctl.errors import ProxyctlError, UsageError
@@ -17,20 +15,13 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0
 """How long the command may take."""
 
-_OWN_PASSWORDS = ("PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD")
-
 
 def printed_instances(
-    command: str,
-    passwords: Iterable[str] = (),
-    fence: Fence | None = None,
-    *,
-    timeout_s: float = TIMEOUT_S,
+    command: str, fence: Fence | None = None, *, timeout_s: float = TIMEOUT_S
 ) -> tuple[Instance, ...]:
-    """Return the instances that a command prints. It does not see the admin passwords.
+    """Return the instances that a command prints.
 
-    `passwords`: more variables of the environment with one. `fence`: where files may lie that an
-    instance names; None: anywhere.
+    `fence`: where files may lie that they name; None: anywhere.
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
@@ -46,16 +37,14 @@ def printed_instances(
             hint="is a variable of the environment not set? leave the option out for the instances"
             " of the files",
         )
-    hidden = {*_OWN_PASSWORDS, *passwords}
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    text = _output(words, environment, timeout_s)
+    text = _output(words, timeout_s)
     found = instances_in(text, f"<{words[0]}>", fence)
     if not found:
         raise UsageError(f"--instances-from {words[0]}: it names no instance")
     return found
 
 
-def _output(words: list[str], environment: dict[str, str], timeout_s: float) -> str:
+def _output(words: list[str], timeout_s: float) -> str:
     """Return what the command writes. Raises: ProxyctlError."""
     name = f"--instances-from {words[0]}"
     try:
@@ -63,7 +52,6 @@ def _output(words: list[str], environment: dict[str, str], timeout_s: float) -> 
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            env=environment,
             timeout=timeout_s,
             check=False,
         )

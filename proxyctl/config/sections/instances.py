@@ -39,11 +39,6 @@ class Instance:
     _references: References | None = field(default=None, repr=False)
     _fence: Fence = field(default_factory=Fence, repr=False)
 
-    @property
-    def password_variable(self) -> str | None:
-        """The variable of the environment that holds the password, if one does."""
-        return self._secret.get("env") if isinstance(self._secret, Mapping) else None
-
     def password(self) -> str | None:
         """Return the password; None when the files have none.
 
