@@ -1,16 +1,19 @@
-"""The members that a Galera cluster reports, compared with the nodes in the files. Pure."""
+"""The members that a Galera cluster reports, compared with the nodes in the files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.errors import counted
+from proxyctl.config.project import ParsedFiles
+from proxyctl.errors import InstanceError, UsageError, counted
 from proxyctl.formats.yaml import quoted
-from proxyctl.instance.backend import Said
-from proxyctl.state.families import Family, Node, ServerColumns
+from proxyctl.instance.backend import Said, ask_nodes, monitor_account
+from proxyctl.instance.client import AdminClient
+from proxyctl.state.families import Family, Node, ServerColumns, families_in
 from proxyctl.state.row import DesiredRow, Key
 
 PRIMARY = "Primary"
@@ -18,6 +21,9 @@ PRIMARY = "Primary"
 
 
 _PORT = 3306
+
+_MOST_MEMBERS = 1000
+"""A Galera cluster has some dozens of members; each that does not answer is waited for."""
 
 
 _NO_ADDRESS = ("unspecified", "AUTO")
@@ -105,6 +111,73 @@ def _nodes_in(addresses: str) -> Iterator[Node]:
             yield host, int(port)
 
 
+def seed_node(seed: str) -> Node:
+    """Return the node that is asked first. Raises: UsageError."""
+    nodes = members_in(seed)
+    is_one = len(nodes) == 1 and not {",", "/"} & set(seed)
+    if not (is_one and _may_be_host(str(nodes[0][0])) and 0 < int(nodes[0][1] or 0) < 65536):
+        raise UsageError("--seed: one node is meant, HOST or HOST:PORT")
+    return nodes[0]
+
+
+def _may_be_host(name: str) -> bool:
+    """Return whether this can name a machine: what has a colon is an address, or a wrong port."""
+    if ":" not in name:
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def silent_text(count: int) -> str:
+    """Return how many members do not say their address."""
+    does = "does not say its" if count == 1 else "do not say their"
+    return f"{counted(count, 'member')} {does} address"
+
+
+def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], int]:
+    """Return the name of the cluster, its members with what each says, and how many are silent.
+
+    Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it.
+    """
+    account = monitor_account(client)
+    said = ask_nodes([first], account)[first]
+    seed = f"{first[0]}:{first[1]}"
+    if said.unreachable is not None:
+        raise InstanceError(
+            f"{seed}: {said.unreachable}",
+            hint="it is asked with the account of ProxySQL's monitor, from this machine",
+        )
+    component = said.status.get("wsrep_cluster_status", PRIMARY)
+    if component != PRIMARY:
+        # It names only those on its side, be it nobody else, while the others go on without it.
+        raise InstanceError(
+            f"{seed}: it is not in the primary component ({component}), and does not know who is",
+            hint="ask another node",
+        )
+    nodes, silent = named_by([], said)
+    if not nodes and silent:
+        raise InstanceError(
+            f"{seed}: {silent_text(silent)}, and no other one is known",
+            hint="set wsrep_node_incoming_address there",
+        )
+    if not nodes:
+        raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
+    asked: dict[Node, Said] = {}
+    while new := nodes - asked.keys():
+        if len(nodes) > _MOST_MEMBERS:
+            raise InstanceError(
+                f"{seed}: wsrep_incoming_addresses names {len(nodes):,} members, more than any"
+                " cluster has"
+            )
+        asked |= ask_nodes(sorted(new), account)
+        nodes, silent = named_by(asked.values(), said)
+    members = {node: asked[node] for node in sorted(nodes)}
+    return said.variables.get("wsrep_cluster_name", ""), members, silent
+
+
 def nodes_by_family(
     layout: Layout, servers: Mapping[Key, DesiredRow], families: Iterable[Family]
 ) -> dict[Family, tuple[Node, ...]]:
@@ -121,6 +194,22 @@ def nodes_by_family(
         for family in families
         if family.is_galera
     }
+
+
+def configured_nodes(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
+    """Return the nodes of each Galera family in the files, be it switched off there or not."""
+    tables = parsed.project(
+        client.version, takes_dead_rules=True, needs_secrets=False
+    ).desired.tables
+    servers, galera = tables.get("mysql_servers"), tables.get("mysql_galera_hostgroups")
+    if servers is None or galera is None:
+        return {}
+    layouts = {"mysql_galera_hostgroups": galera.layout}
+    active = galera.layout.index["active"]
+    switched_on = [(*row[:active], 1, *row[active + 1 :]) for row in galera.rows.values()]
+    rows = {"mysql_galera_hostgroups": switched_on}
+    families = families_in(layouts, rows, rds_discovery=False)  # type: ignore[arg-type]
+    return nodes_by_family(servers.layout, servers.rows, families)
 
 
 def compared(

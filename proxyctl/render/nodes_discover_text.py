@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.errors import counted
 from proxyctl.instance.backend import Said
-from proxyctl.nodes.discover import Membership
+from proxyctl.nodes.discover import Membership, silent_text
 from proxyctl.render.nodes_text import answers
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.state.families import Node, node_text
@@ -38,12 +37,6 @@ def _lines(found: Membership, style: Style) -> Iterator[str]:
         yield f"{_name(node)} is in the files, and may be a member that does not say its address"
     if found.agrees:
         yield f"the files name the same nodes, in hostgroups {hostgroups}"
-
-
-def silent_text(count: int) -> str:
-    """Return how many members do not say their address."""
-    does = "does not say its" if count == 1 else "do not say their"
-    return f"{counted(count, 'member')} {does} address"
 
 
 def _said(said: Said) -> str:
