@@ -29,15 +29,17 @@ def proxy(offline: Project) -> Iterator[FaultyProxy]:
         yield running
 
 
-def interrupt_behind(proxy: FaultyProxy, statement: str, time: int = 1) -> None:
-    """End the process when this statement is answered for the first time, or a later one."""
-    seen: list[str] = []
+def interrupt_behind(proxy: FaultyProxy, statement: str, *, after: str = "") -> None:
+    """End the process when this statement is answered, for the first time behind another one."""
+    is_armed = not after
 
     def watch(_connection: int, sql: str, _answer: bytes) -> None:
-        if statement in sql:
-            seen.append(sql)
-            if len(seen) == time:
-                os.kill(os.getpid(), signal.SIGTERM)
+        nonlocal is_armed
+        if is_armed and statement in sql:
+            is_armed = False
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif sql == after:
+            is_armed = True
 
     proxy.watch = watch
 
@@ -59,7 +61,7 @@ def test_several_that_have_begun_are_finished(proxy: FaultyProxy) -> None:
 
 
 def test_between_two_batches_nothing_more_is_begun(proxy: FaultyProxy) -> None:
-    interrupt_behind(proxy, "WHERE status LIKE 'SHUNNED%'", 2)
+    interrupt_behind(proxy, "stats_mysql_connection_pool", after="SAVE MYSQL SERVERS TO DISK")
     found = proxyctl("apply", "--all", "--auto-approve")
     assert found.code == 130, found.text
     assert found.out.endswith("Fleet of 2 instances: 1 applied: px1; 1 not touched: px2.\n")
