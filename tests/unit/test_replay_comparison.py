@@ -51,6 +51,14 @@ def rule(number: int, **cells: Value) -> dict[str, Value]:
     return {"rule_id": number, "re_modifiers": "CASELESS", "apply": 1, **cells}
 
 
+def test_files_that_bring_the_first_rules() -> None:
+    without = Configuration(REFERENCE, {"mysql_users": configuration().tables["mysql_users"]})
+    after = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=2))
+    assert verdict(without, after, seen("SELECT 1")).certain == {Kind.HOSTGROUP}
+    assert verdict(after, without, seen("SELECT 1")).certain == {Kind.HOSTGROUP}
+    assert not verdict(without, after, seen("UPDATE t SET a=1")).is_changed
+
+
 def test_client_addr_is_not_known_without_tracking() -> None:
     before, after = (
         configuration(rule(1, client_addr="10.0.%", destination_hostgroup=hostgroup))

@@ -292,8 +292,7 @@ class _Differences:
         if sides.before.tables.get(_FAST) is not sides.after.tables.get(_FAST):
             keys = before.fast_routing.items() ^ after.fast_routing.items()
             self._fast = frozenset(key[:2] for key, _ in keys)
-        rows = _differing_rules(sides)
-        self._rules = _router_of_all(sides.before, rows, before) if rows else None
+        self._rules = _router_of_differing(sides, before)
 
     def may_concern(self, request: Request, *, is_text_known: bool) -> bool:
         """Return whether anything that differs may decide about a digest."""
@@ -311,34 +310,30 @@ class _Differences:
         return bool(route.matched_rules or way.answers)
 
 
-def _differing_rules(sides: Sides) -> list[Row]:
-    """Return the active rules that only one side has. A comment decides nothing."""
-    before, after = (side.tables.get(_RULES) for side in (sides.before, sides.after))
-    if before is None or after is None or before is after:
-        return [] if before is after else [*_rows(before), *_rows(after)]
-    comment = before.layout.index["comment"]
-    plain, other = (
-        {(*row[:comment], *row[comment + 1 :]): row for row in _rows(held)}
-        for held in (before, after)
-    )
-    return [(plain.get(key) or other[key]) for key in plain.keys() ^ other.keys()]
+def _router_of_differing(sides: Sides, like: Router) -> Router | None:
+    """Return a router that tries every rule that only one side has, wherever it stands there.
 
-
-def _rows(held: Held | None) -> list[Row]:
-    if held is None:
-        return []
-    active = held.layout.index["active"]
-    return [row for row in held.rows.values() if row[active] == 1]
-
-
-def _router_of_all(side: Configuration, rows: list[Row], like: Router) -> Router:
-    """Return a router that tries each of these rules, wherever it stands among the others."""
-    layout = side.tables[_RULES].layout
+    None if there are none. A comment decides nothing.
+    """
+    both = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
+    held = [one for one in both if one is not None]
+    if not held or both[0] is both[1]:
+        return None
+    layout = held[0].layout
+    active, comment = layout.index["active"], layout.index["comment"]
+    differing: dict[Row, Row] = {}
+    for one in held:
+        for row in one.rows.values():
+            key = (*row[:comment], *row[comment + 1 :])
+            if row[active] == 1 and differing.pop(key, None) is None:
+                differing[key] = row
+    if not differing:
+        return None
     alike: dict[str, Value] = {"flagIN": 0, "flagOUT": None, "apply": 0, "attributes": ""}
-    held: dict[Key, Row] = {}
-    for number, row in enumerate(rows, 1):
+    rows: dict[Key, Row] = {}
+    for number, row in enumerate(differing.values(), 1):
         cells = {**dict(zip(layout.names, row, strict=True)), **alike, "rule_id": number}
-        held[(number,)] = tuple(cells[name] for name in layout.names)
-    tables = {name: table for name, table in side.tables.items() if name != _FAST}
-    tables[_RULES] = Held(layout, held)
-    return router_of(replace(side, tables=tables), patterns=like.patterns)
+        rows[(number,)] = tuple(cells[name] for name in layout.names)
+    tables = {name: table for name, table in sides.before.tables.items() if name != _FAST}
+    tables[_RULES] = Held(layout, rows)
+    return router_of(replace(sides.before, tables=tables), patterns=like.patterns)
