@@ -262,6 +262,16 @@ def test_a_digest_that_was_cut_gets_no_rule():
     assert found([made], configuration(rule(20, "^SELECT")), Kind.READS)[0] == ()
 
 
+def test_digests_that_cannot_be_told_stand_in_the_way_of_no_rule():
+    rewrites = rule(5, None, None, match_pattern="x", replace_pattern="DISTINCT y", apply=0)
+    long = digest(READ, digest="0x99", digest_text="SELECT a FROM t WHERE " + "x" * 3_000)
+    seen = [digest(READ), long, digest("SELECT DISTINCT y FROM u", calls=1)]
+    result = suggest(table(*seen), configuration(rewrites, rule(20, "^SELECT")), only=[Kind.READS])
+    (one,) = result.found
+    assert len(one.rules) == 1
+    assert "Of 1 digest it cannot be told" in result.proof
+
+
 def test_last_rules_and_fast_routing():
     fast = ({"username": "app", "schemaname": "crm", "flagIN": 0, "destination_hostgroup": 50},)
     given = configuration(fast=fast)

@@ -135,6 +135,11 @@ def test_a_text_that_was_cut_cannot_be_told_where_rules_differ() -> None:
     assert found.is_open
     assert found.notes == (CUT,)
     assert not verdict(before, before, one).is_open
+    for other in ({"username": "batch"}, {"digest": "0x1"}):
+        after = configuration(
+            rule(1, match_digest="users", destination_hostgroup=2, **other), **variables
+        )
+        assert not verdict(before, after, one).is_open
 
 
 def test_digests_of_other_options_are_not_what_rules_see_now() -> None:

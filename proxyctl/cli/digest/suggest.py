@@ -86,7 +86,7 @@ def suggest(
 
 
 def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None) -> Subject:
-    """Return digests, rules and hits. The instance's digest table is named once, or not at all."""
+    """Return digests and rules. The instance's digest table is named once, or not at all."""
     from proxyctl.cli.connection import connected, has_files, opened
     from proxyctl.cli.subject import is_about_instance
     from proxyctl.config.project import ParsedFiles

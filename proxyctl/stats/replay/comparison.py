@@ -7,7 +7,7 @@ taken both ways. Where the text itself does not say what the query was, nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -132,7 +132,7 @@ class Comparison:
             client_addr=seen.client_address or None,
             digest=text.digest,
         )
-        is_concerned = self._differences.may_concern(request, is_text_known=not notes)
+        is_concerned = self._differences.may_concern(request, notes)
 
         def both(way: Way) -> tuple[Outcome, Outcome]:
             before = outcome_of(*self._routers[0].evaluate_digest(request, way), special)
@@ -293,27 +293,43 @@ class _Differences:
             keys = before.fast_routing.items() ^ after.fast_routing.items()
             self._fast = frozenset(key[:2] for key, _ in keys)
         self._rules = _router_of_differing(sides, before)
+        self._rules_of_cut = _router_of_differing(sides, before, _TEXTS)
+        self._rules_of_unknown = _router_of_differing(sides, before, {**_TEXTS, "digest": None})
 
-    def may_concern(self, request: Request, *, is_text_known: bool) -> bool:
-        """Return whether anything that differs may decide about a digest."""
+    def may_concern(self, request: Request, notes: Sequence[str]) -> bool:
+        """Return whether anything that differs may decide about a digest.
+
+        `notes` say what is not known of its text. A cut text has its digest all the same.
+        """
         username = request.username or ""
-        if self._concern_all or (self._rules is not None and not is_text_known):
-            return True
-        if self._routers[0].user(username) != self._routers[1].user(username):
+        if self._concern_all or self._routers[0].user(username) != self._routers[1].user(username):
             return True
         if self._fast and any((u, request.schemaname) in self._fast for u in (username, "")):
             return True
-        if self._rules is None:
+        rules = self._rules
+        if notes:
+            rules = self._rules_of_cut if list(notes) == [CUT] else self._rules_of_unknown
+        if rules is None:
             return False
         way = Way({})
-        route, _ = self._rules.evaluate_digest(request, way)
+        route, _ = rules.evaluate_digest(request, way)
         return bool(route.matched_rules or way.answers)
 
 
-def _router_of_differing(sides: Sides, like: Router) -> Router | None:
+_TEXTS: Mapping[str, Value] = {
+    "match_digest": None,
+    "match_pattern": None,
+    "negate_match_pattern": 0,
+}
+"""Cells of a rule that takes any text."""
+
+
+def _router_of_differing(
+    sides: Sides, like: Router, cells: Mapping[str, Value] | None = None
+) -> Router | None:
     """Return a router that tries every rule that only one side has, wherever it stands there.
 
-    None if there are none. A comment decides nothing.
+    None if there are none. A comment decides nothing. `cells`: what to put into each rule.
     """
     both = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
     held = [one for one in both if one is not None]
@@ -330,10 +346,11 @@ def _router_of_differing(sides: Sides, like: Router) -> Router | None:
     if not differing:
         return None
     alike: dict[str, Value] = {"flagIN": 0, "flagOUT": None, "apply": 0, "attributes": ""}
+    alike |= cells or {}
     rows: dict[Key, Row] = {}
     for number, row in enumerate(differing.values(), 1):
-        cells = {**dict(zip(layout.names, row, strict=True)), **alike, "rule_id": number}
-        rows[(number,)] = tuple(cells[name] for name in layout.names)
+        rule = {**dict(zip(layout.names, row, strict=True)), **alike, "rule_id": number}
+        rows[(number,)] = tuple(rule[name] for name in layout.names)
     tables = {name: table for name, table in sides.before.tables.items() if name != _FAST}
     tables[_RULES] = Held(layout, rows)
     return router_of(replace(sides.before, tables=tables), patterns=like.patterns)

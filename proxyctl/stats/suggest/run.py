@@ -92,7 +92,11 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     report = context.replayed(with_rules(context.configuration, rules))
     changed: Counter[str] = Counter()
     maybe: Counter[str] = Counter()
+    unknown: set[str] = set()
     for entry in (*report.moved, *report.open):
+        if entry.verdict.is_unknown:
+            unknown.add(entry.seen.digest)
+            continue
         changed[entry.seen.digest] += entry.seen.count_star
         if entry.verdict.is_open:
             maybe[entry.seen.digest] += entry.seen.count_star
@@ -105,10 +109,16 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
         replace(one, proof=_shown(changed[one.digest], maybe[one.digest])) if one.rules else one
         for one in found
     ]
-    return shown, (
+    proof = (
         f"The rules proposed here were replayed together on {_replayed(context, report)}: each"
         " changes its own digest and no other. That says nothing of queries that were not seen."
     )
+    if unknown:
+        proof += (
+            f" Of {count_text(len(unknown), 'digest')} it cannot be told: the texts are cut, or"
+            " may not be what the rules saw."
+        )
+    return shown, proof
 
 
 def _shown(changed: int, maybe: int) -> str:
