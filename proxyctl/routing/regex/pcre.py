@@ -89,8 +89,8 @@ class PcrePattern:
 
     @property
     def for_re2(self) -> bytes | None:
-        """A pattern for RE2 that matches wherever this one does; None if it is not verified."""
-        return for_re2(self._text, caseless=self._flags != 0) if self.is_verified else None
+        """A pattern for RE2 that matches wherever this one does; None if a part is not known."""
+        return for_re2(self._text, caseless=self._flags != 0)
 
     def matches(self, subject: bytes) -> bool | None:
         """Return whether it matches somewhere in the subject; None: too many steps to tell."""

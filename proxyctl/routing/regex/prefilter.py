@@ -95,10 +95,11 @@ def _chunks(patterns: Iterable[tuple[int, bytes]]) -> Iterable[list[tuple[int, b
 _TOKEN = re.compile(
     rb"""
       \\ (?P<letter> [A-Za-z] )
+    | (?P<reference> \\[1-9] (?![0-9]) )
     | (?P<byte>   \\[^0-9A-Za-z] | [^\\^$.|?*+()\[{] )
-    | (?P<class>  \[ \^? (?: \[:\w+:\] | \\. | [^]\\] )+ \] )
+    | (?P<class>  \[ \^? (?: \[:\^?\w+:\] | \\. | (?! \[: ) [^]\\] )+ \] )
     | (?P<count>  (?: [*+?] | \{ (?P<least>[0-9]+) (?P<comma>,)? (?P<most>[0-9]*) \} ) [+?]? )
-    | (?P<around> \(\?[=!] )
+    | (?P<around> \(\? <? [=!] )
     | (?P<flag>   \(\?[ims]+\) )
     | (?P<group>  \( (?: \?[:>] )? )
     | (?P<end>    \$ | \\Z )
@@ -131,14 +132,20 @@ _MOST = 1000
 
 
 def for_re2(pattern: bytes, *, caseless: bool) -> bytes | None:
-    """Return a pattern for RE2, reading bytes as Latin-1; None where that is not worth the trouble.
+    """Return a pattern for RE2 that matches wherever this one does; None if a part is not known.
 
-    Shape: `pattern` is one that counts as verified. A look-around says nothing, an atomic group is
-    any group, and `$` may stand before any line feed.
+    Shape: `pattern` is one for PCRE2; both read bytes as Latin-1. A look-around always holds, a
+    back reference is any text, an atomic group is any group, and `$` may stand before any line
+    feed.
     """
     out = [b"(?i)" if caseless else b""]
     openings: list[tuple[int, bool]] = []
-    for found in _TOKEN.finditer(pattern):
+    at = 0
+    while at < len(pattern):
+        found = _TOKEN.match(pattern, at)
+        if found is None:
+            return None
+        at = found.end()
         if found["around"] or found["group"]:
             openings.append((len(out), found["around"] is not None))
             out.append(b"(?:")
@@ -153,13 +160,18 @@ def for_re2(pattern: bytes, *, caseless: bool) -> bytes | None:
                 return None
             out.append(text)
         else:
-            out.append(_piece(found))
+            piece = _piece(found)
+            if piece is None:
+                return None
+            out.append(piece)
     return b"".join(out)
 
 
-def _piece(found: re.Match[bytes]) -> bytes:
+def _piece(found: re.Match[bytes]) -> bytes | None:
     if found["letter"]:
-        return _LETTERS[found["letter"]]
+        return _LETTERS.get(found["letter"])
+    if found["reference"]:
+        return b"(?s:.*)"
     if found["byte"]:
         return _literal(found["byte"])
     if found["count"]:
@@ -188,11 +200,13 @@ def _class(text: bytes, *, caseless: bool) -> bytes | None:
     if is_negated and caseless and _NOT_ASCII.search(text):
         return None  # RE2 folds the case of Latin-1, PCRE of ASCII only: this would be narrower
     out = [b"[^" if is_negated else b"["]
-    for item in re.findall(rb"\[:\w+:\]|\\.|.", text[1 + is_negated : -1], re.DOTALL):
+    for item in re.findall(rb"\[:\^?\w+:\]|\\.|.", text[1 + is_negated : -1], re.DOTALL):
         if item == b"-" or item.startswith(b"[:"):
             out.append(item)
         elif len(item) == 2 and item[1:] in _SETS:
             out.append(_SETS[item[1:]])
+        elif len(item) == 2 and item[1:].isalnum():
+            return None  # an escape of its own, such as that of a byte
         else:
             out.append(_literal(item))
     return b"".join(out) + b"]"
