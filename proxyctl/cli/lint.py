@@ -138,7 +138,6 @@ def _subject(
 ) -> _Found:
     from proxyctl.cli.connection import connected_beside
     from proxyctl.cli.subject import is_about_instance
-    from proxyctl.config.desired import configuration_of
     from proxyctl.config.project import ParsedFiles
     from proxyctl.instance.read import read_configuration
 
@@ -147,7 +146,7 @@ def _subject(
             version, takes_dead_rules=True, needs_secrets=False
         )
         return _Found(
-            configuration_of(project.desired),
+            project.configuration,
             project.ignores,
             plain_passwords={one.name: one.where for one in project.instances if _is_plain(one)},
         )

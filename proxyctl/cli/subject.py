@@ -51,13 +51,12 @@ def subject_of(
     instance. Raises: ConfigError, InstanceError, UsageError.
     """
     if not is_about_instance(files, connection):
-        from proxyctl.config.desired import configuration_of
         from proxyctl.config.project import load_project
 
         project = load_project(
             files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
-        return Subject(configuration_of(project.desired))
+        return Subject(project.configuration)
     from proxyctl.instance.read import read_configuration
 
     with connected(files, connection) as client:

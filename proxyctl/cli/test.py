@@ -76,7 +76,6 @@ def _prepared(
     from dataclasses import replace
 
     from proxyctl.cli.subject import is_about_instance, subject_of
-    from proxyctl.config.desired import configuration_of
     from proxyctl.config.project import load_project
     from proxyctl.routing.explain import TABLES, Explainer
 
@@ -86,7 +85,7 @@ def _prepared(
         files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
     )
     if not is_live:
-        return project.routing_tests, Explainer(configuration_of(project.desired))
+        return project.routing_tests, Explainer(project.configuration)
     subject = subject_of(files, connection, version=version, tables=TABLES)
     named = replace(subject.configuration, hostgroup_names=project.desired.hostgroup_names)
     return project.routing_tests, Explainer(named, is_placed=True)

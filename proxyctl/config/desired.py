@@ -70,8 +70,28 @@ class Project:
 
     @property
     def configuration(self) -> Configuration:
-        """What the files ask for as MEMORY would hold it, applied to nothing."""
-        return configuration_of(self.desired)
+        """What the files ask for as MEMORY would hold it, applied to nothing.
+
+        What the files leave to the instance has the column's default.
+        """
+        tables: dict[str, Held] = {}
+        variables: dict[str, str] = {}
+        for name, table in self.desired.tables.items():
+            rows = _with_defaults(table)
+            if table.layout.table.prefix is not None:
+                variables |= variables_of(rows.values())
+            else:
+                tables[name] = Held(table.layout, rows, is_whole=table.scope is None)
+
+        def place(name: str, key: Key, column: str | None) -> Where | None:
+            table = self.desired.tables.get(name)
+            if table is None or key not in table.where:
+                return None
+            return table.where[key] if column is None else field_place(table, key, column)[0]
+
+        return Configuration(
+            self.desired.version, tables, variables, self.desired.hostgroup_names, place
+        )
 
 
 def compile_project(sections: Sections, context: Context) -> Project:
@@ -251,29 +271,6 @@ def _single(sections: Sections, name: str, default: Any, context: Context) -> An
         found, _ = check(part, context)
         value = default if found is None else found
     return value
-
-
-# Without an instance -----------------------------------------------------------------------------
-
-
-def configuration_of(desired: Desired) -> Configuration:
-    """Return the configuration. What the files leave to the instance has the column's default."""
-    tables: dict[str, Held] = {}
-    variables: dict[str, str] = {}
-    for name, table in desired.tables.items():
-        rows = _with_defaults(table)
-        if table.layout.table.prefix is not None:
-            variables |= variables_of(rows.values())
-        else:
-            tables[name] = Held(table.layout, rows, is_whole=table.scope is None)
-
-    def place(name: str, key: Key, column: str | None) -> Where | None:
-        table = desired.tables.get(name)
-        if table is None or key not in table.where:
-            return None
-        return table.where[key] if column is None else field_place(table, key, column)[0]
-
-    return Configuration(desired.version, tables, variables, desired.hostgroup_names, place)
 
 
 def _with_defaults(table: DesiredTable) -> dict[Key, Row]:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from proxyctl.catalog import REFERENCE, TABLES, Version, parse_version
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.lint.all_checks import all_checks
@@ -87,7 +86,7 @@ def _lint(folder: Path) -> Iterator[Run]:
         path.write_bytes(data)
         sources = Sources((str(path),), restrict_paths=True)
         project = load_project(sources, takes_dead_rules=True, needs_secrets=False)
-        lint(Subject(configuration_of(project.desired)), checks, project.ignores)
+        lint(Subject(project.configuration), checks, project.ignores)
 
     yield run
 

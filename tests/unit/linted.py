@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
@@ -74,5 +73,5 @@ def pattern(text, **more):
 def in_file(path, code):
     """What one check finds in a file, as `key: message`."""
     project = load_project(Sources((path,)), takes_dead_rules=True)
-    found = all_checks()[code].find(Subject(configuration_of(project.desired)))
+    found = all_checks()[code].find(Subject(project.configuration))
     return [f"{'/'.join(map(str, one.key))}: {one.message}" for one in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
@@ -38,7 +37,7 @@ def test_only_copies_are_lost_where_a_mirror_has_no_servers(tmp_path, monkeypatc
         "  - {rule_id: 2, match_digest: '^INSERT', mirror_hostgroup: 78}\n"
     )
     project = load_project(Sources((write(tmp_path, SPLIT + RULES + rules),)))
-    found = all_checks()["PX311"].find(Subject(configuration_of(project.desired)))
+    found = all_checks()["PX311"].find(Subject(project.configuration))
     sent, copied = (one.hint for one in found)
     assert "fails with 9001" in sent
     assert copied == "the copies are lost; the query itself goes its way"

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
@@ -25,7 +24,7 @@ def test_the_examples_of_a_check(code, tmp_path):
         path = write(tmp_path, text)
         project = load_project(Sources((path,)), takes_dead_rules=True, needs_secrets=False)
         versions = re.findall(r"--backend-version (\S+)", text)
-        subject = Subject(configuration_of(project.desired), backend_versions=versions)
+        subject = Subject(project.configuration, backend_versions=versions)
         found = list(CHECKS[code].find(subject))
         assert bool(found) is (kind == "Bad"), text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
@@ -20,7 +19,7 @@ def lint(tmp_path):
         text = "version: 1\n" + more + "\nmysql_query_rules:\n"
         text += "".join(f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
         project = load_project(Sources((write(tmp_path, text),)), takes_dead_rules=True)
-        found = all_checks()[code].find(Subject(configuration_of(project.desired)))
+        found = all_checks()[code].find(Subject(project.configuration))
         return [f"{one.key[0]}: {one.message}" for one in found]
 
     return run

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.finding import Severity
@@ -29,7 +28,7 @@ OURS = sorted(code for code in all_checks() if code >= "PX3")
 
 def subject_of(*paths):
     project = load_project(Sources(tuple(map(str, paths))), takes_dead_rules=True)
-    return Subject(configuration_of(project.desired))
+    return Subject(project.configuration)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.all_checks import all_checks
 from proxyctl.lint.subject import Subject
@@ -103,7 +102,7 @@ def test_the_hint_takes_the_locking_reads_that_are_reported(lint, tmp_path, patt
     )
     assert len(lint(SPLIT + RULES + rule, "PX301")) == 1
     project = load_project(Sources((write(tmp_path, SPLIT + RULES + rule),)), takes_dead_rules=True)
-    (found,) = all_checks()["PX301"].find(Subject(configuration_of(project.desired)))
+    (found,) = all_checks()["PX301"].find(Subject(project.configuration))
     assert f"match_digest {hint} to" in found.hint
     first = f"  - {{rule_id: 1, match_digest: {hint}, destination_hostgroup: 10, apply: true}}\n"
     assert lint(SPLIT + RULES + first + rule, "PX301") == []
@@ -311,7 +310,7 @@ def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
     text += "mysql_query_rules_fast_routing:\n" + fast + RULES
     text += "".join(f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
     project = load_project(Sources((write(tmp_path, text),)))
-    subject = Subject(configuration_of(project.desired))
+    subject = Subject(project.configuration)
     asked = 0
     for session in sessions(subject):
         for probe in PROBES:

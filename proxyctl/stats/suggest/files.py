@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
-from proxyctl.config.desired import configuration_of
 from proxyctl.config.project import ParsedFiles, Project
 from proxyctl.formats.yaml import row_lines
 from proxyctl.instance.client import AdminClient
@@ -33,7 +32,7 @@ class Subject:
 def subject_of_files(table: DigestTable, files: ParsedFiles) -> Subject:
     """Return the digests of a snapshot with the rules of files. Raises: ConfigError."""
     project = files.project(_version(table.version), takes_dead_rules=True, needs_secrets=False)
-    return Subject(table, configuration_of(project.desired), project)
+    return Subject(table, project.configuration, project)
 
 
 def _version(text: str) -> Version:
