@@ -67,7 +67,7 @@ class Context:
         place = part.where(*keys[:1], of_key=of_key)
         first = taken.setdefault(name, place)
         if first is not place:
-            self.note(part, keys, f"the name is taken; first at {first}", of_key=of_key)
+            self.note(part, keys, f"duplicate name (first defined at {first})", of_key=of_key)
         return first is place
 
     def text(

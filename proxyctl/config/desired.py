@@ -266,7 +266,7 @@ def _single(sections: Sections, name: str, default: Any, context: Context) -> An
     parts = sections.get(name, [])
     for part in parts:
         if part is not parts[0]:
-            message = f"the section stands twice; first at {parts[0].where(of_key=True)}"
+            message = f"duplicate section (first defined at {parts[0].where(of_key=True)})"
             context.mistakes.add(part.where(of_key=True), name, message)
         found, _ = check(part, context)
         value = default if found is None else found

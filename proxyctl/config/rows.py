@@ -308,8 +308,8 @@ def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> Desi
                 continue
             if key in rows:
                 first = places[key].where()
-                origin = f" ({first.origin})" if first.origin else ""
-                message = f"{key_words(layout, key)} stands twice; first at {first}{origin}"
+                origin = f", {first.origin}" if first.origin else ""
+                message = f"duplicate {key_words(layout, key)} (first defined at {first}{origin})"
                 mistakes.add(place.where(), layout.name, message)
             else:
                 rows[key] = row

@@ -188,7 +188,7 @@ def _header_fits(header: list[str], path: str, layout: Layout, context: Context)
             message = explain(name) or f"no such column: {shown(name)}"
             mistakes.add(where, "", message, mistakes.did_you_mean(name, layout.index))
         elif name in header[:position]:
-            mistakes.add(where, name, "the column stands twice in the header")
+            mistakes.add(where, name, "duplicate column in the header")
     for column in layout.columns:
         if column.is_required and column.name not in header:
             mistakes.add(where, column.name, f"the header lacks the column {column.name}")
@@ -256,7 +256,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _NotJsonError(f"the key {shown(twice)} stands twice")
+        raise _NotJsonError(f"duplicate key {shown(twice)}")
     return result
 
 

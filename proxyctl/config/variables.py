@@ -67,7 +67,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
             where = part.where(name, of_key=True)
             earlier = collected.where.setdefault((name,), where)
             if earlier is not where:
-                message = f"the variable is set twice; first at {earlier}"
+                message = f"duplicate variable (first set at {earlier})"
                 context.mistakes.add(where, _label(name), message)
             elif text is not None:
                 collected.rows[(name,)] = (name, text)

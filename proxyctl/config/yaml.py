@@ -317,8 +317,8 @@ class _Composer:
             self._merge(result, value, event)
         for key, again in repeated:
             first = marks[2 * result.place_of(key)]
-            message = "the key stands twice in one mapping; first at"
-            message += f" line {first.line + 1}, column {first.column + 1}"
+            place = f"line {first.line + 1}, column {first.column + 1}"
+            message = f"duplicate key in one mapping (first defined at {place})"
             self._mistakes.add(self._where(again), key, message)
         self._depth -= 1
         return result

@@ -45,7 +45,7 @@ def test_lines_are_those_of_the_file_also_behind_a_field_of_two_lines(tmp_path):
     content = 'username,comment\na,"one\ntwo"\n\nb,x\nb,y\n'
     found = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
     assert found == [
-        f"6: mysql_users: username b, backend 1 stands twice; first at {tmp_path}/u.csv:5:1"
+        f"6: mysql_users: duplicate username b, backend 1 (first defined at {tmp_path}/u.csv:5:1)"
     ]
 
 
@@ -133,7 +133,7 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
         ('{"rule_id": 1, "attributes": ' + "[" * 100_000, "not JSON: nested too deep"),
         ('{"rule_id": ' + "9" * 5000 + "}", "not JSON: a number with too many digits"),
         ('{"rule_id": NaN}', "not JSON: NaN is no JSON number"),
-        ('{"rule_id": 1, "rule_id": 2}', "not JSON: the key 'rule_id' stands twice"),
+        ('{"rule_id": 1, "rule_id": 2}', "not JSON: duplicate key 'rule_id'"),
     ],
 )
 def test_json_that_only_python_understands(tmp_path, content, said):

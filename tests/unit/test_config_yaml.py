@@ -61,7 +61,7 @@ def test_equal_keys_name_both_places():
     root, mistakes = read("a: 1\nb: 2\n'a': 3\n")
     assert root == {"a": 1, "b": 2}
     assert mistakes == [
-        "f.yaml:3:1: a: the key stands twice in one mapping; first at line 1, column 1"
+        "f.yaml:3:1: a: duplicate key in one mapping (first defined at line 1, column 1)"
     ]
 
 

@@ -50,7 +50,7 @@ class Clusters:
         for key, row in table.rows.items():
             server = (row[index["hostname"]], row[index["port"]])
             for cluster in members.get((row[index["hostgroup_id"]], *server), ()):
-                # A row with the key of a node is the node's own, or stands twice, which is said.
+                # A row with the key of a node is its own, or a duplicate that `join` reports.
                 if key in cluster.keys:
                     continue
                 message = (
