@@ -182,7 +182,7 @@ DEFAULT = {"active": "`1`", "status": "left alone", "password": "left alone"}
 VARIABLES = """\
 The variables that `variables:` can set, with the defaults of a fresh ProxySQL 2.7.1. A variable
 that is not named in the files is left alone. One that the ProxySQL at hand does not have is an
-error: ProxySQL itself would drop it without a word. So is a value that ProxySQL would refuse, round
+error: ProxySQL itself would silently drop it. So is a value that ProxySQL would refuse, round
 or change. Secret values are never shown.
 
 Some variables bring another one with them, since ProxySQL changes it at the LOAD. It is managed

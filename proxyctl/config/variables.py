@@ -1,6 +1,6 @@
 """The `variables` section -> rows of global_variables, in ProxySQL's own spelling.
 
-A value that ProxySQL would reset, round or drop without a word is a mistake here.
+A value that ProxySQL would silently reset, round or drop is a mistake here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
                 continue
             missing = missing_table(TABLES[table], context.version)
             if missing:
-                context.mistakes.add(part.where(name, of_key=True), _label(name), missing)
+                context.note(part, (name,), missing, of_key=True)
                 continue
             text = _Compiler(part, name, context).text(value)
             collected = found.setdefault(table, _Found())
@@ -127,8 +127,8 @@ def _add_unknown(part: Part, name: str, context: Context) -> None:
     hint = hint or context.mistakes.did_you_mean(name, VARIABLES)
     message = f"no such variable: a name begins with {' or '.join(prefixes)}"
     if name.partition("-")[2]:
-        message = "ProxySQL has no such variable, and would drop it without a word"
-    context.mistakes.add(part.where(name, of_key=True), _label(name), message, hint)
+        message = "ProxySQL has no such variable, and would silently drop it"
+    context.note(part, (name,), message, hint, of_key=True)
 
 
 class _Compiler:
@@ -141,8 +141,7 @@ class _Compiler:
         self._context = context
 
     def _add(self, message: str, hint: str | None = None, *, of_key: bool = False) -> None:
-        where = self._part.where(self._name, of_key=of_key)
-        self._context.mistakes.add(where, _label(self._name), message, hint)
+        self._context.note(self._part, (self._name,), message, hint, of_key=of_key)
 
     def text(self, value: Any) -> str | None:  # noqa: ANN401 - any YAML value
         """Return the canonical text of a value; None after a mistake."""
@@ -189,9 +188,7 @@ class _Compiler:
                 f"{where}: {self._name} is not in the catalogue; taken as it is{tail}"
             )
             return True
-        self._add(
-            "ProxySQL has no such variable, and would drop it without a word", hint, of_key=True
-        )
+        self._add("ProxySQL has no such variable, and would silently drop it", hint, of_key=True)
         return False
 
     def _is_newer_than_catalogue(self) -> bool:
