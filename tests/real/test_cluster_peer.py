@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.real.galera_rig import apply, files, plan
-from tests.support.galera_family import HOSTS, monitored_proxysql
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.galera_family import FILES, HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import online, placement, settle
+from tests.support.placement_samples import online, placement, settle, until
 from tests.support.servers import ProxySQL, free_port
 
 pytestmark = pytest.mark.real
@@ -91,3 +92,40 @@ def limits(node: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
             f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"
         )
     )
+
+
+def test_a_node_that_the_other_member_drained_has_to_be_restored_there(
+    nodes: tuple[ProxySQL, ProxySQL],
+    cluster: GaleraCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second member has taken the drain over into MEMORY and DISK."""
+    first, second = nodes
+    apply(first, files(cluster, HOSTS))
+    settle(first.instance, HOSTS)
+    project = Project(tmp_path, monkeypatch)
+    project.write(FILES.format(port=cluster.port))
+    (node, *_) = online(placement(first.instance)[10])
+
+    def at(member: ProxySQL, *arguments: str) -> Outcome:
+        project.connect(member.instance)
+        return proxyctl(*arguments)
+
+    done = at(first, "nodes", "drain", node)
+    assert done.code == 0, done.text
+    until(lambda: "0" in on_disk(second, "max_connections", "mysql_servers"))
+    settle(second.instance, HOSTS)
+    assert limits(second, node) == {("0", "0")}
+
+    refused = at(second, "apply", "--auto-approve")
+    assert refused.code == 3, refused.text
+    assert f"{node}:{cluster.port} has weight 0 and max_connections 0 in all layers" in refused.err
+    restored = at(second, "nodes", "restore", node)
+    assert restored.code == 3, restored.text
+    assert "at the member of the ProxySQL Cluster where it was drained" in restored.err
+
+    assert at(first, "nodes", "restore", node).code == 0
+    for member in nodes:
+        until(lambda: limits(member, node) == {("1", "1000")})  # noqa: B023
+    assert at(second, "plan", "--detailed-exitcode").code == 0

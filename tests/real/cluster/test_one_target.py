@@ -144,9 +144,21 @@ def test_a_server_is_drained_and_restored_at_one_member(
 ) -> None:
     write(project, SERVERS)
     assert apply().code == 0
-    status = "SELECT status FROM runtime_mysql_servers WHERE hostname='a'"
-    for command, shown in (("drain", "OFFLINE_SOFT"), ("restore", "ONLINE")):
-        done = proxyctl("nodes", command, "a")
-        assert done.code == 0, done.text
-        wait_until(lambda: [one.instance.query(status) for one in three] == [[(shown,)]] * 3)  # noqa: B023
-        assert proxyctl("plan", "--detailed-exitcode").code == 0
+    assert proxyctl("nodes", "drain", "a").code == 0
+    until_all_show(three, "OFFLINE_SOFT")
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+    elsewhere = proxyctl("nodes", "restore", "a", *at(three[1]))
+    assert elsewhere.code == 3
+    assert "at the member of the ProxySQL Cluster where it was drained" in elsewhere.err
+    write(project, SERVERS + RULE.format(1))
+    assert apply(*at(three[1])).code == 0
+    until_all_show(three, "OFFLINE_SOFT")
+    assert proxyctl("nodes", "restore", "a").code == 0
+    until_all_show(three, "ONLINE")
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+def until_all_show(three: list[ProxySQL], status: str) -> None:
+    """Wait until every member has the server `a` so at RUNTIME."""
+    asked = "SELECT status FROM runtime_mysql_servers WHERE hostname='a'"
+    wait_until(lambda: [one.instance.query(asked) for one in three] == [[(status,)]] * 3)
