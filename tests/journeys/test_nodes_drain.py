@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from tests.faults.proxy import Exchange, Fault, FaultyProxy
+from tests.journeys.killable import Killable
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -205,22 +206,6 @@ def test_a_wrong_name(servers: Instance, name: str, said: str) -> None:
     assert "nodes: db1:3306, db2:3306, db3:3307" in found.err
 
 
-def test_a_drain_that_is_killed_leaves_an_edit_that_one_statement_repairs(
-    servers: Instance,
-) -> None:
-    """What MEMORY holds between the two LOADs, with the statement that the refusal names."""
-    servers.query("UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db2'")
-    servers.query("LOAD MYSQL SERVERS TO RUNTIME")
-    plan = proxyctl("nodes", "drain", "db1")
-    assert plan.code == 3, plan.text
-    servers.query("LOAD MYSQL SERVERS FROM DISK")
-    assert status(servers, "db2", "mysql_servers") == {"ONLINE"}
-    assert status(servers, "db2") == {"OFFLINE_SOFT"}
-    assert proxyctl("plan", "--detailed-exitcode").code == 0
-    assert proxyctl("nodes", "restore", "db2").code == 0
-    assert status(servers, "db2") == {"ONLINE"}
-
-
 def ended(exchange: Exchange) -> None:
     """Answer the statement, and end the process that sent it as a pipeline does."""
     answer = exchange.ask()
@@ -269,3 +254,27 @@ def test_a_command_that_is_cut_off_says_what_became_of_the_node(
         assert rows(servers, "mysql_servers") == configured, sql
         assert rows(servers, "disk.mysql_servers") == configured
         assert proxyctl("nodes", command, "db2").code == 0
+
+
+@pytest.mark.parametrize("command", ["drain", "restore"])
+def test_a_command_that_is_killed_leaves_at_most_rows_in_memory_that_disk_repairs(
+    proxy: FaultyProxy, servers: Instance, project: Project, command: str
+) -> None:
+    """At every statement that writes."""
+    configured = rows(servers, "mysql_servers")
+    other = "restore" if command == "drain" else "drain"
+    if command == "restore":
+        drained("db2")
+    killable = Killable(project, proxy, ("nodes", command, "db2"))
+    for place, sql in killable.statements("proxyctl_lock", "LOAD MYSQL SERVERS FROM DISK"):
+        assert proxyctl("nodes", other, "db2").code == 0
+        killable.kill_after(place)
+        if rows(servers, "mysql_servers") != configured:
+            refused = proxyctl("nodes", command, "db2")
+            assert refused.code == 3, (sql, refused.text)
+            assert "MYSQL SERVERS is not in step" in refused.err
+            servers.execute("LOAD MYSQL SERVERS FROM DISK")
+        for table in LAYERS[1:]:
+            assert rows(servers, table) == configured, (table, sql)
+        assert proxyctl("plan", "--detailed-exitcode").code == 0, sql
+        assert proxyctl("nodes", command, "db2").code == 0, sql
