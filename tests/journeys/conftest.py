@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
+from tests.journeys.command_lines import Asked
 from tests.journeys.story import applied
-from tests.support.cli import Project
+from tests.support.cli import Project, proxyctl
 from tests.support.galera_family import GaleraFamily, on_proxysql, on_sandbox
 from tests.support.servers import Instance
 
@@ -58,3 +61,25 @@ def proxy(family: GaleraFamily) -> Iterator[FaultyProxy]:
     """A proxy in front of the family's instance, which can let a statement go wrong."""
     with FaultyProxy(family.instance.host, family.instance.port) as running:
         yield running
+
+
+@pytest.fixture
+def ports() -> Iterator[list[int]]:
+    """The ports of three sandboxes."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Sandbox()).port for _ in range(3)]
+
+
+@pytest.fixture
+def asked(offline: Project) -> Iterator[Asked]:
+    """The port of an instance that no file names, and the statements that reach it."""
+    statements: list[str] = []
+    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as served:
+        served.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1')")
+        served.run("LOAD MYSQL SERVERS TO RUNTIME")
+        served.run("SAVE MYSQL SERVERS TO DISK")
+        offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+        port = ("--host", "127.0.0.1", "--port", str(served.port))
+        assert proxyctl("digest", "snapshot", *port, "-o", "seen.gz").code == 0
+        served.options.before_statement = statements.append
+        yield served.port, statements

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.journeys.test_fleet import listed
+from tests.journeys.fleet import listed
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance, free_port
 

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from proxyctl.cli.app import build, commands_of
-from proxyctl.sandbox import Sandbox
+from tests.journeys.command_lines import CONNECTING, Asked
 from tests.journeys.story import said
-from tests.journeys.test_no_secret_is_shown import ARGUMENTS, NOT_RUN
 from tests.support.cli import Project, proxyctl
 from tests.support.parameters import crossed
-
-MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
-
-CONNECTING = {
-    name: (*name.split(), *(ARGUMENTS | MORE).get(name, ()))
-    for name, command in commands_of(build()).items()
-    if name not in NOT_RUN and any("--host" in one.opts for one in command.params)
-}
 
 ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "lint"}
 """What the files only add to: names of hostgroups, logins of members, what lint ignores."""
@@ -29,23 +17,6 @@ BROKEN = {
     "section": "version: 1\ninstnces:\n  - {name: px1, host: 127.0.0.1, port: 1}\n",
     "template": "version: 1\ninstances:\n  - {name: px1, host: '{{ nowhere }}', port: 1}\n",
 }
-
-Asked = tuple[int, list[str]]
-
-
-@pytest.fixture
-def asked(offline: Project) -> Iterator[Asked]:
-    """The port of an instance that no file names, and the statements that reach it."""
-    statements: list[str] = []
-    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as served:
-        served.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1')")
-        served.run("LOAD MYSQL SERVERS TO RUNTIME")
-        served.run("SAVE MYSQL SERVERS TO DISK")
-        offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-        port = ("--host", "127.0.0.1", "--port", str(served.port))
-        assert proxyctl("digest", "snapshot", *port, "-o", "seen.gz").code == 0
-        served.options.before_statement = statements.append
-        yield served.port, statements
 
 
 @pytest.mark.parametrize(("name", "kind"), crossed(CONNECTING, BROKEN))

@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack
 
-import pytest
-
-from proxyctl.sandbox import Sandbox
-from tests.journeys.held_lock import LOCK
+from tests.journeys.fleet import RULE, SERVERS, hold_lock_of, listed
 from tests.journeys.story import said
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance, free_port
-
-SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
-RULE = "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 10}]\n"
-
-
-@pytest.fixture
-def ports() -> Iterator[list[int]]:
-    """Three sandboxes."""
-    with ExitStack() as stack:
-        yield [stack.enter_context(Sandbox()).port for _ in range(3)]
-
-
-def listed(ports: list[int], *more: str) -> str:
-    """Return a section `instances`: px1, px2 and so on."""
-    lines = [
-        f"  - {{name: px{number}, host: 127.0.0.1, port: {port}, password: admin}}\n"
-        for number, port in enumerate(ports, 1)
-    ]
-    return "instances:\n" + "".join([*lines, *(f"  - {one}\n" for one in more)])
 
 
 def applied(name: str) -> None:
@@ -178,19 +154,9 @@ def test_a_canary_goes_first(offline: Project, ports: list[int]) -> None:
     assert "batch 2 of 2: px2, px3\n" in found.err
 
 
-def lock(port: int) -> None:
-    """Let somebody hold the lock of an instance."""
-    instance = Instance("127.0.0.1", port)
-    instance.execute(LOCK)
-    instance.execute(
-        "INSERT INTO proxyctl_lock VALUES (1, 'them', 'elsewhere', 1, 'apply', '', '[]',"
-        " CAST(strftime('%s','now') AS INT)+600)"
-    )
-
-
 def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
-    lock(ports[1])
+    hold_lock_of(ports[1])
     options = ("--auto-approve", "--lock-timeout", "0")
     found = proxyctl("apply", "--all", *options)
     assert found.code == 4, found.text

@@ -13,11 +13,9 @@ import pytest
 from proxyctl.fleet import plan as fleet_plan
 from proxyctl.fleet import rollout
 from proxyctl.instance.lock import Lock
-from tests.journeys.test_fleet import SERVERS, listed, ports
+from tests.journeys.fleet import SERVERS, listed
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
-
-__all__ = ["ports"]
 
 SECRET = "s3cret-in-an-exception"
 APPLY = ("apply", "--all", "--auto-approve")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.test_fleet import listed, ports
+from tests.journeys.fleet import listed
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
-
-__all__ = ["ports"]
 
 FILES = """\
 version: 1

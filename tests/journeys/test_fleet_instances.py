@@ -10,11 +10,9 @@ import pytest
 from proxyctl.cli.printed_instances import printed_instances
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
+from tests.journeys.fleet import SERVERS, listed
 from tests.journeys.story import said
-from tests.journeys.test_fleet import SERVERS, listed, ports
 from tests.support.cli import Project, proxyctl
-
-__all__ = ["ports"]
 
 
 @pytest.mark.parametrize("command", ["plan", "apply", "drift", "doctor"])

@@ -7,12 +7,10 @@ from contextlib import ExitStack
 import pytest
 
 from proxyctl.sandbox import AdminError, Sandbox
+from tests.journeys.fleet import RULE, SERVERS, hold_lock_of, listed
 from tests.journeys.story import said
-from tests.journeys.test_fleet import RULE, SERVERS, listed, lock, ports
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance, free_port
-
-__all__ = ["ports"]
 
 SKIP = "--skip-unreachable"
 
@@ -82,7 +80,7 @@ def refuse_locks(sql: str) -> None:
 def test_with_one_skipped_and_the_first_one_failing_nothing_was_changed(
     gone: str, ports: list[int]
 ) -> None:
-    lock(ports[0])
+    hold_lock_of(ports[0])
     command = ("apply", "--all", "--auto-approve", SKIP, "--lock-timeout", "0")
     found = proxyctl(*command)
     assert found.code == 3, found.text

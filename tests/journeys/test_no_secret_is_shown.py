@@ -21,29 +21,11 @@ from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
+from tests.journeys.command_lines import ARGUMENTS, NOT_RUN
 from tests.journeys.secret_story import SecretStory
 from tests.support.cli import Project, proxyctl
 from tests.support.sentinels import Sentinels
 from tests.support.snapshot_files import change_header
-
-NOT_RUN = {"sandbox", "demo", "top"}
-"""Commands that serve or start others, which `test_no_child_gets_the_password` looks at, and one
-that needs a terminal and reads statistics only."""
-
-ARGUMENTS = {
-    "init": ("made",),
-    "import": ("proxysql.cnf",),
-    "explain": ("SELECT 1", "--username", "app"),
-    "rollback": ("--dry-run",),
-    "digest snapshot": ("-o", "seen.gz"),
-    "digest diff": ("seen.gz",),
-    "digest report": ("-o", "report.html"),
-    "digest reset": ("--auto-approve",),
-    "nodes discover": ("--seed", "127.0.0.1:1"),
-    "nodes drain": ("db1", "--force"),
-    "nodes restore": ("db1",),
-}
-"""What commands need that do not run without arguments."""
 
 FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
 """Where help does not list them."""

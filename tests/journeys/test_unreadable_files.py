@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.command_lines import CONNECTING, Asked
 from tests.journeys.story import said
-from tests.journeys.test_files_that_hide_the_instance import CONNECTING, Asked, asked
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.parameters import crossed
 from tests.support.privileges import modes_count
-
-__all__ = ["asked"]
 
 FILES = "version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n"
 OFFLINE = {name: (name,) for name in ("validate", "render")}

@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.real.galera_rig import apply, files, plan
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.galera_family import FILES, HOSTS, monitored_proxysql
+from tests.support.galera_family import FILES, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import online, placement, settle, until
-from tests.support.servers import ProxySQL, free_port
+from tests.support.servers import ProxySQL
 
 pytestmark = pytest.mark.real
-
-PEERS = "cluster:cluster"
-
-
-@pytest.fixture
-def cluster() -> Iterator[GaleraCluster]:
-    with GaleraCluster(HOSTS, free_port()) as running:
-        yield running
-
-
-@pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[tuple[ProxySQL, ProxySQL]]:
-    with (
-        monitored_proxysql(tmp_path / "first") as first,
-        monitored_proxysql(tmp_path / "second") as second,
-    ):
-        for node in (first, second):
-            run = node.instance.execute
-            credentials = f"admin:admin;radmin:radmin;{PEERS}"
-            run(f"SET admin-admin_credentials='{credentials}'")
-            run("SET admin-cluster_username='cluster'")
-            run("SET admin-cluster_password='cluster'")
-            run("SET admin-cluster_check_interval_ms=200")
-            run("LOAD ADMIN VARIABLES TO RUNTIME")
-            for peer in (first, second):
-                run(
-                    "INSERT INTO proxysql_servers (hostname, port)"
-                    f" VALUES ('127.0.0.1', {peer.port})"
-                )
-            run("LOAD PROXYSQL SERVERS TO RUNTIME")
-        yield first, second
 
 
 def on_disk(node: ProxySQL, what: str, table: str) -> set[str | None]:

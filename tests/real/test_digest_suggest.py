@@ -10,10 +10,8 @@ from proxyctl.routing.digest import digest
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.support.cli import Project, proxyctl
-from tests.support.routing_rig import Rig, rig
+from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client
-
-__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 

@@ -11,10 +11,8 @@ import pytest
 
 from proxyctl.stats.digest_file import read_digest_file
 from tests.support.cli import Project, proxyctl
-from tests.support.routing_rig import Rig, rig
+from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client
-
-__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 

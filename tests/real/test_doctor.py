@@ -16,14 +16,13 @@ from proxyctl.doctor.finding import Examination
 from proxyctl.instance.client import AdminClient
 from tests.real.galera_rig import apply, files, login
 from tests.real.mariadb_rig import assert_not_reached, load, mariadb, proxysql, query
-from tests.real.test_cluster_peer import nodes
 from tests.support.galera_family import HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.mariadb_server import MISSING, PASSWORD, MariaDB
 from tests.support.placement_samples import settle
 from tests.support.servers import ProxySQL, free_port
 
-__all__ = ["mariadb", "nodes", "proxysql"]
+__all__ = ["mariadb", "proxysql"]
 
 pytestmark = [
     pytest.mark.real,

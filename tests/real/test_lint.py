@@ -7,10 +7,8 @@ from random import Random
 import pytest
 
 from tests.support.routing_recorded import observed
-from tests.support.routing_rig import Rig, rig
+from tests.support.routing_rig import Rig
 from tests.unit.test_lint_claims import case_of, dead_rules, subject_of
-
-__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 

@@ -18,11 +18,9 @@ from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.outcome import Kind, is_own
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_cases import random_case
-from tests.support.routing_rig import Rig, rig
+from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client, Seen, Sent
 from tests.unit.test_replay_soundness import changed, configuration
-
-__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 

@@ -26,11 +26,9 @@ from tests.support.routing_cases import random_case
 from tests.support.routing_made import LARGE, MADE
 from tests.support.routing_predicted import predict, router_of
 from tests.support.routing_recorded import observed
-from tests.support.routing_rig import Rig, rig
+from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client, Sent, differences
 from tests.support.servers import NO_BINARY, proxysql_binary
-
-__all__ = ["rig"]
 
 pytestmark = pytest.mark.real
 

@@ -11,14 +11,12 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pymysql
-import pytest
 
 from proxyctl.formats.sql import write_script
 from proxyctl.routing.special import before_rules
@@ -39,7 +37,7 @@ from tests.support.routing_shapes import (
     Observed,
     Seen,
 )
-from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.servers import ProxySQL, free_port
 
 _CONFIG = """\
 datadir="{{folder}}"
@@ -222,16 +220,6 @@ class Rig:
                 for hostgroup, schema, user, digest, count in rows
             }
         )
-
-
-@pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """A rig for all tests of a file. Each loads what it needs."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with Rig(binary, tmp_path_factory.mktemp("rig")) as started:
-        yield started
 
 
 def _number(value: int) -> int | None:

@@ -1,0 +1,36 @@
+"""The commands of the program, with arguments that each can be run with."""
+
+from __future__ import annotations
+
+from proxyctl.cli.app import build, commands_of
+
+NOT_RUN = {"sandbox", "demo", "top"}
+"""Commands that serve or start others, which `test_no_child_gets_the_password` looks at, and one
+that needs a terminal and reads statistics only."""
+
+ARGUMENTS = {
+    "init": ("made",),
+    "import": ("proxysql.cnf",),
+    "explain": ("SELECT 1", "--username", "app"),
+    "rollback": ("--dry-run",),
+    "digest snapshot": ("-o", "seen.gz"),
+    "digest diff": ("seen.gz",),
+    "digest report": ("-o", "report.html"),
+    "digest reset": ("--auto-approve",),
+    "nodes discover": ("--seed", "127.0.0.1:1"),
+    "nodes drain": ("db1", "--force"),
+    "nodes restore": ("db1",),
+}
+"""What commands need that do not run without arguments."""
+
+MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
+
+CONNECTING = {
+    name: (*name.split(), *(ARGUMENTS | MORE).get(name, ()))
+    for name, command in commands_of(build()).items()
+    if name not in NOT_RUN and any("--host" in one.opts for one in command.params)
+}
+"""What asks an instance, on its own or that of the files."""
+
+Asked = tuple[int, list[str]]
+"""The port of an instance, and the statements that reach it."""
