@@ -1,7 +1,7 @@
 """Rows -> the text of a proxysql.cnf, by rules that keep every value as it is.
 
 ProxySQL reads these files carelessly: a quote in the wrong place loses a whole row, and SAVE CONFIG
-writes files that read back as something else. What cannot be carried is left out and said.
+writes files that read back as something else. What a .cnf cannot hold is left out, with a note.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def write_cnf(
 ) -> CnfText:
     """Return the file.
 
-    A file that says nothing of a column gives it ProxySQL's default; a user whose password is not
-    said would have none, so he is left out. Shape: `tables` by catalogue name.
+    A column that the file does not set gets ProxySQL's default. A user whose password is not set
+    here is left out: without a password anybody could log in. Shape: `tables` by catalogue name.
     """
     writer = _Writer()
     body = [*writer.variables(variables)]
@@ -102,7 +102,7 @@ class _Writer:
             yield ")"
 
     def _plain(self, layout: Layout, rows: Sequence[DesiredRow]) -> list[Row]:
-        """Return the rows with defaults for KEEP, without those whose secret is not said."""
+        """Return the rows with defaults for KEEP, without those whose secret is not set."""
         secret = [n for n, column in enumerate(layout.columns) if column.secret]
         whole: list[Row] = []
         left_out: list[str] = []
@@ -115,7 +115,7 @@ class _Writer:
         if left_out:
             more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
             self.note(
-                f"{layout.name} {', '.join(left_out[:5])}{more}: the password is not said, and"
+                f"{layout.name} {', '.join(left_out[:5])}{more}: no password is set here, and"
                 " without one anybody could log in"
             )
         return whole

@@ -91,8 +91,8 @@ def _new_users(tables: Tables) -> list[str]:
         count = sum(any(row[n] is KEEP for n in secret) for row in rows)
         if count:
             found.append(
-                f"{name}: {counted(count, 'user')} whose password is not said: the script changes"
-                " them where they exist, and makes none"
+                f"{name}: {counted(count, 'user')} without a password here: the script changes"
+                " those that exist, and creates none"
             )
     return found
 
@@ -231,9 +231,10 @@ def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None
         elif section:
             layout, rows = sections[section]
             exported.leave_out(section, {_key(layout, rows[item]): _reason(mistake)})
+    # The lines are those of a document that nobody sees: the key says which row it is.
     for mistake in check(document()[0]) if mistakes else ():
-        said = "; ".join(map(str.strip, mistake.lines()))
-        exported.warnings.append(f"the file will be refused: {said}")
+        start = f"{mistake.key}: " if mistake.key else ""
+        exported.warnings.append(f"the file will be refused: {start}{mistake.message}")
 
 
 def _reason(mistake: Mistake) -> str:

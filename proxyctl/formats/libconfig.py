@@ -90,7 +90,9 @@ _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
     |(?P<include>@include[ \t]+"[^"\n]*")
     |(?P<float>[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
-    |(?P<integer>0[xX][0-9A-Fa-f]+L{0,2}|[-+]?[0-9]{1,25}L{0,2})
+    |(?P<hex>0[xX][0-9A-Fa-f]{1,16}L{0,2})
+    |(?P<octal>[-+]?0[0-7]{0,21}L{0,2})
+    |(?P<integer>[-+]?[1-9][0-9]{0,18}L{0,2})
     |(?P<name>[A-Za-z*][-A-Za-z0-9_*]*)
     |(?P<text>"(?:[^"\\]|\\.)*")
     |(?P<mark>[{}()\[\],;=:])""",
@@ -146,8 +148,6 @@ def _fail_at(text: str, position: int, place: Place) -> NoReturn:
     character = text[position]
     if character == '"':
         _fail(place, "a text that does not end")
-    if character == "'" and text[position - 1 : position] in " \t\r\f\n=:([,":
-        _fail(place, "a single quote begins nothing here", "write text in double quotes")
     if text.startswith("@include", position):
         _fail(place, _LONE_INCLUDE)
     if not character.isprintable():
@@ -170,20 +170,12 @@ def _token(group: str, text: str, place: Place) -> _Token:
         case "float":
             return _Token(Type.FLOAT, place, float(text))
     digits = text.rstrip("L")
-    number = _integer(digits, place)
+    number = int(digits, _BASES[group])
     is_long = digits != text or not -(1 << 31) <= number < 1 << 31
     return _Token(Type.LONG if is_long else Type.INT, place, number)
 
 
-def _integer(digits: str, place: Place) -> int:
-    if digits[1:2] in "xX" and len(digits) > 1:
-        number = int(digits, 16) & 0xFFFFFFFF
-        return number - (1 << 32) if number >> 31 else number
-    try:
-        return int(digits, 8 if digits.lstrip("+-").startswith("0") else 10)
-    except ValueError:
-        _fail(place, "a leading zero means octal here, which has no 8 or 9")
-
+_BASES = {"hex": 16, "octal": 8, "integer": 10}
 
 _ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}

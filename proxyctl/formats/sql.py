@@ -1,8 +1,8 @@
 """Rows -> a SQL script that a person can paste into the admin port.
 
 One statement a line, in the order of an apply: rows, LOAD ... TO RUNTIME, SAVE ... TO DISK. It does
-no more than the files say: what `manage:` leaves to others stays, and so does what a row does not
-say. Comments stand only above the rows: a client that sends them along would hide a LOAD from
+no more than the files say: rows outside `manage:` stay, and so do columns that a row does not set.
+Comments stand only above the statements: a client that sends them along would hide a LOAD from
 ProxySQL.
 """
 
@@ -30,21 +30,22 @@ def write_script(
     owned: Mapping[str, DesiredTable] | None = None,
     header: Sequence[str] = (),
 ) -> str:
-    """Return the script: what is ours of the tables is replaced, the variables are set.
+    """Return the script: it replaces the rows that the files own, and sets the variables.
 
-    Rows that hold KEEP, and columns that count only at INSERT, are updated and not replaced. A new
-    user whose password is not said would have none: that INSERT is a comment.
+    Rows that hold KEEP, and columns that count only at INSERT, are updated instead of replaced. The
+    INSERT of a user without a password here is a comment: anybody could log in as that user.
 
-    Shape: `tables` by catalogue name; `owned` says which part of them is ours, all of it where it
-    says nothing. Raises: ValueError for text with a NUL character.
+    Shape: `tables` by catalogue name; `owned` says which part of a table the files own, by default
+    all of it. Raises: ValueError for text with a NUL character; ProxyctlError for a pattern of
+    `manage` that SQL cannot say.
     """
     writer = _Writer(tables, variables, owned or {})
     statements = list(writer.statements())
     comments = [" ".join(line.split()) for line in header]
     if writer.withheld:
         comments += [
-            "new users are not made, since their passwords are not in this script: put each in",
-            "place of '***', and move the statement in front of LOAD MYSQL USERS or PGSQL USERS",
+            "this script holds no passwords and creates no users: put each password in place of",
+            "'***', and move its statement in front of LOAD MYSQL USERS or PGSQL USERS",
             *writer.withheld,
         ]
     lines = [f"-- {line}" for line in comments]
@@ -117,7 +118,7 @@ class _Writer:
     def _withhold(
         self, layout: Layout, rows: Sequence[DesiredRow], secret: Collection[int]
     ) -> None:
-        """Keep back the INSERT of users whose passwords are not said. Changes: self.withheld."""
+        """Keep back the INSERT of users without a password here. Changes: self.withheld."""
         for row in rows:
             cells = [sql.MASK if n in secret else cell for n, cell in enumerate(row)]
             columns = tuple(n for n, cell in enumerate(cells) if cell is not KEEP)
@@ -180,7 +181,7 @@ def _by_columns(rows: Sequence[DesiredRow]) -> dict[tuple[int, ...], list[Desire
 
 def _cell(value: object) -> str:
     if value is not None and not isinstance(value, int | float | str):
-        raise ValueError("a value that is not said cannot be written")
+        raise ValueError("KEEP is no value that can be written")
     return literal(value)
 
 

@@ -136,12 +136,12 @@ def test_what_is_refused_still_is_said():
     answers = iter(
         [
             [Mistake("", 4, 3, "mysql_query_rules[0].apply", "wrong")],
-            [Mistake("", 1, 1, "", "wrong too")],
+            [Mistake("", 4, 3, "mysql_query_rules[0].log", "wrong too")],
         ]
     )
     text = exported_text(exported, "yaml", "clear", check=lambda _: next(answers))
     assert "# left out: apply: wrong\n#   - {rule_id: 1}\n" in text
-    assert exported.warnings[0] == "the file will be refused: :1:1: wrong too"
+    assert exported.warnings[0] == "the file will be refused: mysql_query_rules[0].log: wrong too"
 
 
 def test_a_large_table_is_left_to_validate():

@@ -59,4 +59,4 @@ def test_a_script_says_which_users_it_does_not_make(
     folder: Path, capsys: pytest.CaptureFixture[str], secrets: str, count: str
 ) -> None:
     assert run(["render", "--format", "sql", "--secrets", secrets]) == 0
-    assert f"warning: mysql_users: {count} whose password is not said" in capsys.readouterr().err
+    assert f"warning: mysql_users: {count} without a password here" in capsys.readouterr().err
