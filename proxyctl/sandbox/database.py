@@ -5,15 +5,13 @@ What a client may do is decided here by SQLite's own authorizer, so that no spel
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from proxyctl.sandbox.functions import BUILD_FUNCTIONS, FUNCTIONS, PROXYSQL_FUNCTIONS
+from proxyctl.sandbox.functions import FUNCTIONS
 from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
 from proxyctl.sandbox.statements import (
-    check_limits,
     is_comment_only,
     transaction_refusal,
     without_surrogates,
@@ -22,27 +20,19 @@ from proxyctl.sandbox.statements import (
 _READING_PRAGMAS = frozenset(
     {
         "database_list",
-        "foreign_key_list",
         "index_info",
         "index_list",
-        "index_xinfo",
         "integrity_check",
-        "quick_check",
         "table_info",
-        "table_list",
-        "table_xinfo",
     }
 )
 
-_VACUUM = re.compile(r"VACUUM(\s+\w+)?", re.IGNORECASE)
-_KNOWN_MODULES = frozenset({"json_each", "json_tree"})
-_OF_ALTER = ("sqlite_rename_", "sqlite_drop_")
-"""How functions begin that SQLite itself calls in an ALTER, and nobody else can."""
-_NO_FUNCTION = re.compile(r"no such function: (\w+)")
-_MALFORMED = "malformed JSON"
-_READS_JSON5 = sqlite3.sqlite_version_info >= (3, 42)
 _ATTACH = {sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH"}
-_TRIGGERS = frozenset({sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_TRIGGER})
+_CREATES = {
+    sqlite3.SQLITE_CREATE_TRIGGER: "CREATE TRIGGER",
+    sqlite3.SQLITE_CREATE_TEMP_TRIGGER: "CREATE TRIGGER",
+    sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE",
+}
 _ROWS = frozenset(
     {sqlite3.SQLITE_READ, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
 )
@@ -75,9 +65,6 @@ class Database:
         except sqlite3.Error:
             self._connection.close()
             raise
-        modules = self._connection.execute("PRAGMA module_list")
-        self._strange = frozenset(str(name) for (name,) in modules) - _KNOWN_MODULES
-        """Tables that this build of SQLite brings along, and ProxySQL's does not."""
         self._protected: set[tuple[str, str]] = set()
         self._hidden: set[tuple[str, str]] = set()
         self._found: dict[str, dict[str, str]] = {}
@@ -161,13 +148,6 @@ class Database:
             self._connection.execute(f"DELETE FROM {table}")
             self.insert(table, columns, rows)
 
-    def forget_changes(self) -> None:
-        """Set the count of changed rows to 0.
-
-        A client's CREATE or DROP repeats the last count, be it one of ours.
-        """
-        self._connection.execute("DELETE FROM main.global_variables WHERE 0")
-
     def run(self, sql: str, *, readonly: bool = False) -> Result:
         """Run a client's statement.
 
@@ -176,13 +156,10 @@ class Database:
         statement = without_surrogates(sql)
         if is_comment_only(statement):
             raise sqlite_error("not an error")
-        check_limits(statement)
         if readonly:
             self._connection.execute("PRAGMA query_only=ON")
         self._statement = statement
-        # VACUUM attaches a file of its own.
-        self._guarded = _VACUUM.fullmatch(statement) is None
-        self._readonly, self._refusal = readonly, None
+        self._guarded, self._readonly, self._refusal = True, readonly, None
         try:
             return self._run(statement)
         except sqlite3.ProgrammingError as error:
@@ -193,10 +170,8 @@ class Database:
                 ) from error
             raise refusal(f"cannot run this statement: {error}") from error
         except sqlite3.Error as error:
-            if self._refusal is None:
-                _check_build(error)
-                if columns := self._columns_of_query(statement):
-                    return Result(columns)
+            if self._refusal is None and (columns := self._columns_of_query(statement)):
+                return Result(columns)
             raise self._refusal or sqlite_error(str(error)) from error
         finally:
             self._guarded = False
@@ -204,6 +179,7 @@ class Database:
                 self._connection.execute("PRAGMA query_only=OFF")
 
     def _run(self, statement: str) -> Result:
+        changed_before = self._connection.total_changes
         cursor = self._connection.execute(statement)
         try:
             if cursor.description is not None:
@@ -211,8 +187,8 @@ class Database:
                 return Result(columns, self._rows(cursor, statement))
         finally:
             cursor.close()
-        [(affected,)] = self._connection.execute("SELECT changes()").fetchall()
-        return Result(affected=affected)
+        # The cursor's own count leaves out an INSERT behind WITH.
+        return Result(affected=self._connection.total_changes - changed_before)
 
     def _rows(self, cursor: sqlite3.Cursor, statement: str) -> list[tuple[Cell, ...]]:
         """Return the rows up to the first that cannot be made.
@@ -224,8 +200,7 @@ class Database:
         rows: list[tuple[Cell, ...]] = []
         try:
             rows.extend(cursor)
-        except sqlite3.DatabaseError as error:
-            _check_build(error)
+        except sqlite3.DatabaseError:
             made = f"SELECT * FROM ({statement}\n) LIMIT {len(rows) + 1}"
             return self._connection.execute(made).fetchall()
         return rows
@@ -261,19 +236,6 @@ class Database:
             not schema and any(name == table for _, name in self._hidden)
         )
 
-    def _function_refusal(self, name: str) -> AdminError | None:
-        """Return why a function is refused: each build of SQLite has others."""
-        if name.lower() in BUILD_FUNCTIONS:
-            return not_modelled(f"{name}(): its SQLite is another than ProxySQL's")
-        if name.lower() in PROXYSQL_FUNCTIONS or name.startswith(_OF_ALTER):
-            return None
-        return sqlite_error(f"no such function: {self._as_typed(name)}")
-
-    def _as_typed(self, name: str) -> str:
-        """Return a name in the letters of the statement."""
-        typed = re.search(rf"\b{re.escape(name)}\b", self._statement, re.IGNORECASE)
-        return typed[0] if typed else name
-
     def _reason(
         self, action: int, first: str, second: str | None, schema: str
     ) -> AdminError | None:
@@ -281,20 +243,14 @@ class Database:
         if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
             return transaction_refusal("SAVEPOINT" if second else first)
         if action in _ATTACH:
-            return not_modelled(
-                "VACUUM INTO" if self._statement[:6].upper() == "VACUUM" else _ATTACH[action]
-            )
-        if action == sqlite3.SQLITE_FUNCTION and second is not None:
-            return self._function_refusal(second)
-        if action == sqlite3.SQLITE_CREATE_VTABLE:
-            return sqlite_error(f"no such module: {second}")
-        if action in _TRIGGERS:
-            return not_modelled("CREATE TRIGGER")
+            # VACUUM attaches a file of its own.
+            is_vacuum = self._statement[:6].upper() == "VACUUM"
+            return not_modelled("VACUUM" if is_vacuum else _ATTACH[action])
+        if action in _CREATES:
+            return not_modelled(_CREATES[action])
         if action == sqlite3.SQLITE_PRAGMA and first.lower() not in _READING_PRAGMAS:
             return not_modelled(f"PRAGMA {first}")
         table = first
-        if action == sqlite3.SQLITE_READ and table.lower() in self._strange:
-            return sqlite_error(f"no such table: {self._as_typed(table)}")
         if action in _ROWS and self._is_hidden(schema, table.lower()):
             return not_modelled(f"the rows of {table}")
         if action == sqlite3.SQLITE_ALTER_TABLE:
@@ -305,20 +261,6 @@ class Database:
             return None
         verb = "drop" if action in _DROPS else "alter"
         return refusal(f"refuses to {verb} {table}: ProxySQL would repair it only at a restart")
-
-
-def _check_build(error: sqlite3.Error) -> None:
-    """Refuse a statement that ProxySQL's SQLite may run and the one at hand cannot.
-
-    Raises: AdminError.
-    """
-    found = _NO_FUNCTION.match(str(error))
-    if found and found[1].lower() in PROXYSQL_FUNCTIONS:
-        raise refusal(f"cannot run {found[1]}(): the SQLite of this Python lacks it") from error
-    if str(error) == _MALFORMED and not _READS_JSON5:
-        raise refusal(
-            "cannot read this JSON: the SQLite of this Python knows no JSON5, as ProxySQL's does"
-        ) from error
 
 
 def _with_bytes(head: str, row: Sequence[Cell]) -> tuple[str, Sequence[Cell]]:

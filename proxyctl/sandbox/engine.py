@@ -114,7 +114,6 @@ class Engine:
         )
         self._logins.load_credentials(running)
         self._load_proxy_users()
-        self._database.forget_changes()
 
     @property
     def transfer(self) -> Transfer:
@@ -275,7 +274,6 @@ class Engine:
             for table in rows.stale.intersection(module):
                 self._show_runtime(table)
             rows.stale.difference_update(module)
-            self._database.forget_changes()
         if "runtime_checksums_values" in statement:
             self._database.refill(
                 "main.runtime_checksums_values", CHECKSUM_COLUMNS, self._checksum_rows()

@@ -61,29 +61,3 @@ FUNCTIONS = (
     Function("CACHING_SHA2_PASSWORD", 2, _caching_sha2_password),
     Function("from_unixtime", -1, _from_unixtime),
 )
-
-BUILD_FUNCTIONS = frozenset(
-    {
-        "load_extension",
-        "sqlite_compileoption_get",
-        "sqlite_compileoption_used",
-        "sqlite_source_id",
-        "sqlite_version",
-    }
-)
-"""Functions that tell about the SQLite at hand, or change it."""
-
-PROXYSQL_FUNCTIONS = frozenset(
-    """
-    -> ->> abs avg caching_sha2_password changes char coalesce count cume_dist current_date
-    current_time current_timestamp date datetime dense_rank first_value format from_unixtime glob
-    group_concat hex ifnull iif instr json json_array json_array_length json_error_position
-    json_extract json_group_array json_group_object json_insert json_object json_patch json_quote
-    json_remove json_replace json_set json_type json_valid julianday lag last_insert_rowid
-    last_value lead length like likelihood likely lower ltrim match max min mysql_native_password
-    nth_value ntile nullif octet_length percent_rank printf quote random randomblob rank replace
-    round row_number rtrim sign sqlite_log strftime substr substring subtype sum time timediff total
-    total_changes trim typeof unhex unicode unixepoch unlikely upper zeroblob
-    """.split()  # noqa: SIM905 -- a list of 80 quoted words cannot be read
-)
-"""All functions of ProxySQL's SQLite. Source: pragma_function_list of a running 2.7.1 (3.43.2)."""

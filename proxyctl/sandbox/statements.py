@@ -32,9 +32,6 @@ _FATE_OF_FIRST = {
     "SHOW": "ProxySQL mistakes a SHOW in such a text",
     "SET": "ProxySQL would write the value into every variable in MEMORY",
 }
-_VERB = re.compile(r"(?:EXPLAIN\s+(?:QUERY\s+PLAN\s+)?)?(UPDATE|DELETE|WITH)\b", re.IGNORECASE)
-_CHANGING = ("UPDATE", "DELETE")
-_WORD = re.compile(r"[A-Za-z_]\w*|[()]")
 
 
 def normalised(sql: str) -> str:
@@ -101,32 +98,6 @@ def _refuse_more(statement: str) -> None:
     word = statement.split()[0].upper()
     what = _FATE_OF_FIRST.get(word, "ProxySQL runs only the first")
     raise refusal(f"refuses several statements in one text: {what}")
-
-
-def check_limits(statement: str) -> None:
-    """Refuse what only some builds of SQLite know: UPDATE and DELETE with ORDER BY or LIMIT.
-
-    Raises: AdminError with SQLite's text.
-    """
-    verb = _VERB.match(statement)
-    if verb is None or ("LIMIT" not in statement.upper() and "ORDER" not in statement.upper()):
-        return
-    depth = 0
-    is_changing = verb[1].upper() in _CHANGING
-    for token in _WORD.finditer(_TOKEN.sub(_blank, statement)):
-        word = token[0].upper()
-        if word in "()":
-            depth += 1 if word == "(" else -1
-        elif depth == 0 and word in ("SELECT", "INSERT", "REPLACE", *_CHANGING):
-            if not is_changing and word not in _CHANGING:
-                return
-            is_changing = True
-        elif depth == 0 and is_changing and word in ("LIMIT", "ORDER"):
-            raise sqlite_error(f'near "{token[0]}": syntax error')
-
-
-def _blank(token: re.Match[str]) -> str:
-    return " " * len(token[0])
 
 
 def without_surrogates(sql: str) -> str:

@@ -101,8 +101,6 @@ class Statistics:
             # Columns that came with a later version stand at the end.
             rows = [row[: len(columns)] for row in content(name.removesuffix("_reset"))]
             self._database.refill(f"{self._schema}.{name}", columns, rows)
-        if named:
-            self._database.forget_changes()
         return named
 
 
