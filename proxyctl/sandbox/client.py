@@ -98,7 +98,8 @@ class Client:
             code = _NOT_SUPPORTED[Commands(command)]
             await self._wire.write(packets.error(AdminError("Command not supported", code=code)))
         elif command == Commands.COM_STATISTICS:
-            uptime = f"Uptime: {self._engine.uptime_s} Threads: 0  Questions: 0  Slow queries: 0"
+            seconds = self._engine.statistics.uptime_s
+            uptime = f"Uptime: {seconds} Threads: 0  Questions: 0  Slow queries: 0"
             await self._wire.write(uptime.encode())
         elif command == Commands.COM_SET_OPTION:
             await self._wire.write(packets.EOF)
@@ -148,7 +149,7 @@ class Client:
             return
         await wire.put(packets.column_count(len(result.columns)))
         for name in result.columns:
-            await wire.put(packets.column(name, is_numeric=result.is_numeric))
+            await wire.put(packets.column(name))
         await wire.put(packets.EOF)
         for row in result.rows:
             await wire.put(packets.row(row))

@@ -9,9 +9,6 @@ from enum import StrEnum
 
 from proxyctl.sandbox.replies import AdminError, not_modelled
 
-COREDUMP = "COREDUMP"
-"""The module that can only be loaded from MEMORY to RUNTIME."""
-
 
 class Direction(StrEnum):
     """Where a LOAD or SAVE takes the rows from, and where it puts them."""
@@ -53,24 +50,14 @@ _DIRECTIONS = {
 
 _SHAPE = re.compile(r"(LOAD|SAVE) (.+) ((?:TO|FROM) (?:RUNTIME|RUN|MEMORY|MEM|DISK))")
 
-_UNMODELLED = (
-    re.compile(r"LOAD .+ FROM CONFIG"),
-    re.compile(r"LOAD MYSQL USER \S+ TO RUNTIME"),
-    re.compile(r"SAVE MYSQL DIGEST TO DISK"),
-    re.compile(r"SAVE CONFIG TO FILE .+"),
-    re.compile(r"SELECT CONFIG (FILE|INTO OUTFILE .+)"),
-    re.compile(r"SELECT GLOBAL_CHECKSUM\(\)"),
-    re.compile(r"CHECKSUM .+"),
-    re.compile(r"KILL CONNECTION .+"),
-    re.compile(r"PROXYSQLTEST.*"),
-    re.compile(r"PULL VERSION MYSQL SERVERS \S.*"),
-    re.compile(r"SHOW PROMETHEUS METRICS.*"),
+_UNMODELLED = re.compile(
+    r"LOAD .+ FROM CONFIG|LOAD MYSQL USER \S+ TO RUNTIME|SAVE MYSQL DIGEST TO DISK"
+    r"|(LOAD|SAVE) (COREDUMP|SQLITESERVER VARIABLES) .+"
+    r"|SAVE CONFIG TO FILE .+|SELECT CONFIG (FILE|INTO OUTFILE .+)"
+    r"|SELECT GLOBAL_CHECKSUM\(\)|CHECKSUM .+|KILL CONNECTION .+|PULL VERSION MYSQL SERVERS .+"
+    r"|PROXYSQLTEST.*|PROXYSQL (?!READONLY|READWRITE).+"
 )
-_PROXYSQL = re.compile(
-    r"PROXYSQL (START|STOP|RESTART|PAUSE|RESUME|SHUTDOWN( SLOW)?|KILL|RELOAD TLS"
-    r"|FLUSH (LOGS|QUERY CACHE|MYSQL CLIENT HOSTS|CONFIGDB)|(COMPRESSED)?COREDUMP.*"
-    r"|CLUSTER_NODE_UUID .*)"
-)
+"""Commands of ProxySQL that the sandbox does not have."""
 
 
 def parse(text: str, modules: Collection[str]) -> Command | None:
@@ -84,14 +71,12 @@ def parse(text: str, modules: Collection[str]) -> Command | None:
     verb, module, direction = shape.groups()
     if module not in modules or direction not in _DIRECTIONS[verb]:
         return None
-    command = Command(module, _DIRECTIONS[verb][direction])
-    is_known = module != COREDUMP or command.direction is Direction.MEMORY_TO_RUNTIME
-    return command if is_known else None
+    return Command(module, _DIRECTIONS[verb][direction])
 
 
 def unmodelled(text: str) -> AdminError | None:
     """Return the error for a command that ProxySQL has and the sandbox does not."""
     upper = text.upper()
-    if _PROXYSQL.fullmatch(upper) or any(shape.fullmatch(upper) for shape in _UNMODELLED):
+    if _UNMODELLED.fullmatch(upper):
         return not_modelled(" ".join(upper.split()[:4]))
     return None

@@ -5,6 +5,7 @@ What a client may do is decided here by SQLite's own authorizer, so that no spel
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,15 +28,20 @@ _READING_PRAGMAS = frozenset(
     }
 )
 
+_NO_TABLE = re.compile(r"no such table: (?:\w+\.)?(\w+)")
+_LEFT_OUT = re.compile(
+    r"stats_(mysql|pgsql|proxysql)_\w+|history_\w+|mysql_collations|(runtime_)?coredump_filters"
+    r"|global_(settings|variables)|(mysql|pgsql)_server_\w+_log"
+    r"|(mysql_connections|myhgm_connections|mysql_query_cache|system_cpu|system_memory)\w*"
+)
+"""Tables that ProxySQL has and the sandbox has not."""
+
 _ATTACH = {sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH"}
 _CREATES = {
     sqlite3.SQLITE_CREATE_TRIGGER: "CREATE TRIGGER",
     sqlite3.SQLITE_CREATE_TEMP_TRIGGER: "CREATE TRIGGER",
     sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE",
 }
-_ROWS = frozenset(
-    {sqlite3.SQLITE_READ, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
-)
 _DROPS = frozenset({sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_TEMP_TABLE})
 
 
@@ -66,7 +72,6 @@ class Database:
             self._connection.close()
             raise
         self._protected: set[tuple[str, str]] = set()
-        self._hidden: set[tuple[str, str]] = set()
         self._found: dict[str, dict[str, str]] = {}
         """The tables that a schema held before the first was created, by name."""
         self._guarded = self._readonly = False
@@ -100,10 +105,6 @@ class Database:
         elif stored != sql.replace(f" {schema}.", " ", 1):
             raise sqlite3.DatabaseError(f"its table {table} has another layout")
         self._protected.add((schema, table.lower()))
-
-    def hide(self, schema: str, table: str) -> None:
-        """Refuse a table's rows to clients, who may still list and describe it."""
-        self._hidden.add((schema, table.lower()))
 
     def fetch(self, sql: str, parameters: Sequence[Cell] = ()) -> list[tuple[Cell, ...]]:
         """Return the rows of a statement of our own."""
@@ -172,7 +173,7 @@ class Database:
         except sqlite3.Error as error:
             if self._refusal is None and (columns := self._columns_of_query(statement)):
                 return Result(columns)
-            raise self._refusal or sqlite_error(str(error)) from error
+            raise self._refusal or self._error(str(error)) from error
         finally:
             self._guarded = False
             if readonly:
@@ -205,6 +206,14 @@ class Database:
             return self._connection.execute(made).fetchall()
         return rows
 
+    def _error(self, text: str) -> AdminError:
+        """Return the error packet for what SQLite says."""
+        missing = _NO_TABLE.fullmatch(text)
+        names = {table for _, table in self._protected}
+        if missing and missing[1] not in names and _LEFT_OUT.fullmatch(missing[1]):
+            return not_modelled(f"the table {missing[1]}")
+        return sqlite_error(text)
+
     def _columns_of_query(self, statement: str) -> tuple[str, ...]:
         """Return the columns of a statement that failed; none unless it is a query that compiles.
 
@@ -230,12 +239,6 @@ class Database:
         self._refusal = self._reason(action, first or "", second, schema or "")
         return sqlite3.SQLITE_DENY if self._refusal else sqlite3.SQLITE_OK
 
-    def _is_hidden(self, schema: str, table: str) -> bool:
-        # A count(*) comes without the schema unless the client wrote it.
-        return (schema, table) in self._hidden or (
-            not schema and any(name == table for _, name in self._hidden)
-        )
-
     def _reason(
         self, action: int, first: str, second: str | None, schema: str
     ) -> AdminError | None:
@@ -251,8 +254,6 @@ class Database:
         if action == sqlite3.SQLITE_PRAGMA and first.lower() not in _READING_PRAGMAS:
             return not_modelled(f"PRAGMA {first}")
         table = first
-        if action in _ROWS and self._is_hidden(schema, table.lower()):
-            return not_modelled(f"the rows of {table}")
         if action == sqlite3.SQLITE_ALTER_TABLE:
             schema, table = first, second or ""
         elif action not in _DROPS or self._readonly:

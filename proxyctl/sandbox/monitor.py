@@ -32,7 +32,7 @@ class Monitor:
         in the backup writer hostgroup and, as writer_is_also_reader has it, among the readers.
         """
         with self._engine.lock:
-            rows = self._engine.transfer.rows
+            rows = self._engine.layers.rows
             families = rows["mysql_galera_hostgroups"]
             family = next(f for f in families if f["writer_hostgroup"] == writer_hostgroup)
             hostgroups = {family[role] for role in family if role.endswith("_hostgroup")}
@@ -54,7 +54,7 @@ class Monitor:
     def shun(self, hostgroup: int, node: Node, *, status: str = "SHUNNED") -> None:
         """Give one row at RUNTIME another status, as a failed ping or a recovery does."""
         with self._engine.lock:
-            rows = self._engine.transfer.rows
+            rows = self._engine.layers.rows
             rows["mysql_servers"] = [
                 {**row, "status": status}
                 if (row["hostgroup_id"], row["hostname"], row["port"]) == (hostgroup, *node)

@@ -35,7 +35,6 @@ NATIVE, SHA2, CLEAR = "mysql_native_password", "caching_sha2_password", "mysql_c
 _AUTOCOMMIT = ServerStatus.SERVER_STATUS_AUTOCOMMIT
 _STATUS = _AUTOCOMMIT | ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
 _TEXT = (CharacterSet.utf8, 15, ColumnType.VAR_STRING, ColumnDefinition.NOT_NULL_FLAG, 31)
-_NUMBER = (CharacterSet.binary, 1, ColumnType.LONGLONG, ColumnDefinition.BINARY_FLAG, 0)
 """Character set, length, type, flags and decimals of a column."""
 _OFFERED = (
     Capabilities.CLIENT_LONG_PASSWORD
@@ -150,12 +149,12 @@ def column_count(count: int) -> bytes:
     return packet
 
 
-def column(name: str, *, is_numeric: bool = False) -> bytes:
-    """Return the definition of a column: a text, or a number of one digit.
+def column(name: str) -> bytes:
+    """Return the definition of a column, a text.
 
     Unlike the library's, it has no name in the table.
     """
-    charset, length, kind, flags, decimals = _NUMBER if is_numeric else _TEXT
+    charset, length, kind, flags, decimals = _TEXT
     return b"".join(
         (
             b"\x03def\0\0\0",

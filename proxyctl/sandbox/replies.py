@@ -13,16 +13,12 @@ NOT_MODELLED = 1235
 
 @dataclass(frozen=True)
 class Result:
-    """The answer to one statement: a result set if it has columns, else an OK packet.
-
-    `is_numeric`: the columns are sent as numbers. All others are sent as texts.
-    """
+    """The answer to one statement: a result set if it has columns, else an OK packet."""
 
     columns: tuple[str, ...] = ()
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     affected: int = 0
     info: str = ""
-    is_numeric: bool = False
 
 
 OK = Result()

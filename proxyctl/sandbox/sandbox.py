@@ -17,13 +17,13 @@ from proxyctl.catalog import NO_ADDITIONS, Additions, known_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import Engine
+from proxyctl.sandbox.layers import RuntimeRows
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.monitor import Monitor
 from proxyctl.sandbox.options import Options
 from proxyctl.sandbox.replies import Cell, Result
 from proxyctl.sandbox.runtime import Server as Backend
 from proxyctl.sandbox.starting import check_host, disk_error, listen_error
-from proxyctl.sandbox.store import RuntimeRows
 
 if TYPE_CHECKING:
     from proxyctl.sandbox.server import Server
@@ -189,7 +189,7 @@ class Sandbox:
     @property
     def runtime(self) -> RuntimeRows:
         """RUNTIME by table. Assign a table to do what the monitor or traffic would do."""
-        return self._engine.transfer.rows
+        return self._engine.layers.rows
 
     @property
     def monitor(self) -> Monitor:
@@ -199,12 +199,12 @@ class Sandbox:
     @property
     def used_connections(self) -> dict[Backend, int]:
         """Connections in use by (hostgroup, hostname, port): such a server leaves only slowly."""
-        return self._engine.transfer.used
+        return self._engine.layers.used
 
     @property
     def stats(self) -> dict[str, list[tuple[Cell, ...]]]:
         """Rows to be shown by a statistics table, by its name, in column order."""
-        return self._engine.stats
+        return self._engine.statistics.fixed
 
     def fill_with_sample(self) -> None:
         """Put a made-up shop into all layers, with statistics of traffic that goes on.
@@ -216,7 +216,8 @@ class Sandbox:
         for node in sample_shop.NODES:
             if node.is_shunned:
                 self.monitor.shun(node.hostgroup, (node.hostname, sample_shop.PORT))
-        self._engine.begin_traffic()
+        with self._engine.lock:
+            self._engine.statistics.begin_traffic()
 
     @contextmanager
     def held(self) -> Iterator[None]:

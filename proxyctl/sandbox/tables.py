@@ -1,12 +1,13 @@
 """Which tables the sandbox has, for a given ProxySQL version.
 
-The configuration tables come from the catalogue, all others from `plain_tables`.
+The configuration tables come from the catalogue. Of the others, statistics and the monitor's logs,
+it has those that proxyctl reads, with ProxySQL's names and types, and without its constraints.
+Source: sqlite_master of a running ProxySQL 2.7.1; versions from the tables of each release.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from uuid import uuid4
+from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import (
     ADMIN_MODULES,
@@ -17,25 +18,90 @@ from proxyctl.catalog import (
     Version,
     parse_version,
 )
-from proxyctl.sandbox.commands import COREDUMP
+from proxyctl.catalog.ddl import create_table
 from proxyctl.sandbox.database import Database
-from proxyctl.sandbox.ddl import layout_text
-from proxyctl.sandbox.plain_tables import (
-    LOG_TABLES,
-    OTHER_TABLES,
-    PGSQL_STATS_TABLES,
-    STATS_TABLES,
-)
 
 VARIABLE_COLUMNS = ("variable_name", "variable_value")
 CHECKSUM_COLUMNS = ("name", "version", "epoch", "checksum")
 
-_STATS_VARIABLE = ("mysql-max_allowed_packet", "4194304")
-_NODE_NAMED_SINCE = "2.4.0"
-_FILTERS_SINCE = "2.5.3"
+_VARIABLES = "variable_name VARCHAR NOT NULL PRIMARY KEY, variable_value VARCHAR NOT NULL"
+_PAIR = "Variable_Name VARCHAR, Variable_Value VARCHAR"
+_NODE = "hostname VARCHAR, port INT"
+_CHECK = f"{_NODE}, time_start_us INT"
+_DIGEST = (
+    "hostgroup INT, schemaname VARCHAR, username VARCHAR, client_address VARCHAR, digest VARCHAR,"
+    " digest_text VARCHAR, count_star INTEGER, first_seen INTEGER, last_seen INTEGER,"
+    " sum_time INTEGER, min_time INTEGER, max_time INTEGER"
+)
+_DIGEST_ROWS = "sum_rows_affected INTEGER, sum_rows_sent INTEGER"
 
-_UNREAD = frozenset({("main", "mysql_collations")})
-"""Tables that are listed and described, but whose rows the sandbox does not have."""
+_OF_MAIN = {
+    "global_variables": _VARIABLES,
+    "runtime_global_variables": _VARIABLES,
+    "runtime_checksums_values": (
+        "name VARCHAR NOT NULL PRIMARY KEY, version INT NOT NULL, epoch INT NOT NULL,"
+        " checksum VARCHAR NOT NULL"
+    ),
+}
+_STATS = {
+    "stats_memory_metrics": _PAIR,
+    "stats_mysql_connection_pool": (
+        "hostgroup INT, srv_host VARCHAR, srv_port INT, status VARCHAR, ConnUsed INT,"
+        " ConnFree INT, ConnOK INT, ConnERR INT, MaxConnUsed INT, Queries INT,"
+        " Queries_GTID_sync INT, Bytes_data_sent INT, Bytes_data_recv INT, Latency_us INT"
+    ),
+    "stats_mysql_errors": (
+        f"hostgroup INT, {_NODE}, username VARCHAR, client_address VARCHAR, schemaname VARCHAR,"
+        " errno INT, count_star INTEGER, first_seen INTEGER, last_seen INTEGER, last_error VARCHAR"
+    ),
+    "stats_mysql_free_connections": (
+        "fd INT, hostgroup INT, srv_host VARCHAR, srv_port INT, user VARCHAR, schema VARCHAR,"
+        " init_connect VARCHAR, time_zone VARCHAR, sql_mode VARCHAR, autocommit VARCHAR,"
+        " idle_ms INT, statistics VARCHAR, mysql_info VARCHAR"
+    ),
+    "stats_mysql_global": _PAIR,
+    "stats_mysql_query_digest": _DIGEST,
+    "stats_mysql_query_digest_reset": _DIGEST,
+    "stats_mysql_query_rules": "rule_id INTEGER, hits INT",
+    "stats_proxysql_servers_checksums": (
+        f"{_NODE}, name VARCHAR, version INT, epoch INT, checksum VARCHAR, changed_at INT,"
+        " updated_at INT, diff_check INT"
+    ),
+    "stats_proxysql_servers_metrics": (
+        f"{_NODE}, weight INT, comment VARCHAR, response_time_ms INT, Uptime_s INT,"
+        " last_check_ms INT, Queries INT, Client_Connections_connected INT,"
+        " Client_Connections_created INT"
+    ),
+}
+_LOGS = {
+    "monitor": {
+        "mysql_server_connect_log": f"{_CHECK}, connect_success_time_us INT, connect_error VARCHAR",
+        "mysql_server_galera_log": (
+            f"{_CHECK}, success_time_us INT, primary_partition VARCHAR, read_only VARCHAR,"
+            " wsrep_local_recv_queue INT, wsrep_local_state INT, wsrep_desync VARCHAR,"
+            " wsrep_reject_queries VARCHAR, wsrep_sst_donor_rejects_queries VARCHAR,"
+            " pxc_maint_mode VARCHAR, error VARCHAR"
+        ),
+        "mysql_server_group_replication_log": (
+            f"{_CHECK}, success_time_us INT, viable_candidate VARCHAR, read_only VARCHAR,"
+            " transactions_behind INT, error VARCHAR"
+        ),
+        "mysql_server_ping_log": f"{_CHECK}, ping_success_time_us INT, ping_error VARCHAR",
+        "mysql_server_read_only_log": (
+            f"{_CHECK}, success_time_us INT, read_only INT, error VARCHAR"
+        ),
+        "mysql_server_replication_lag_log": (
+            f"{_CHECK}, success_time_us INT, repl_lag INT, error VARCHAR"
+        ),
+    },
+    "stats_history": {
+        "system_memory": (
+            "timestamp INT, allocated INT, resident INT, active INT, mapped INT, metadata INT,"
+            " retained INT"
+        ),
+    },
+}
+"""What ProxySQL writes down as time goes by, by schema. The sandbox never does."""
 
 
 def layouts(version: Version, additions: Additions = NO_ADDITIONS) -> dict[str, Layout]:
@@ -54,61 +120,44 @@ def modules(version: Version) -> dict[str, tuple[str, ...]]:
         tables = [table for table in module.tables if table.exists_in(version)]
         if tables:
             found[name] = tuple(table.name for table in tables if table.prefix is None)
-    # It has no variables unless ProxySQL was started with its SQLite server, but the commands.
-    found["SQLITESERVER VARIABLES"] = ()
-    if version >= parse_version(_FILTERS_SINCE):
-        found[COREDUMP] = ()
     return found
 
 
-def create_all(database: Database, version: Version, layouts: Mapping[str, Layout]) -> None:
-    """Create every table of an administrator's schemas but the statistics."""
+def create_all(database: Database, layouts: Mapping[str, Layout], version: Version) -> None:
+    """Create the tables that an administrator sees."""
     for name, layout in layouts.items():
         for schema, twin in (("main", name), ("main", f"runtime_{name}"), ("disk", name)):
-            database.create(schema, twin, layout_text(layout, f"{schema}.{twin}"))
-    for table in OTHER_TABLES:
-        if table.exists_in(version):
-            name = f"{table.schema}.{table.name}"
-            database.create(table.schema, table.name, table.create(version, name))
-            if (table.schema, table.name) in _UNREAD:
-                database.hide(table.schema, table.name)
-    if version >= parse_version(_NODE_NAMED_SINCE):
-        database.insert(
-            "disk.global_settings", VARIABLE_COLUMNS, [("uuid", str(uuid4()))], verb="OR IGNORE"
-        )
-    database.insert("stats.global_variables", VARIABLE_COLUMNS, [_STATS_VARIABLE])
-    create_logs(database, version)
+            database.create(schema, twin, create_table(layout, f"{schema}.{twin}"))
+    for name, columns in _OF_MAIN.items():
+        _create(database, "main", name, columns)
+    _create(database, "disk", "global_variables", _VARIABLES)
+    create_statistics(database, "stats", version)
 
 
-def create_logs(database: Database, version: Version) -> None:
-    """Create the tables of the schemas monitor and stats_history."""
-    for table in LOG_TABLES:
-        if not table.exists_in(version):
+def create_statistics(database: Database, schema: str, version: Version) -> None:
+    """Create the statistics tables in a schema, and the logs in theirs."""
+    for name, columns in statistics_columns(version):
+        _create(database, schema, name, columns)
+    for schema_of_logs, tables in _LOGS.items():
+        for name, columns in tables.items():
+            _create(database, schema_of_logs, name, _of_version(columns, version))
+
+
+def statistics_columns(version: Version) -> Iterator[tuple[str, str]]:
+    """Yield the statistics tables of a version with their columns, as SQLite declares them."""
+    for name, columns in _STATS.items():
+        if name == "stats_mysql_free_connections" and version < parse_version("2.0.4"):
             continue
-        for suffix in table.suffixes:
-            name = f"{table.name}{suffix}"
-            database.create(table.schema, name, table.create(version, f"{table.schema}.{name}"))
+        has_rows = columns is _DIGEST and version >= parse_version("2.0.6")
+        yield name, f"{columns}, {_DIGEST_ROWS}" if has_rows else columns
 
 
-def create_stats(database: Database, schema: str, version: Version) -> dict[str, tuple[str, ...]]:
-    """Create the statistics tables in a schema; return the columns of those that have rows."""
-    columns: dict[str, tuple[str, ...]] = {}
-    for table in (*STATS_TABLES, *PGSQL_STATS_TABLES):
-        if not table.exists_in(version):
-            continue
-        for suffix in table.suffixes:
-            name = f"{table.name}{suffix}"
-            database.create(schema, name, table.create(version, f"{schema}.{name}"))
-            if table in PGSQL_STATS_TABLES:
-                database.hide(schema, name)
-            else:
-                columns[name] = table.names(version)
-    return columns
+def _of_version(columns: str, version: Version) -> str:
+    return columns if version >= parse_version("2.0.9") else columns.replace(_MAINTENANCE, "")
 
 
-def create_for_readers(database: Database, version: Version) -> None:
-    """Create what the stats role sees beside the statistics: a stub of global_variables, logs."""
-    [stub] = (t for t in OTHER_TABLES if (t.schema, t.name) == ("stats", "global_variables"))
-    database.create("main", stub.name, stub.create(version, f"main.{stub.name}"))
-    database.insert("main.global_variables", VARIABLE_COLUMNS, [_STATS_VARIABLE])
-    create_logs(database, version)
+_MAINTENANCE = " pxc_maint_mode VARCHAR,"
+
+
+def _create(database: Database, schema: str, name: str, columns: str) -> None:
+    database.create(schema, name, f"CREATE TABLE {schema}.{name} ({columns})")

@@ -102,15 +102,6 @@ def test_a_command_that_ends_the_connection_without_a_word(
         assert client.answers(1) == []
 
 
-def test_the_one_column_that_is_a_number(instance: Instance) -> None:
-    with logged_in(instance) as client:
-        client.send(b"\x03SELECT @@global.read_only")
-        count, column, _, row, _ = client.answers(5)
-    assert (count, row) == ((1, b"\x01"), (4, b"\x010"))
-    name = b"\x12@@global.read_only"
-    assert column[1] == b"\x03def\0\0\0" + name + b"\0\x0c\x3f\0\x01\0\0\0\x08\x80\0\0\0\0"
-
-
 def test_statistics_in_one_line(instance: Instance) -> None:
     with logged_in(instance) as client:
         client.send(b"\x09")

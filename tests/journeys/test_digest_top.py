@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.sandbox.recorded_digests import recorded_digests
+from proxyctl.sandbox.sample_traffic import digest_rows
 from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied
@@ -57,7 +57,7 @@ def digest(number: int, **other: object) -> SeenDigest:
 def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
     """A sandbox with the statistics that it carries."""
     assert sandbox_instance.sandbox is not None
-    sandbox_instance.sandbox.stats[TABLE] = recorded_digests(NOW)
+    sandbox_instance.sandbox.stats[TABLE] = digest_rows(NOW)
     return sandbox_instance
 
 
@@ -82,7 +82,7 @@ def test_digests_that_are_switched_off_are_said_with_the_variable(
 
 
 def test_the_list_says_which_share_of_all_time_each_has(shop: Instance) -> None:
-    rows = recorded_digests(NOW)
+    rows = digest_rows(NOW)
     whole = sum(int(row[9] or 0) for row in rows)
     found = listed("--limit", "5")
     assert len(found) == 5
@@ -312,7 +312,7 @@ def test_reset_saves_first_and_then_clears(shop: Instance, sandbox_project: Proj
     assert found.code == 0, found.text
     assert "for everybody who reads them" in found.err
     saved = read_digest_file(Path("before.jsonl"))
-    assert {tuple(row) for row in saved.rows} == set(recorded_digests(NOW))
+    assert {tuple(row) for row in saved.rows} == set(digest_rows(NOW))
     assert listed() == []
 
 

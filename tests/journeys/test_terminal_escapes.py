@@ -15,8 +15,8 @@ import pytest
 
 from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
-from proxyctl.sandbox.recorded_digests import DIGESTS, recorded_digests
 from proxyctl.sandbox.replies import AdminError
+from proxyctl.sandbox.sample_traffic import DIGESTS, digest_rows
 from tests.journeys.held_lock import hold_lock
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance, free_port
@@ -86,7 +86,7 @@ def hostile(sandbox_project: Project, sandbox_instance: Instance, sandbox: Sandb
     sandbox.run("LOAD MYSQL VARIABLES TO RUNTIME")
     sandbox.stats[DIGESTS] = [
         tuple(f"{cell}{HOSTILE}" if n in (1, 2, 3, 5) else cell for n, cell in enumerate(row))
-        for row in recorded_digests(1_700_000_000)
+        for row in digest_rows(1_700_000_000)
     ]
     sandbox_project.write(
         f"""\

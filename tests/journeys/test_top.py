@@ -16,7 +16,7 @@ from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.keys import KEYS
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.sandbox.recorded_digests import recorded_digests
+from proxyctl.sandbox.sample_traffic import digest_rows
 from tests.support.servers import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
@@ -28,7 +28,7 @@ ITEMS, SETTINGS = "SELECT * FROM items", "SELECT value FROM settings"
 def shop(sandbox_instance: Instance) -> Instance:
     """A sandbox with recorded statistics, two servers and a rule."""
     assert sandbox_instance.sandbox is not None
-    sandbox_instance.sandbox.stats[DIGESTS] = recorded_digests(time.time())
+    sandbox_instance.sandbox.stats[DIGESTS] = digest_rows(time.time())
     for statement in (
         "INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1'), (20, 'db2')",
         "INSERT INTO mysql_query_rules (rule_id, active, match_digest, destination_hostgroup)"

@@ -11,7 +11,7 @@ import pytest
 from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.sandbox.recorded_digests import recorded_digests
+from proxyctl.sandbox.sample_traffic import digest_rows
 from proxyctl.stats.live.read import Looker
 from tests.support.servers import Instance
 
@@ -72,7 +72,7 @@ def test_rules_are_read_again_only_when_they_were_loaded(
 def test_a_look_brings_what_was_hit_and_what_costs_most(sandbox_instance: Instance) -> None:
     sandbox = sandbox_instance.sandbox
     assert sandbox is not None
-    recorded = recorded_digests(time.time())
+    recorded = digest_rows(time.time())
     old, hit = recorded[0], recorded[1]
     sandbox.stats[DIGESTS] = [old, hit]
     traced = Traced(sandbox_instance)

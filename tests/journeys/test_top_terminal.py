@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from proxyctl.sandbox.recorded_digests import recorded_digests
+from proxyctl.sandbox.sample_traffic import digest_rows
 from tests.support.cli import Project, proxyctl
 from tests.support.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
 from tests.support.servers import Instance
@@ -35,7 +35,7 @@ sys.exit(run(["top", *sys.argv[1:]]))
 @pytest.fixture
 def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
     assert sandbox_instance.sandbox is not None
-    digests = recorded_digests(time.time())
+    digests = digest_rows(time.time())
     sandbox_instance.sandbox.stats["stats_mysql_query_digest"] = digests
     return sandbox_instance
 

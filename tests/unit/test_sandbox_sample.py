@@ -13,7 +13,7 @@ from proxyctl.instance.read import read_configuration
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.router import ROUTING_TABLES, router_of
 from proxyctl.sandbox import Sandbox
-from proxyctl.sandbox.recorded_digests import CACHE, TRAFFIC, Traffic
+from proxyctl.sandbox.sample_shop import CACHE, TRAFFIC, Traffic
 from proxyctl.state.row import Layer
 
 DIGESTS = "stats_mysql_query_digest"
@@ -96,12 +96,6 @@ def test_servers_and_counters_add_up_to_the_digests(
     digests = f"SELECT hostgroup, sum(count_star) FROM {DIGESTS} WHERE hostgroup >= 0 GROUP BY 1"
     assert shop.query(pool) == shop.query(digests)
     assert counter(shop, "Questions") == shop.query(f"SELECT sum(count_star) FROM {DIGESTS}")[0][0]
-    [(connections,)] = shop.query(
-        "SELECT sum(ConnUsed + ConnFree) FROM stats_mysql_connection_pool"
-    )
-    assert counter(shop, "Server_Connections_connected") == connections
-    [(clients,)] = shop.query("SELECT sum(frontend_connections) FROM stats_mysql_users")
-    assert counter(shop, "Client_Connections_connected") == clients
 
 
 def counter(sandbox: Sandbox, name: str) -> int:
@@ -191,7 +185,7 @@ def test_a_restart_keeps_the_shop_and_forgets_its_statistics(shop: Sandbox) -> N
 
 def test_without_it_a_sandbox_is_empty() -> None:
     sandbox = Sandbox()
-    for table in (DIGESTS, "stats_mysql_connection_pool", "stats_mysql_users", "mysql_servers"):
+    for table in (DIGESTS, "stats_mysql_connection_pool", "mysql_servers"):
         assert sandbox.query(f"SELECT count(*) FROM {table}") == [(0,)]
     sandbox.close()
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
-from proxyctl.sandbox.ddl import layout_text
+from proxyctl.catalog.ddl import create_table
 from proxyctl.state.sql import (
     deletes,
     inserts,
@@ -191,8 +191,8 @@ TEXTS = {"mysql_servers": {"hostname": "h"}, "mysql_aws_aurora_hostgroups": {"do
 
 
 def create_text(of):
-    """The CREATE statement of a table as ProxySQL has it, and so the sandbox."""
-    return layout_text(of, of.name)
+    """The CREATE statement of a table that takes what ProxySQL takes, as in the sandbox."""
+    return create_table(of, of.name)
 
 
 def stored(connection, of) -> dict:

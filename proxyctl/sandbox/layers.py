@@ -1,33 +1,25 @@
-"""LOAD and SAVE: rows on their way between MEMORY, RUNTIME and DISK."""
+"""MEMORY, RUNTIME and DISK, and what LOAD and SAVE move between them.
+
+MEMORY and DISK are schemas of the database, RUNTIME is rows outside it, as in ProxySQL. A LOAD or
+SAVE always answers OK, whatever is dropped on the way.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
-from proxyctl.catalog import Layout, Version, parse_version
+from proxyctl.catalog import Layout, Role, Version, parse_version
 from proxyctl.catalog.variable_effects import taken_along
 from proxyctl.sandbox import runtime, variables
-from proxyctl.sandbox.commands import COREDUMP, Command, Direction
+from proxyctl.sandbox.commands import Command, Direction
 from proxyctl.sandbox.database import Database
-from proxyctl.sandbox.replies import OK, Result
+from proxyctl.sandbox.replies import OK, Cell, Result
 from proxyctl.sandbox.runtime import Row, Server
-from proxyctl.sandbox.store import RuntimeRows
+from proxyctl.sandbox.tables import VARIABLE_COLUMNS
 
-_SERVERS = frozenset({"mysql_servers", "pgsql_servers"})
-_USERS = frozenset({"mysql_users", "pgsql_users"})
-_RULES = frozenset({"mysql_query_rules", "pgsql_query_rules"})
-_ATTRIBUTES = frozenset({"mysql_hostgroup_attributes", "pgsql_hostgroup_attributes"})
-_REPLICATION = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgroups"})
-_FAMILIES = _REPLICATION | frozenset(
-    {
-        "mysql_aws_aurora_hostgroups",
-        "mysql_galera_hostgroups",
-        "mysql_group_replication_hostgroups",
-    }
-)
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "ADMIN VARIABLES": (("admin_variables", "2.0.18"),),
     "MYSQL QUERY RULES": (("mysql_query_rules", "2.0.1"),),
@@ -40,6 +32,7 @@ _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "PGSQL VARIABLES": (("pgsql_variables", "3.0.0"),),
     "PROXYSQL SERVERS": (("proxysql_servers", "2.0.1"),),
 }
+"""The checksums of each admin module, and since when there are such."""
 
 
 @dataclass
@@ -51,8 +44,52 @@ class Checksum:
     checksum: str
 
 
-class Transfer:
-    """Moves admin modules between the layers, as ProxySQL does: always OK, whatever is dropped."""
+class RuntimeRows(MutableMapping[str, list[Row]]):
+    """The rows at RUNTIME by table name, open to tests that play the monitor.
+
+    Assign a whole table to change it; rows that come out are not to be edited in place. A row may
+    be given as a tuple in column order, or as a mapping whose missing columns get their defaults.
+    `stale` names the tables whose `runtime_` twin does not show their rows yet.
+    """
+
+    def __init__(self, layouts: Mapping[str, Layout]) -> None:
+        self._layouts = layouts
+        self._rows: dict[str, list[Row]] = {name: [] for name in layouts}
+        self.stale: set[str] = set(layouts)
+
+    def __getitem__(self, table: str) -> list[Row]:
+        return list(self._rows[table])
+
+    def __setitem__(self, table: str, rows: Iterable[Mapping[str, Cell] | Sequence[Cell]]) -> None:
+        layout = self._layouts[table]
+        self._rows[table] = [_complete(layout, row) for row in rows]
+        self.stale.add(table)
+
+    def __delitem__(self, table: str) -> None:
+        self[table] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _complete(layout: Layout, row: Mapping[str, Cell] | Sequence[Cell]) -> Row:
+    if not isinstance(row, Mapping):
+        return dict(zip(layout.names, row, strict=True))
+    unknown = set(row) - set(layout.names)
+    if unknown:
+        raise KeyError(f"{layout.name} has no column {', '.join(sorted(unknown))}")
+    return {**dict(zip(layout.names, layout.defaults, strict=True)), **row}
+
+
+class Layers:
+    """The three layers of one instance.
+
+    `running` are the variables at RUNTIME, `used` the connections in use by server: such a server
+    stays at RUNTIME when it is removed.
+    """
 
     def __init__(
         self,
@@ -72,7 +109,6 @@ class Transfer:
         self.running = running
         self.checksums: dict[str, Checksum] = {}
         self.used: dict[Server, int] = {}
-        """Connections in use by server: such a server stays at RUNTIME when it is removed."""
 
     def start(self) -> None:
         """Bring up RUNTIME as a start of ProxySQL does: from MEMORY, at version 1."""
@@ -83,37 +119,36 @@ class Transfer:
 
     def run(self, command: Command) -> Result:
         """Carry out one LOAD or SAVE."""
-        prefix = self._prefix(command.module)
+        prefix, tables = _prefix(command.module), self._modules[command.module]
         match command.direction:
             case Direction.MEMORY_TO_RUNTIME:
                 self._load(command.module)
-                return OK
             case Direction.RUNTIME_TO_MEMORY if prefix:
                 self._save_variables(prefix)
-                return OK
             case Direction.RUNTIME_TO_MEMORY:
                 self._save(command.module)
-                return OK
             case Direction.DISK_TO_MEMORY if prefix:
                 return self._copy_variables("disk", "main", prefix)
             case Direction.MEMORY_TO_DISK if prefix:
                 return self._copy_variables("main", "disk", prefix)
             case Direction.DISK_TO_MEMORY:
-                return self._copy("disk", "main", self._modules[command.module])
+                self._copy("disk", "main", tables)
             case Direction.MEMORY_TO_DISK:
-                return self._copy("main", "disk", self._modules[command.module])
+                self._copy("main", "disk", tables)
+        return OK
 
-    def _prefix(self, module: str) -> str:
-        return f"{module.split()[0].lower()}-" if module.endswith(" VARIABLES") else ""
+    @property
+    def is_read_only(self) -> bool:
+        """Whether clients may not write: admin-read_only at RUNTIME."""
+        return self.running.get("admin-read_only") == "true"
 
-    def _copy(self, source: str, target: str, tables: Sequence[str]) -> Result:
+    def _copy(self, source: str, target: str, tables: Sequence[str]) -> None:
         with self._database.transaction():
             for table in tables:
                 self._database.execute(f"DELETE FROM {target}.{table}")
                 self._database.execute(
                     f"INSERT INTO {target}.{table} SELECT * FROM {source}.{table}"
                 )
-        return OK
 
     def _copy_variables(self, source: str, target: str, prefix: str) -> Result:
         # One INSERT OR REPLACE, so rows of the target that the source lacks stay; and being SQL of
@@ -124,54 +159,31 @@ class Transfer:
             readonly=self.is_read_only,
         )
 
-    @property
-    def is_read_only(self) -> bool:
-        """Whether clients may not write: admin-read_only at RUNTIME."""
-        return self.running.get("admin-read_only") == "true"
-
-    def memory(self, table: str) -> list[Row]:
-        """Return the rows of a MEMORY table."""
-        names = self._layouts[table].names
-        columns = ", ".join(f'"{name}"' for name in names)
-        rows = self._database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
-        return [dict(zip(names, map(runtime.c_field, row), strict=True)) for row in rows]
-
     # --- LOAD: MEMORY to RUNTIME ----------------------------------------------------------------
 
     def _load(self, module: str) -> None:
-        prefix = self._prefix(module)
+        prefix = _prefix(module)
         if prefix:
             self._load_variables(prefix)
-        if module == COREDUMP:
-            filters = self._database.fetch("SELECT filename, line FROM main.coredump_filters")
-            self._database.refill("main.runtime_coredump_filters", ("filename", "line"), filters)
         for table in self._modules[module]:
             self.rows[table] = self._loaded(table)
-        self._touch(module)
+        self._renew_checksums(module)
 
     def _loaded(self, table: str) -> list[Row]:
-        layout, rows = self._layouts[table], self.memory(table)
-        if table in _SERVERS:
-            return runtime.loaded_servers(layout, rows, self.rows[table], self.used)
-        if table in _USERS:
-            hashes = self.running.get("admin-hash_passwords") == "true"
-            return runtime.loaded_users(layout, rows, hash_passwords=hashes)
-        if table in _RULES:
-            return runtime.loaded_rules(layout, rows)
-        if table in _FAMILIES:
-            kept = runtime.compatible_hostgroups(layout, rows)
-            if table in _REPLICATION:
-                return runtime.loaded_replication(kept)
-            return runtime.loaded_numbers(layout, kept)
-        if table in _ATTRIBUTES:
-            return runtime.loaded_attributes(layout, rows)
-        if table == "scheduler":
-            return runtime.loaded_schedule(layout, rows)
-        if table == "restapi_routes":
-            return runtime.loaded_routes(layout, rows)
-        if table == "proxysql_servers":
-            return runtime.loaded_members(layout, rows)
-        return runtime.loaded_numbers(layout, rows)
+        layout, rows = self._layouts[table], self._memory(table)
+        match layout.table.role:
+            case Role.SERVERS:
+                return runtime.loaded_servers(layout, rows, self.rows[table], self.used)
+            case Role.USERS:
+                hashes = self.running.get("admin-hash_passwords") == "true"
+                return runtime.loaded_users(layout, rows, hash_passwords=hashes)
+        return runtime.loaded_rows(layout, rows)
+
+    def _memory(self, table: str) -> list[Row]:
+        names = self._layouts[table].names
+        columns = ", ".join(f'"{name}"' for name in names)
+        rows = self._database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _load_variables(self, prefix: str) -> None:
         before = dict(self.running)
@@ -180,14 +192,13 @@ class Transfer:
             " WHERE variable_name LIKE ? ORDER BY rowid",
             (f"{prefix}%",),
         )
-        for name, value in memory:
-            self._load_variable(
-                runtime.c_text(runtime.c_field(name)), runtime.c_text(runtime.c_field(value))
-            )
+        for row in memory:
+            name, value = (runtime.c_text(runtime.c_field(cell)) for cell in row)
+            self._load_variable(name, value)
         if prefix == "mysql-":
             for name, value in variables.reconciled(before, self.running).items():
                 self.running[name] = value
-                self.write_variable(name, value)
+                self._write_variable(name, value)
         self.add_missing_variables()
 
     def _load_variable(self, name: str, text: str) -> None:
@@ -200,24 +211,24 @@ class Transfer:
         value = variables.accepted(known, text, self.running, self.version)
         if value is None:
             self.running[known] = variables.put_back(known, text, self.running)
-            self.write_variable(name, self.running[known])
+            self._write_variable(name, self.running[known])
             return
         self.running[known] = value
         self.running.update(taken_along(known, value, self.running))
 
-    def write_variable(self, name: str, value: str) -> None:
-        """Put a value into MEMORY."""
+    def _write_variable(self, name: str, value: str) -> None:
         self._database.insert(
-            "main.global_variables", ("variable_name", "variable_value"), [(name, value)],
-            verb="OR REPLACE",
-        )  # fmt: skip
+            "main.global_variables", VARIABLE_COLUMNS, [(name, value)], verb="OR REPLACE"
+        )
 
     def add_missing_variables(self) -> None:
         """Put back what was deleted from MEMORY: ProxySQL does it whenever the table is named."""
         self._database.insert(
-            "main.global_variables", ("variable_name", "variable_value"),
-            variables.rows(self.running), verb="OR IGNORE",
-        )  # fmt: skip
+            "main.global_variables",
+            VARIABLE_COLUMNS,
+            variables.rows(self.running),
+            verb="OR IGNORE",
+        )
 
     # --- SAVE TO MEMORY: RUNTIME to MEMORY ------------------------------------------------------
 
@@ -234,20 +245,19 @@ class Transfer:
             module = "SCHEDULER"
         for table in self._modules[module]:
             layout, rows = self._layouts[table], self.rows[table]
-            if table in _SERVERS:
+            role = layout.table.role
+            if role is Role.SERVERS:
                 rows = runtime.saved_servers(rows)
-            if table in _USERS:
+            cells = runtime.as_tuples(layout, rows)
+            if role is Role.USERS:
                 self._database.execute(f"UPDATE main.{table} SET active=0")
-                cells = runtime.as_tuples(layout, rows)
                 self._database.insert(f"main.{table}", layout.names, cells, verb="OR REPLACE")
             else:
-                self._database.refill(
-                    f"main.{table}", layout.names, runtime.as_tuples(layout, rows)
-                )
+                self._database.refill(f"main.{table}", layout.names, cells)
 
     # --- checksums ------------------------------------------------------------------------------
 
-    def _touch(self, module: str) -> None:
+    def _renew_checksums(self, module: str) -> None:
         """Give the module a new version and epoch, as every LOAD does, changed or not."""
         for name, since in _CHECKSUMS.get(module, ()):
             if self.version < parse_version(since):
@@ -260,12 +270,19 @@ class Transfer:
             )
 
     def _digest(self, module: str) -> str:
-        prefix = self._prefix(module)
-        content: list[object] = [runtime.as_tuples(self._layouts[table], self.rows[table])
-                                 for table in self._modules[module]]  # fmt: skip
+        prefix = _prefix(module)
+        content: list[object] = [
+            runtime.as_tuples(self._layouts[table], self.rows[table])
+            for table in self._modules[module]
+        ]
         if prefix:
             content = [item for item in sorted(self.running.items()) if item[0].startswith(prefix)]
         if not any(content):
             return "0x0000000000000000"
         raw = repr(content).encode("utf-8", "surrogateescape")
         return "0x" + hashlib.blake2b(raw, digest_size=8).hexdigest().upper()
+
+
+def _prefix(module: str) -> str:
+    """Return how the variables of a module begin; empty for a module of tables."""
+    return f"{module.split()[0].lower()}-" if module.endswith(" VARIABLES") else ""

@@ -1,0 +1,140 @@
+"""What a client asks about the server and itself: SHOW, `SELECT @@name` and the like, and SET.
+
+ProxySQL turns each into a query of its own, and so does the sandbox for what the mysql client,
+drivers and people send. Any other text of this kind is refused.
+Source: ProxySQL 2.7.1, watched on a running server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from proxyctl.sandbox.database import Database
+from proxyctl.sandbox.logins import Role, Session
+from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
+
+_QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|/\*!\d+|SELECT @@)\b", re.I)
+"""How a text begins that ProxySQL does not hand to SQLite."""
+
+_IGNORED = re.compile(
+    r"SET (NAMES|CHARACTER_SET_RESULTS|AUTOCOMMIT|SQL_AUTO_IS_NULL)\b.*", re.I | re.S
+)
+_TABLES = "SELECT name AS tables FROM {}sqlite_master WHERE type='table' AND "
+_SHOW_TABLES = re.compile(r"SHOW TABLES(?: (?:IN|FROM) `?(\w+)`?)?", re.I)
+_SHOW_TABLES_LIKE = re.compile(r"SHOW TABLES LIKE (.+)", re.I | re.S)
+_PARTLY_MODELLED = ("stats", "monitor", "stats_history")
+"""Schemas of which the sandbox has some tables only."""
+
+_VARIABLES = "SELECT variable_name AS Variable_name, variable_value AS Value FROM global_variables"
+_SHOW_VARIABLES = re.compile(r"SHOW (?:(MYSQL|ADMIN) |GLOBAL |ALL )?VARIABLES", re.I)
+_SHOW_VARIABLES_OF = re.compile(r"SHOW VARIABLES (LIKE|WHERE) (.+)", re.I | re.S)
+_VARIABLE = re.compile(r"SELECT @@([\w-]+)", re.I)
+_SET = re.compile(r"SET (.+)", re.I | re.S)
+_NOT_BY_SET = "mysql-init_connect"
+_CHARACTER_SETS = tuple(
+    f"@@character_set_{of}" for of in ("client", "connection", "server", "database")
+)
+_PROBE = "SELECT $$"
+"""With it the mysql client asks whether `$$` may begin a name."""
+
+
+def answered(
+    text: str, session: Session, database: Database, running: Mapping[str, str]
+) -> Result | None:
+    """Return the answer to a question or a SET; None for a text that is SQL.
+
+    `text` is normalised, `running` are the global variables at RUNTIME.
+    Raises: AdminError for a question that is not modelled, or as SQLite answers the query.
+    """
+    if _IGNORED.fullmatch(text):
+        return OK
+    if text.upper().startswith(_PROBE):
+        raise AdminError("ProxySQL Admin Error: Unknown column '$$' in 'field list'", code=1054)
+    known = _about_session(text.lower(), session, running)
+    if known is not None:
+        return Result(tuple(known), [tuple(known.values())])
+    query = _show(text, session.role) or _global_variable(text, running)
+    if query is not None:
+        return database.run(query)
+    if found := _SET.fullmatch(text):
+        return _set(found[1], session.role, database, running)
+    if _QUESTION.match(text):
+        raise not_modelled(" ".join(text.split()[:3]))
+    return None
+
+
+def _about_session(
+    lower: str, session: Session, running: Mapping[str, str]
+) -> dict[str, str] | None:
+    """Return the columns and values of the one row that answers."""
+    asked = lower.removeprefix("select ").removesuffix(" limit 1")
+    match asked:
+        case "@@version" | "version()":
+            return {asked: running["admin-version"]}
+        case "@@version_comment" if lower.endswith(" limit 1"):
+            return {"'(ProxySQL Admin Module)'": "(ProxySQL Admin Module)"}
+        case "user()" | "current_user()":
+            return {asked: f"{session.user}@{session.host}"}
+        case "database()":
+            return {"DATABASE()": session.role.value}
+        case "database(), user()":
+            return {"DATABASE()": "admin", "USER()": session.user}
+        case _ if asked == ", ".join(_CHARACTER_SETS):
+            return dict.fromkeys(_CHARACTER_SETS, "utf8")
+    return None
+
+
+def _show(text: str, role: Role) -> str | None:
+    """Return the query that answers a SHOW. As in ProxySQL, what is typed is pasted into it."""
+    if text.upper() in ("SHOW DATABASES", "SHOW SCHEMAS"):
+        return "PRAGMA database_list"
+    if found := _SHOW_TABLES.fullmatch(text):
+        schema = found[1] or ("main" if role is Role.ADMIN else "stats")
+        if schema in _PARTLY_MODELLED:
+            raise not_modelled(f"the list of tables in {schema}")
+        return _TABLES.format(f"{schema}.") + "name<>'sqlite_sequence' ORDER BY name"
+    if found := _SHOW_TABLES_LIKE.fullmatch(text):
+        pattern = re.sub(r"[\\`']", "", found[1])
+        return f"{_TABLES.format('')}name LIKE '{pattern}' ORDER BY name"
+    if found := _SHOW_VARIABLES.fullmatch(text):
+        prefix = f"{found[1].lower()}-" if found[1] else ""
+        return f"{_VARIABLES} WHERE variable_name LIKE '{prefix}%' ORDER BY variable_name"
+    if found := _SHOW_VARIABLES_OF.fullmatch(text):
+        like = "variable_name LIKE " if found[1].upper() == "LIKE" else ""
+        return f"{_VARIABLES} WHERE {like}{found[2]}"
+    return None
+
+
+def _global_variable(text: str, running: Mapping[str, str]) -> str | None:
+    found = _VARIABLE.fullmatch(text)
+    if found is None or found[1].lower() not in running:
+        return None
+    return (
+        f"SELECT variable_value AS '@@{found[1]}' FROM global_variables"
+        f" WHERE variable_name='{found[1].lower()}'"
+    )
+
+
+def _set(assignment: str, role: Role, database: Database, running: Mapping[str, str]) -> Result:
+    """Carry out `SET name=value`, which changes MEMORY only.
+
+    The value is pasted into an UPDATE: text has to be quoted, and a bare word gets SQLite's error.
+    """
+    name, _, value = assignment.partition("=")
+    name = name.strip()
+    if name not in running:
+        return Result(info=f"ERROR: Unknown global variable: '{name}'.")
+    if name == _NOT_BY_SET:
+        raise sqlite_error(
+            f"ERROR: Global variable '{name}' is not configurable using SET command."
+            " You must run UPDATE global_variables"
+        )
+    if role is Role.STATS:
+        raise sqlite_error("attempt to write a readonly database")
+    if "=" in value:
+        raise refusal("refuses a value with an equals sign in SET: ProxySQL would cut it there")
+    return database.run(
+        f"UPDATE global_variables SET variable_value={value} WHERE variable_name='{name}'",
+        readonly=running["admin-read_only"] == "true",
+    )
