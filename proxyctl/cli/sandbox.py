@@ -39,7 +39,6 @@ def sandbox(
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
     from proxyctl.cli.files import chosen_version
     from proxyctl.sandbox import Sandbox
-    from proxyctl.sandbox.starting import address
 
     chosen_version(proxysql_version)
     if sample and disk is not None:
@@ -49,8 +48,8 @@ def sandbox(
         )
     gc.enable()  # it lives long, unlike other commands
 
-    def ready(found: int) -> None:
-        say(f"ProxySQL {proxysql_version} sandbox on {address(host, found)}; ctrl-c ends it")
+    def ready(_port: int) -> None:
+        say(f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it")
         if sample:
             say("it plays a made-up shop: see digest top, rules, digest suggest, top")
         elif disk is None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import secrets
 import string
 
-from proxyctl.sandbox import packets
+from proxyctl.sandbox import protocol
 from proxyctl.sandbox.engine import Engine
-from proxyctl.sandbox.logins import Proof, Role, Session
-from proxyctl.sandbox.options import Options
-from proxyctl.sandbox.packets import CLEAR, NATIVE, SHA2, Commands
-from proxyctl.sandbox.replies import AdminError, CutConnectionError, Result, not_modelled, refusal
-from proxyctl.sandbox.wire import LARGEST_TEXT, Wire
+from proxyctl.sandbox.logins import Proof, Session
+from proxyctl.sandbox.protocol import LARGEST_TEXT, NATIVE, Commands, Wire
+from proxyctl.sandbox.replies import (
+    AdminError,
+    CutConnectionError,
+    Options,
+    Result,
+    not_modelled,
+    refusal,
+)
 
 _NONCE_LENGTH = 20
 _ALPHABET = string.ascii_letters + string.digits
@@ -24,19 +29,14 @@ _NOT_SUPPORTED = {
     Commands.COM_STMT_EXECUTE: 1045,
     Commands.COM_PROCESS_KILL: 9003,
 }
+_NOT_MODELLED = frozenset({Commands.COM_CHANGE_USER, Commands.COM_RESET_CONNECTION})
 
 
 class Client:
     """One connection, from the greeting to the last command. `number` tells it from others."""
 
     def __init__(
-        self,
-        wire: Wire,
-        engine: Engine,
-        options: Options,
-        *,
-        host: str,
-        number: int,
+        self, wire: Wire, engine: Engine, options: Options, *, host: str, number: int
     ) -> None:
         self._wire = wire
         self._engine = engine
@@ -44,92 +44,76 @@ class Client:
         self._host = host
         self._number = number
 
-    async def serve(self) -> None:
+    def serve(self) -> None:
         """Serve the client until it leaves.
 
-        Raises: MalformedPacketError, asyncio.IncompleteReadError or OSError where it does not leave
-        as it should.
+        Raises: MalformedPacketError, EOFError, OSError or CutConnectionError where it does not
+        leave as it should.
         """
-        session = await self._log_in()
+        session = self._log_in()
         if session is None:
             return
-        while packet := await self._wire.read_command():
-            if not await self._obey(packet[0], packet[1:], session):
+        while packet := self._wire.read_command():
+            if not self._obey(packet[0], packet[1:], session):
                 return
 
-    # --- the login ------------------------------------------------------------------------------
-
-    async def _log_in(self) -> Session | None:
+    def _log_in(self) -> Session | None:
         """Return the session, or None after the client was told why it may not come in."""
-        plugin = self._engine.variable("mysql-default_authentication_plugin")
-        plugin = SHA2 if plugin == SHA2 else NATIVE
         nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
         version = self._engine.variable("mysql-server_version")
-        await self._wire.write(packets.greeting(version, self._number, nonce, plugin))
-        login = packets.parse_login(await self._wire.read())
+        self._wire.write(protocol.greeting(version, self._number, nonce))
+        login = protocol.parse_login(self._wire.read())
         response = login.response
-        # Clear text is taken as it comes; every other plugin has to be the one announced.
-        if login.plugin not in (plugin, CLEAR):
-            plugin = NATIVE
-            await self._wire.write(packets.switch(plugin, nonce))
-            response = await self._wire.read()
-        proof = Proof(CLEAR if login.plugin == CLEAR else plugin, nonce, response)
+        if login.plugin != NATIVE:
+            self._wire.write(protocol.switch(nonce))
+            response = self._wire.read()
         try:
             session = self._engine.log_in(
-                login.user, self._host, proof, is_remote=self._options.clients_are_remote
+                login.user,
+                self._host,
+                Proof(nonce, response),
+                is_remote=self._options.clients_are_remote,
             )
         except AdminError as error:
-            await self._wire.write(packets.error(error))
+            self._wire.write(protocol.error(error))
             return None
-        if proof.plugin == SHA2 and proof.is_given:
-            await self._wire.put(packets.FAST_LOGIN)
-        await self._wire.write(packets.ok())
+        self._wire.write(protocol.ok())
         return session
 
-    # --- commands -------------------------------------------------------------------------------
-
-    async def _obey(self, command: int, text: bytes, session: Session) -> bool:
+    def _obey(self, command: int, text: bytes, session: Session) -> bool:
         """Carry out one command and return whether the connection goes on."""
         if command == Commands.COM_QUERY:
-            return await self._query(text, session)
-        if command in _OK:
-            await self._wire.write(packets.ok())
+            self._query(text, session)
+        elif command in _OK:
+            self._wire.write(protocol.ok())
         elif command in _NOT_SUPPORTED:
             code = _NOT_SUPPORTED[Commands(command)]
-            await self._wire.write(packets.error(AdminError("Command not supported", code=code)))
+            self._wire.write(protocol.error(AdminError("Command not supported", code=code)))
         elif command == Commands.COM_STATISTICS:
             seconds = self._engine.statistics.uptime_s
             uptime = f"Uptime: {seconds} Threads: 0  Questions: 0  Slow queries: 0"
-            await self._wire.write(uptime.encode())
+            self._wire.write(uptime.encode())
         elif command == Commands.COM_SET_OPTION:
-            await self._wire.write(packets.EOF)
-        elif command == Commands.COM_RESET_CONNECTION:
-            self._wire.skip_number()
-            await self._wire.write(packets.error(_no_reset(session.role)))
-        elif command == Commands.COM_CHANGE_USER:
-            await self._wire.write(
-                packets.error(not_modelled("COM_CHANGE_USER, to which ProxySQL gives no answer"))
-            )
+            self._wire.write(protocol.EOF)
+        elif command in _NOT_MODELLED:
+            self._wire.write(protocol.error(not_modelled(Commands(command).name)))
         else:
             return command in _UNANSWERED
         return True
 
-    async def _query(self, text: bytes, session: Session) -> bool:
+    def _query(self, text: bytes, session: Session) -> None:
         try:
             result = self._run(text, session)
         except AdminError as error:
-            await self._wire.write(packets.error(error))
-            return True
+            self._wire.write(protocol.error(error))
         except CutConnectionError:
-            self._wire.cut()
-            return False
+            raise
         except Exception as error:
-            # A bug of ours must not end the sandbox, nor leave the client without an answer.
+            # A bug of ours must not leave the client without an answer.
             bug = refusal(f"failed, which is a bug in proxyctl: {type(error).__name__}: {error}")
-            await self._wire.write(packets.error(bug))
-            return True
-        await self._answer(result)
-        return True
+            self._wire.write(protocol.error(bug))
+        else:
+            self._wire.write_result(result)
 
     def _run(self, text: bytes, session: Session) -> Result:
         if len(text) >= LARGEST_TEXT:
@@ -141,23 +125,3 @@ class Client:
         if self._options.after_statement is not None:
             self._options.after_statement(sql)
         return result
-
-    async def _answer(self, result: Result) -> None:
-        wire = self._wire
-        if not result.columns:
-            await wire.write(packets.ok(result.affected, result.info))
-            return
-        await wire.put(packets.column_count(len(result.columns)))
-        for name in result.columns:
-            await wire.put(packets.column(name))
-        await wire.put(packets.EOF)
-        for row in result.rows:
-            await wire.put(packets.row(row))
-        await wire.write(packets.EOF)
-
-
-def _no_reset(role: Role) -> AdminError:
-    kind = f"PROXYSQL_SESSION_{role.name}"
-    return AdminError(
-        f"Received unsupported 'COM_RESET_CONNECTION' for session type '{kind}'", code=1047
-    )

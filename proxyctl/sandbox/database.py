@@ -10,13 +10,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from proxyctl.sandbox.functions import FUNCTIONS
+from proxyctl.sandbox.functions import add_functions
 from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
-from proxyctl.sandbox.statements import (
-    is_comment_only,
-    transaction_refusal,
-    without_surrogates,
-)
+from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
 
 _READING_PRAGMAS = frozenset(
     {
@@ -58,13 +54,7 @@ class Database:
             ":memory:", isolation_level=None, check_same_thread=False, cached_statements=0
         )
         self._connection.text_factory = _decoded
-        for function in FUNCTIONS:
-            self._connection.create_function(
-                function.name,
-                function.arguments,
-                function.body,
-                deterministic=function.arguments == 2,
-            )
+        add_functions(self._connection)
         try:
             for name, file in schemas.items():
                 self._connection.execute(f"ATTACH DATABASE ? AS {name}", (file,))
@@ -90,6 +80,15 @@ class Database:
     def restore(self, schema: str, image: bytes) -> None:
         """Replace a schema by an image of it."""
         self._connection.deserialize(image, name=schema)
+
+    def copy(self) -> Database:
+        """Return another database in memory with the same schemas and rows."""
+        schemas = [str(name) for _, name, _ in self.fetch("PRAGMA database_list") if name != "temp"]
+        twin = Database(dict.fromkeys(schemas[1:], ":memory:"))
+        for schema in schemas:
+            twin.restore(schema, self.image(schema))
+        twin._protected = set(self._protected)
+        return twin
 
     def create(self, schema: str, table: str, sql: str) -> None:
         """Create a table that clients may write to but not drop or alter.
@@ -155,8 +154,6 @@ class Database:
         Raises: AdminError with SQLite's text, or with our reason for refusing it.
         """
         statement = without_surrogates(sql)
-        if is_comment_only(statement):
-            raise sqlite_error("not an error")
         if readonly:
             self._connection.execute("PRAGMA query_only=ON")
         self._statement = statement

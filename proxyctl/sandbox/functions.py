@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+import sqlite3
 from datetime import UTC, datetime
 
 from proxyctl.sandbox.replies import Cell
@@ -17,13 +16,14 @@ _ROUNDS = 5000
 _SALT_ALPHABET = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function as SQLite wants it; -1 arguments stands for any number."""
-
-    name: str
-    arguments: int
-    body: Callable[..., Cell]
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Let SQL call them."""
+    connection.create_function("MYSQL_NATIVE_PASSWORD", 1, _mysql_native_password)
+    connection.create_function("CACHING_SHA2_PASSWORD", 1, _caching_sha2_password_random)
+    connection.create_function(
+        "CACHING_SHA2_PASSWORD", 2, _caching_sha2_password, deterministic=True
+    )
+    connection.create_function("from_unixtime", -1, _from_unixtime)
 
 
 def _mysql_native_password(clear: Cell) -> Cell:
@@ -53,11 +53,3 @@ def _from_unixtime(seconds: Cell = None, *_others: Cell) -> Cell:
     except (ValueError, OverflowError, OSError):
         return None
     return moment.strftime("%Y-%m-%d %H:%M:%S")
-
-
-FUNCTIONS = (
-    Function("MYSQL_NATIVE_PASSWORD", 1, _mysql_native_password),
-    Function("CACHING_SHA2_PASSWORD", 1, _caching_sha2_password_random),
-    Function("CACHING_SHA2_PASSWORD", 2, _caching_sha2_password),
-    Function("from_unixtime", -1, _from_unixtime),
-)

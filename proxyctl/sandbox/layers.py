@@ -7,12 +7,12 @@ SAVE always answers OK, whatever is dropped on the way.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Layout, Role, Version, parse_version
 from proxyctl.catalog.variable_effects import taken_along
+from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.sandbox import runtime, variables
 from proxyctl.sandbox.commands import Command, Direction
 from proxyctl.sandbox.database import Database
@@ -98,28 +98,57 @@ class Layers:
         layouts: Mapping[str, Layout],
         modules: Mapping[str, tuple[str, ...]],
         running: dict[str, str],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float],
     ) -> None:
         self._database = database
         self.version = version
-        self._layouts = layouts
-        self._modules = modules
+        self.layouts = layouts
+        self.modules = modules
         self._clock = clock
         self.rows = RuntimeRows(layouts)
         self.running = running
         self.checksums: dict[str, Checksum] = {}
         self.used: dict[Server, int] = {}
 
+    def copy(self, database: Database, clock: Callable[[], float]) -> Layers:
+        """Return the layers of another instance that has just started alike, with an empty DISK.
+
+        `database` is a copy of this one's.
+        """
+        twin = Layers(database, self.version, self.layouts, self.modules, dict(self.running), clock)
+        now = int(clock())
+        twin.checksums = {n: replace(one, epoch=now) for n, one in self.checksums.items()}
+        return twin
+
     def start(self) -> None:
-        """Bring up RUNTIME as a start of ProxySQL does: from MEMORY, at version 1."""
-        for module in self._modules:
+        """Go through ProxySQL's start-up: DISK to MEMORY, defaults for what is missing, RUNTIME.
+
+        RUNTIME begins at version 1.
+        """
+        on_disk = self._database.fetch(
+            "SELECT variable_name, variable_value FROM disk.global_variables"
+        )
+        self.running.update(
+            (str(name), str(value)) for name, value in on_disk if name in RESTART_ONLY
+        )
+        self._database.insert("main.global_variables", VARIABLE_COLUMNS, on_disk)
+        self.add_missing_variables()
+        for table in self.layouts:
+            self._database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
+        for module in self.modules:
             self._load(module)
         for checksum in self.checksums.values():
             checksum.version = 1
+        self._database.insert(
+            "disk.global_variables",
+            VARIABLE_COLUMNS,
+            variables.rows(variables.first_on_disk(self.version, self.running)),
+            verb="OR IGNORE",
+        )
 
     def run(self, command: Command) -> Result:
         """Carry out one LOAD or SAVE."""
-        prefix, tables = _prefix(command.module), self._modules[command.module]
+        prefix, tables = _prefix(command.module), self.modules[command.module]
         match command.direction:
             case Direction.MEMORY_TO_RUNTIME:
                 self._load(command.module)
@@ -165,12 +194,12 @@ class Layers:
         prefix = _prefix(module)
         if prefix:
             self._load_variables(prefix)
-        for table in self._modules[module]:
+        for table in self.modules[module]:
             self.rows[table] = self._loaded(table)
         self._renew_checksums(module)
 
     def _loaded(self, table: str) -> list[Row]:
-        layout, rows = self._layouts[table], self._memory(table)
+        layout, rows = self.layouts[table], self._memory(table)
         match layout.table.role:
             case Role.SERVERS:
                 return runtime.loaded_servers(layout, rows, self.rows[table], self.used)
@@ -180,7 +209,7 @@ class Layers:
         return runtime.loaded_rows(layout, rows)
 
     def _memory(self, table: str) -> list[Row]:
-        names = self._layouts[table].names
+        names = self.layouts[table].names
         columns = ", ".join(f'"{name}"' for name in names)
         rows = self._database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
         return [dict(zip(names, row, strict=True)) for row in rows]
@@ -243,8 +272,8 @@ class Layers:
         if module == "RESTAPI":
             # ProxySQL saves the scheduler here; the routes in MEMORY stay as they are.
             module = "SCHEDULER"
-        for table in self._modules[module]:
-            layout, rows = self._layouts[table], self.rows[table]
+        for table in self.modules[module]:
+            layout, rows = self.layouts[table], self.rows[table]
             role = layout.table.role
             if role is Role.SERVERS:
                 rows = runtime.saved_servers(rows)
@@ -272,8 +301,8 @@ class Layers:
     def _digest(self, module: str) -> str:
         prefix = _prefix(module)
         content: list[object] = [
-            runtime.as_tuples(self._layouts[table], self.rows[table])
-            for table in self._modules[module]
+            runtime.as_tuples(self.layouts[table], self.rows[table])
+            for table in self.modules[module]
         ]
         if prefix:
             content = [item for item in sorted(self.running.items()) if item[0].startswith(prefix)]

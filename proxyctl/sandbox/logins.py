@@ -37,24 +37,21 @@ class Session:
 
 @dataclass(frozen=True)
 class Proof:
-    """What a client sent to prove that it knows the password.
+    """What a client sent to prove by mysql_native_password that it knows the password.
 
-    `plugin` is mysql_native_password, caching_sha2_password or mysql_clear_password; `nonce` the 20
-    bytes it was given.
+    `nonce` are the 20 bytes that it was given.
     """
 
-    plugin: str
     nonce: bytes
     response: bytes
 
     def shows(self, password: str) -> bool:
         """Return whether the client knows this password."""
-        raw = password.encode("utf-8", "surrogateescape")
-        if not raw or not self.is_given:
-            return not raw and not self.is_given
-        if self.plugin == "mysql_clear_password":
-            return self.response.rstrip(b"\0") == raw
-        return self.response == _scramble(self.plugin, raw, self.nonce)
+        if not password or not self.is_given:
+            return not password and not self.is_given
+        inner = _sha1(password.encode("utf-8", "surrogateescape"))
+        outer = _sha1(self.nonce + _sha1(inner))
+        return self.response == bytes(a ^ b for a, b in zip(inner, outer, strict=True))
 
     @property
     def is_given(self) -> bool:
@@ -62,15 +59,8 @@ class Proof:
         return self.response.rstrip(b"\0") != b""
 
 
-def _scramble(plugin: str, password: bytes, nonce: bytes) -> bytes:
-    if plugin == "caching_sha2_password":
-        inner = hashlib.sha256(password).digest()
-        outer = hashlib.sha256(hashlib.sha256(inner).digest() + nonce).digest()
-    else:
-        inner = hashlib.sha1(password, usedforsecurity=False).digest()
-        stored = hashlib.sha1(inner, usedforsecurity=False).digest()
-        outer = hashlib.sha1(nonce + stored, usedforsecurity=False).digest()
-    return bytes(a ^ b for a, b in zip(inner, outer, strict=True))
+def _sha1(raw: bytes) -> bytes:
+    return hashlib.sha1(raw, usedforsecurity=False).digest()
 
 
 class Logins:

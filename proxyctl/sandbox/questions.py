@@ -14,7 +14,7 @@ from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
 
-_QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|/\*!\d+|SELECT @@)\b", re.I)
+_QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|SELECT @@)\b", re.I)
 """How a text begins that ProxySQL does not hand to SQLite."""
 
 _IGNORED = re.compile(

@@ -1,7 +1,8 @@
-"""What the sandbox answers: a result or an error packet, independent of how it is sent."""
+"""What the sandbox answers, independent of how it is sent, and how a test changes that."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Cell = int | float | str | bytes | None
@@ -38,6 +39,19 @@ class CutConnectionError(Exception):
     """Raised by a hook to end the connection of a client without an answer, as a crash does."""
 
 
+@dataclass
+class Options:
+    """What can be changed while the sandbox serves.
+
+    The hooks are called with the text of each statement, before it runs and before it is answered.
+    They may raise AdminError, to let it fail, or CutConnectionError.
+    """
+
+    clients_are_remote: bool = False
+    before_statement: Callable[[str], None] | None = None
+    after_statement: Callable[[str], None] | None = None
+
+
 def sqlite_error(text: str) -> AdminError:
     """Return ProxySQL's error packet for an SQLite message."""
     return AdminError(f"ProxySQL Admin Error: {text}")
@@ -51,3 +65,8 @@ def refusal(text: str) -> AdminError:
 def not_modelled(what: str) -> AdminError:
     """Return the error for something that ProxySQL has and the sandbox does not."""
     return refusal(f"does not model {what}")
+
+
+def address_text(host: str, port: int) -> str:
+    """Return an address as people write it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -16,14 +15,12 @@ from typing import TYPE_CHECKING, Self
 from proxyctl.catalog import NO_ADDITIONS, Additions, known_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
-from proxyctl.sandbox.engine import Engine
+from proxyctl.sandbox.engine import Engine, started
 from proxyctl.sandbox.layers import RuntimeRows
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.monitor import Monitor
-from proxyctl.sandbox.options import Options
-from proxyctl.sandbox.replies import Cell, Result
+from proxyctl.sandbox.replies import Cell, Options, Result, address_text
 from proxyctl.sandbox.runtime import Server as Backend
-from proxyctl.sandbox.starting import check_host, disk_error, listen_error
 
 if TYPE_CHECKING:
     from proxyctl.sandbox.server import Server
@@ -62,12 +59,11 @@ class Sandbox:
             **(variables or {}),
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
-        self._make_engine: Callable[[bytes], Engine] = lambda disk: Engine(
+        self._make_engine: Callable[[bytes], Engine] = lambda disk: started(
             parsed, product, overrides, additions=additions, path=path, disk=disk, clock=clock
         )
         self._engine = self._first_engine(path)
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._server: Server | None = None
         self._ended = threading.Event()
         self._is_stopping = threading.Lock()
         self.host = ""
@@ -78,47 +74,43 @@ class Sandbox:
         try:
             return self._make_engine(b"")
         except sqlite3.DatabaseError as error:
-            raise disk_error(path or Path(), error) from error
+            raise _disk_error(path or Path(), error) from error
 
     # --- serving --------------------------------------------------------------------------------
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
-        """Serve from a background thread and return the port; 0 picks a free one.
+        """Serve from background threads and return the port; 0 picks a free one.
 
         Raises: ProxyctlError when the address is taken or is none of this machine, or when the
         library for the protocol is missing.
         """
-        if self._thread is not None:
+        if self._server is not None:
             raise InternalError("the sandbox is already serving")
-        check_host(host)
-        server = self._server()
-        started: Future[int] = Future()
-        self._ended.clear()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(server, host, port, started)),
-            name="proxyctl-sandbox",
-            daemon=True,
-        )
-        self._thread.start()
         try:
-            self.port = started.result()
-        except (OSError, UnicodeError, OverflowError) as error:
-            raise listen_error(host, port, error) from error
-        finally:
-            if started.exception() is not None:
-                self._thread.join()
-                self._thread = None
-        self.host = host
+            from proxyctl.sandbox.server import Server
+        except ModuleNotFoundError as error:
+            raise ProxyctlError(
+                f"the sandbox needs the package {error.name}",
+                hint="in the checkout of proxyctl: pip install '.[sandbox]'",
+            ) from error
+        self._server = Server(self._engine, self.options, host, port)
+        self._ended.clear()
+        self.host, self.port = host, self._server.port
         return self.port
+
+    @property
+    def address(self) -> str:
+        """Where it serves, as people write it."""
+        return address_text(self.host, self.port)
 
     def stop(self) -> None:
         """Stop serving. Clients are cut off; MEMORY, RUNTIME and DISK stay as they are."""
         with self._is_stopping:
-            if self._thread is None or self._loop is None:
+            if self._server is None:
                 return
-            self._loop.call_soon_threadsafe(self._stopping.set)
-            self._thread.join()
-            self._thread = self._loop = None
+            self._server.stop()
+            self._server = None
+            self._ended.set()
 
     def close(self) -> None:
         """Stop serving and forget everything that is not in the file."""
@@ -127,13 +119,13 @@ class Sandbox:
 
     def restart(self) -> None:
         """Do what a restart of ProxySQL does: DISK is all that comes back. The port stays."""
-        host, port, is_serving = self.host, self.port, self._thread is not None
+        is_serving = self._server is not None
         self.stop()
         disk = self._engine.disk_image()
         self._engine.close()
         self._engine = self._make_engine(disk)
         if is_serving:
-            self.start(host, port)
+            self.start(self.host, self.port)
 
     def serve_forever(
         self, host: str = "127.0.0.1", port: int = 6032, ready: Callable[[int], None] | None = None
@@ -160,29 +152,6 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _server(self) -> Server:
-        try:
-            from proxyctl.sandbox.server import Server
-        except ModuleNotFoundError as error:
-            raise ProxyctlError(
-                f"the sandbox needs the package {error.name}",
-                hint="in the checkout of proxyctl: pip install '.[sandbox]'",
-            ) from error
-        return Server(self._engine, self.options)
-
-    async def _serve(self, server: Server, host: str, port: int, started: Future[int]) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        try:
-            started.set_result(await server.start(host, port))
-        except BaseException as error:
-            # Whatever it is, `start` waits for it.
-            started.set_exception(error)
-            return
-        await self._stopping.wait()
-        await server.stop()
-        self._ended.set()
 
     # --- looking inside -------------------------------------------------------------------------
 
@@ -239,3 +208,19 @@ class Sandbox:
 
 def _credentials(users: Mapping[str, str]) -> str:
     return ";".join(f"{name}:{password}" for name, password in users.items())
+
+
+def _disk_error(path: Path, error: sqlite3.DatabaseError) -> ProxyctlError:
+    """Return the error for a file that SQLite cannot use as DISK."""
+    reason, hint = str(error), "it may come from another version; choose another file"
+    if path.is_dir():
+        reason, hint = "it is a folder", "name a file"
+    elif not path.parent.is_dir():
+        reason, hint = f"there is no folder {path.parent}", "create the folder first"
+    elif path.exists() and not path.is_file():
+        reason, hint = "it is no ordinary file", "name another file"
+    elif not os.access(path if path.exists() else path.parent, os.R_OK | os.W_OK):
+        reason, hint = "it cannot be read and written", "check its owner and mode"
+    elif "locked" in reason:
+        hint = "another sandbox may be using it; choose another file"
+    return ProxyctlError(f"{path} cannot be used as DISK: {reason}", hint=hint)

@@ -1,78 +1,110 @@
-"""The listening socket and its clients, inside one event loop."""
+"""The listening socket and its clients, each in a thread of its own."""
 
 from __future__ import annotations
 
-import asyncio
+import errno
 import itertools
 import logging
+import os
+import socket
+import threading
 from contextlib import suppress
 
+from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox.client import Client
 from proxyctl.sandbox.engine import Engine
-from proxyctl.sandbox.options import Options
-from proxyctl.sandbox.packets import MalformedPacketError
-from proxyctl.sandbox.wire import Wire
+from proxyctl.sandbox.protocol import MalformedPacketError, Wire
+from proxyctl.sandbox.replies import CutConnectionError, Options, address_text
 
-_ROUNDS = 5
 _LOGGER = logging.getLogger(__name__)
-_ENDS = (asyncio.IncompleteReadError, MalformedPacketError, OSError)
+_ENDS = (EOFError, MalformedPacketError, OSError, CutConnectionError)
 """How a client may leave."""
+
+_PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
+_HOST_HINT = "--host takes an address of this machine, such as 127.0.0.1"
 
 
 class Server:
-    """Serves every client from a task of its own."""
+    """Listens at one address from its making on, until it is stopped.
 
-    def __init__(self, engine: Engine, options: Options) -> None:
+    Raises: ProxyctlError when the address is taken, or is none of this machine.
+    """
+
+    def __init__(self, engine: Engine, options: Options, host: str, port: int) -> None:
         self._engine = engine
         self._options = options
-        self._server: asyncio.Server | None = None
-        self._clients: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self._numbers = itertools.count(1)
+        self._listening = _listen(host, port)
+        self.port: int = self._listening.getsockname()[1]
+        self._clients: dict[threading.Thread, socket.socket] = {}
+        self._accepting = threading.Thread(
+            target=self._accept, name="proxyctl-sandbox", daemon=True
+        )
+        self._accepting.start()
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen, and return the port.
-
-        A name may stand for several addresses. All get the same port, also one that was free.
-        """
-        self._server = await asyncio.start_server(self._accept, host, port)
-        found: int = self._server.sockets[0].getsockname()[1]
-        if any(one.getsockname()[1] != found for one in self._server.sockets):
-            self._server.close()
-            self._server = await asyncio.start_server(self._accept, host, found)
-        return found
-
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """Stop listening and cut off every client, as a killed process would."""
-        if self._server is None:
-            return
-        # A client that was accepted a moment ago is ours a few rounds of the loop later, and never
-        # if listening has ended by then.
-        for _ in range(_ROUNDS):
-            await asyncio.sleep(0)
-        self._server.close()
-        for task, writer in self._clients.items():
-            writer.transport.abort()
-            task.cancel()
-        await asyncio.gather(*self._clients, return_exceptions=True)
-        await self._server.wait_closed()
+        # The first wakes up the thread on Linux, the second elsewhere.
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._accepting.join()
+        clients = dict(self._clients)
+        for connection in clients.values():
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in clients:
+            thread.join()
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._clients[task] = writer
-        task.add_done_callback(self._clients.pop)
+    def _accept(self) -> None:
+        for number in itertools.count(1):
+            try:
+                connection, address = self._listening.accept()
+            except OSError:
+                return
+            thread = threading.Thread(
+                target=self._serve, args=(connection, str(address[0]), number), daemon=True
+            )
+            self._clients[thread] = connection
+            thread.start()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The address of a client that is gone already is None.
-        host = str((writer.get_extra_info("peername") or ("",))[0])
-        number = next(self._numbers)
-        client = Client(Wire(reader, writer), self._engine, self._options, host=host, number=number)
+    def _serve(self, connection: socket.socket, host: str, number: int) -> None:
+        wire = Wire(connection)
         try:
-            with suppress(*_ENDS):
-                await client.serve()
+            Client(wire, self._engine, self._options, host=host, number=number).serve()
+        except _ENDS:
+            pass
         except Exception:
             # Whatever one client sends, it is no matter of the others.
             _LOGGER.debug("the connection of %s ended", host, exc_info=True)
         finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+            wire.close()
+            del self._clients[threading.current_thread()]
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    if not host.strip():
+        # It would mean every address of this machine.
+        raise ProxyctlError("cannot listen: the address is empty", hint=_HOST_HINT)
+    try:
+        family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(found[:2], family=family)
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise _listen_error(host, port, error) from error
+
+
+def _listen_error(
+    host: str, port: int, error: OSError | UnicodeError | OverflowError
+) -> ProxyctlError:
+    hint = _HOST_HINT
+    match error:
+        case socket.gaierror():
+            reason = error.strerror or str(error)
+        case OSError():
+            reason = os.strerror(error.errno or 0)
+            if error.errno in _PORT_ERRORS:
+                hint = "choose another --port"
+        case UnicodeError():
+            reason = "not a host name"
+        case _:
+            reason = str(error)
+    return ProxyctlError(f"cannot listen on {address_text(host, port)}: {reason}", hint=hint)

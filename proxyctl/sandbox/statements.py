@@ -20,18 +20,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-
+_COMMENT = ("--", "/*")
 _TRANSACTION = re.compile(r"(BEGIN|START\s+TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b", re.I)
 _TRIGGER = re.compile(r"CREATE\s+(TEMP\s+|TEMPORARY\s+)?TRIGGER\b", re.IGNORECASE)
-
-_FATE_OF_FIRST = {
-    **dict.fromkeys(
-        ("LOAD", "SAVE", "PROXYSQL", "CHECKSUM"),
-        "ProxySQL knows none of its commands in such a text and answers a syntax error",
-    ),
-    "SHOW": "ProxySQL mistakes a SHOW in such a text",
-    "SET": "ProxySQL would write the value into every variable in MEMORY",
-}
 
 
 def normalised(sql: str) -> str:
@@ -59,17 +50,34 @@ def single(sql: str) -> str:
         raise refusal("refuses a NUL character: the rest of the statement would be dropped")
     if _TRIGGER.match(statement):
         raise not_modelled("CREATE TRIGGER")
-    if ";" in statement:
-        _refuse_more(statement)
+    if statement.startswith("/*!"):
+        raise not_modelled("statements in comments such as /*!40101 ... */")
+    first, *rest = _parts(statement)
+    if any(rest):
+        raise refusal(
+            "refuses several statements in one text: ProxySQL runs only the first, mistakes a SHOW"
+            " or SET in it, and knows no LOAD or SAVE there"
+        )
+    if not first:
+        raise sqlite_error("not an error")
     return statement
 
 
-def is_comment_only(statement: str) -> bool:
-    """Return whether SQLite finds nothing to do in a text."""
-    if not statement.startswith(("--", "/*")):
-        return False
-    rest = _TOKEN.sub(lambda t: "" if t[0].startswith(("--", "/*")) else t[0], statement)
-    return not rest.strip()
+def _parts(statement: str) -> list[str]:
+    """Return what stands between the semicolons, comments left out."""
+    if ";" not in statement and not statement.startswith(_COMMENT):
+        return [statement]
+    parts = [""]
+    position = 0
+    for token in _TOKEN.finditer(statement):
+        parts[-1] += statement[position : token.start()]
+        position = token.end()
+        if token[0] == ";":
+            parts.append("")
+        elif not token[0].startswith(_COMMENT):
+            parts[-1] += token[0]
+    parts[-1] += statement[position:]
+    return [part.strip() for part in parts]
 
 
 def transaction_refusal(word: str) -> AdminError:
@@ -78,26 +86,6 @@ def transaction_refusal(word: str) -> AdminError:
         f"refuses {word}: ProxySQL has no transactions for clients;"
         " it swallows the statement or wedges the admin interface for everybody"
     )
-
-
-def _refuse_more(statement: str) -> None:
-    ended = False
-    position = 0
-    for token in _TOKEN.finditer(statement):
-        if ended and statement[position : token.start()].strip():
-            break
-        position = token.end()
-        if token[0] == ";":
-            ended = True
-        elif ended and not token[0].startswith(("--", "/*")):
-            break
-    else:
-        if not ended or not statement[position:].strip():
-            return
-    # Only texts of SQLite end at the semicolon: ProxySQL compares its own commands with all of it.
-    word = statement.split()[0].upper()
-    what = _FATE_OF_FIRST.get(word, "ProxySQL runs only the first")
-    raise refusal(f"refuses several statements in one text: {what}")
 
 
 def without_surrogates(sql: str) -> str:

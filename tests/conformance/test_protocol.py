@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.raw_client import (
     CAPABILITIES,
-    CLEAR,
     NATIVE,
     PLUGIN_AUTH,
     SHA2,
@@ -62,18 +61,6 @@ NOT_SUPPORTED = error(1045, "Command not supported")
         pytest.param(b"\x1a\x01\0\0\0", (1, OK), id="COM_STMT_RESET"),
         pytest.param(b"\x1b\0\0", (1, EOF), id="COM_SET_OPTION"),
         pytest.param(
-            b"\x1f",
-            (
-                2,
-                error(
-                    1047,
-                    "Received unsupported 'COM_RESET_CONNECTION' for session type"
-                    " 'PROXYSQL_SESSION_ADMIN'",
-                ),
-            ),
-            id="COM_RESET_CONNECTION",
-        ),
-        pytest.param(
             b"\x03", (1, error(1045, "ProxySQL Admin Error: not an error")), id="an empty COM_QUERY"
         ),
     ],
@@ -108,12 +95,6 @@ def test_statistics_in_one_line(instance: Instance) -> None:
         number, text = client.read()
     assert number == 1
     assert re.fullmatch(rb"Uptime: \d+ Threads: 0  Questions: 0  Slow queries: 0", text)
-
-
-def test_the_role_is_named_where_a_connection_is_not_reset(instance: Instance) -> None:
-    with logged_in(instance, "stats") as client:
-        client.send(b"\x1f")
-        assert client.read()[1].endswith(b"'PROXYSQL_SESSION_STATS'")
 
 
 @pytest.mark.parametrize("number", [1, 5, 255])
@@ -161,20 +142,10 @@ def test_a_login(instance: Instance, user: str, password: str, answer: bytes) ->
 
 
 @pytest.mark.parametrize("password", ["admin", "wrong", ""])
-@pytest.mark.parametrize(
-    ("announced", "plugin", "proof"),
-    [
-        (NATIVE, SHA2, sha2),
-        (NATIVE, "dialog", clear),
-        (NATIVE, "", native),
-        (SHA2, NATIVE, native),
-        (SHA2, "", native),
-    ],
-)
+@pytest.mark.parametrize(("plugin", "proof"), [(SHA2, sha2), ("dialog", clear), ("", native)])
 def test_another_plugin_is_asked_to_change(
-    instance: Instance, announced: str, plugin: str, proof: Proof, password: str
+    instance: Instance, plugin: str, proof: Proof, password: str
 ) -> None:
-    announce(instance, announced)
     with RawClient(instance.host, instance.port) as client:
         answers = client.login("admin", password, plugin=plugin, proof=proof, second=_second)
         switch = b"\xfe" + NATIVE.encode() + b"\0" + client.nonce + b"\0"
@@ -186,29 +157,9 @@ def _second(password: bytes, nonce: bytes) -> bytes:
     return native(password, nonce) if password else b""
 
 
-def announce(instance: Instance, plugin: str) -> None:
-    instance.run(f"SET mysql-default_authentication_plugin='{plugin}'")
-    instance.run("LOAD MYSQL VARIABLES TO RUNTIME")
-
-
-@pytest.mark.parametrize("announced", [NATIVE, SHA2])
-def test_a_password_in_clear_text(instance: Instance, announced: str) -> None:
-    announce(instance, announced)
-    for password, answer in (("admin", OK), ("wrong", denied("admin"))):
-        with RawClient(instance.host, instance.port) as client:
-            assert client.login("admin", password, plugin=CLEAR, proof=clear) == [(2, answer)]
-
-
-def test_the_announced_plugin_and_a_client_that_names_none(instance: Instance) -> None:
-    without = CAPABILITIES & ~PLUGIN_AUTH
+def test_a_client_that_names_no_plugin(instance: Instance) -> None:
     with RawClient(instance.host, instance.port) as client:
-        assert client.login(capabilities=without) == [(2, OK)]
-    announce(instance, SHA2)
-    with RawClient(instance.host, instance.port) as client:
-        assert client.greeting.endswith(f"\0{SHA2}\0".encode())
-        assert client.login(plugin=SHA2, proof=sha2) == [(2, b"\x01\x03"), (3, OK)]
-    with RawClient(instance.host, instance.port) as client:
-        assert client.login(plugin=SHA2, proof=native) == [(2, denied("admin"))]
+        assert client.login(capabilities=CAPABILITIES & ~PLUGIN_AUTH) == [(2, OK)]
 
 
 @pytest.mark.parametrize(

@@ -220,22 +220,6 @@ def test_an_address_of_version_6_is_written_in_brackets():
         sandbox.close()
 
 
-def test_several_addresses_get_one_port(monkeypatch):
-    addresses = ("127.0.0.1", "127.0.0.2")
-
-    def both(_host, port, *_args, **_options):
-        return [
-            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses
-        ]
-
-    monkeypatch.setattr(socket, "getaddrinfo", both)
-    with closing(Sandbox()) as sandbox:
-        port = sandbox.start("both.example")
-        monkeypatch.undo()
-        for address in addresses:
-            socket.create_connection((address, port)).close()
-
-
 def test_a_request_for_tls_that_is_not_there_ends_the_connection(sandbox):
     with RawClient(sandbox.host, sandbox.port) as client:
         tls = (CAPABILITIES | 0x800).to_bytes(4, "little")
@@ -243,11 +227,15 @@ def test_a_request_for_tls_that_is_not_there_ends_the_connection(sandbox):
         assert client.answers(1) == []
 
 
-def test_another_login_on_a_connection_is_refused(sandbox):
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [(b"\x11radmin\0\0\0", b"COM_CHANGE_USER"), (b"\x1f", b"COM_RESET_CONNECTION")],
+)
+def test_a_connection_keeps_its_login_and_its_state(sandbox, command, name):
     with RawClient(sandbox.host, sandbox.port) as client:
         client.login()
-        client.send(b"\x11radmin\0\0\0")
-        assert b"does not model COM_CHANGE_USER" in client.read()[1]
+        client.send(command)
+        assert b"does not model " + name in client.read()[1]
 
 
 def test_a_password_whose_proof_ends_with_a_nul(sandbox):
