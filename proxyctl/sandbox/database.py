@@ -9,6 +9,8 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
 
 from proxyctl.sandbox.functions import add_functions
 from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
@@ -45,6 +47,14 @@ def _decoded(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
+@dataclass(frozen=True)
+class Image:
+    """A database to make others of: its schemas, and the tables that clients may not drop."""
+
+    schemas: Mapping[str, bytes]
+    protected: frozenset[tuple[str, str]]
+
+
 class Database:
     """One SQLite connection with its schemas. All sessions share it, as in ProxySQL."""
 
@@ -73,22 +83,25 @@ class Database:
         """Close the connection; what stands in files stays."""
         self._connection.close()
 
-    def image(self, schema: str) -> bytes:
-        """Return a schema with all its rows."""
-        return self._connection.serialize(name=schema)
+    @classmethod
+    def of(cls, image: Image) -> Self:
+        """Return another database in memory, with the schemas and rows of an image."""
+        _main, *attached = image.schemas
+        found = cls(dict.fromkeys(attached, ":memory:"))
+        for schema, content in image.schemas.items():
+            found.restore(schema, content)
+        found._protected = set(image.protected)
+        return found
 
-    def restore(self, schema: str, image: bytes) -> None:
-        """Replace a schema by an image of it."""
-        self._connection.deserialize(image, name=schema)
+    def image(self) -> Image:
+        """Return all that the schemas hold."""
+        names = [str(name) for _, name, _ in self.fetch("PRAGMA database_list") if name != "temp"]
+        schemas = {name: self._connection.serialize(name=name) for name in names}
+        return Image(schemas, frozenset(self._protected))
 
-    def copy(self) -> Database:
-        """Return another database in memory with the same schemas and rows."""
-        schemas = [str(name) for _, name, _ in self.fetch("PRAGMA database_list") if name != "temp"]
-        twin = Database(dict.fromkeys(schemas[1:], ":memory:"))
-        for schema in schemas:
-            twin.restore(schema, self.image(schema))
-        twin._protected = set(self._protected)
-        return twin
+    def restore(self, schema: str, content: bytes) -> None:
+        """Replace a schema by its content in an image. It does not stand in a file any more."""
+        self._connection.deserialize(content, name=schema)
 
     def create(self, schema: str, table: str, sql: str) -> None:
         """Create a table that clients may write to but not drop or alter.

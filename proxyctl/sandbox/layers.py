@@ -132,7 +132,7 @@ class Layers:
             (str(name), str(value)) for name, value in on_disk if name in RESTART_ONLY
         )
         self._database.insert("main.global_variables", VARIABLE_COLUMNS, on_disk)
-        self.add_missing_variables()
+        self._add_missing_variables()
         for table in self.layouts:
             self._database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
         for module in self.modules:
@@ -145,6 +145,7 @@ class Layers:
             variables.rows(variables.first_on_disk(self.version, self.running)),
             verb="OR IGNORE",
         )
+        self.show_variables()
 
     def run(self, command: Command) -> Result:
         """Carry out one LOAD or SAVE."""
@@ -170,6 +171,18 @@ class Layers:
     def is_read_only(self) -> bool:
         """Whether clients may not write: admin-read_only at RUNTIME."""
         return self.running.get("admin-read_only") == "true"
+
+    def show_variables(self) -> None:
+        """Bring the tables of variables up to date, as ProxySQL does whenever a text names them.
+
+        What was deleted from MEMORY comes back.
+        """
+        self._add_missing_variables()
+        self._database.refill(
+            "main.runtime_global_variables",
+            VARIABLE_COLUMNS,
+            sorted(variables.rows(self.running)),
+        )
 
     def _copy(self, source: str, target: str, tables: Sequence[str]) -> None:
         with self._database.transaction():
@@ -228,7 +241,7 @@ class Layers:
             for name, value in variables.reconciled(before, self.running).items():
                 self.running[name] = value
                 self._write_variable(name, value)
-        self.add_missing_variables()
+        self._add_missing_variables()
 
     def _load_variable(self, name: str, text: str) -> None:
         known = variables.known_name(name, self.running)
@@ -250,8 +263,7 @@ class Layers:
             "main.global_variables", VARIABLE_COLUMNS, [(name, value)], verb="OR REPLACE"
         )
 
-    def add_missing_variables(self) -> None:
-        """Put back what was deleted from MEMORY: ProxySQL does it whenever the table is named."""
+    def _add_missing_variables(self) -> None:
         self._database.insert(
             "main.global_variables",
             VARIABLE_COLUMNS,
@@ -266,7 +278,7 @@ class Layers:
             self._database.execute(
                 "DELETE FROM main.global_variables WHERE variable_name LIKE ?", (f"{prefix}%",)
             )
-            self.add_missing_variables()
+            self._add_missing_variables()
 
     def _save(self, module: str) -> None:
         if module == "RESTAPI":

@@ -88,7 +88,11 @@ def _about_session(
 def _show(text: str, role: Role) -> str | None:
     """Return the query that answers a SHOW. As in ProxySQL, what is typed is pasted into it."""
     if text.upper() in ("SHOW DATABASES", "SHOW SCHEMAS"):
-        return "PRAGMA database_list"
+        # SQLite calls the file of a schema that was made from an image x.
+        return (
+            "SELECT seq, name, CASE file WHEN 'x' THEN '' ELSE file END AS file"
+            " FROM pragma_database_list"
+        )
     if found := _SHOW_TABLES.fullmatch(text):
         schema = found[1] or ("main" if role is Role.ADMIN else "stats")
         if schema in _PARTLY_MODELLED:

@@ -38,7 +38,7 @@ _UPTIME_S = PERIOD_S + 300
 class SampleTraffic:
     """Counts what the shop has sent until the moment somebody asks.
 
-    The shop was configured when these two days began. Changes: the epochs of `transfer`.
+    The shop was configured when these two days began. Changes: the epochs of `layers`.
     """
 
     def __init__(self, layers: Layers, clock: Callable[[], float]) -> None:

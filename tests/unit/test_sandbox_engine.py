@@ -121,6 +121,35 @@ def test_disk_is_kept_in_its_file(tmp_path: Path):
     second.close()
 
 
+def test_disk_stays_in_its_file_over_a_restart(tmp_path: Path):
+    path = tmp_path / "disk.db"
+    first = Sandbox(path=path)
+    first.restart()
+    first.run("INSERT INTO mysql_servers (hostname) VALUES ('saved')")
+    first.run("SAVE MYSQL SERVERS TO DISK")
+    first.close()
+    second = Sandbox(path=path)
+    assert second.query("SELECT hostname FROM disk.mysql_servers") == [("saved",)]
+    second.close()
+
+
+def test_two_sandboxes_share_nothing():
+    one, two = Sandbox(), Sandbox()
+    for sql in ("SET mysql-threads='7'", "SAVE MYSQL VARIABLES TO DISK"):
+        one.run(sql)
+    one.run("INSERT INTO mysql_servers (hostname) VALUES ('a')")
+    one.run("LOAD MYSQL SERVERS TO RUNTIME")
+    for layer in ("main.", "disk."):
+        threads = f"SELECT variable_value FROM {layer}global_variables WHERE variable_name='{{}}'"
+        assert one.query(threads.format("mysql-threads")) == [("7",)]
+        assert two.query(threads.format("mysql-threads")) == [("4",)]
+    assert two.query("SELECT count(*) FROM runtime_mysql_servers") == [(0,)]
+    checksum = "SELECT version FROM runtime_checksums_values WHERE name='mysql_servers'"
+    assert (one.query(checksum), two.query(checksum)) == ([(2,)], [(1,)])
+    one.close()
+    two.close()
+
+
 def test_a_file_of_another_version_is_not_used(tmp_path: Path):
     path = tmp_path / "disk.db"
     Sandbox(path=path).close()
