@@ -108,7 +108,7 @@ class Engine:
                 self._are_variables_shown = False
             return (
                 self._own_command(text.upper())
-                or questions.answered(text, session, self._database, self.layers.running)
+                or questions.answer(text, session, self._database, self.layers.running)
                 or self._run(statement)
             )
 
@@ -119,7 +119,7 @@ class Engine:
         database = self._readers_database
         if "stats_" in statement:
             self.statistics.refresh(statement, database, "main", self.layers.version)
-        return questions.answered(text, session, database, self.layers.running) or database.run(
+        return questions.answer(text, session, database, self.layers.running) or database.run(
             statement, readonly=True
         )
 
@@ -193,7 +193,7 @@ class Engine:
 # --- how it comes up ------------------------------------------------------------------------------
 
 
-def started(
+def start_engine(
     version: Version,
     product: str,
     overrides: Mapping[str, str],
@@ -210,7 +210,7 @@ def started(
     Raises: sqlite3.DatabaseError for a file that cannot be DISK.
     """
     if path is not None or disk:
-        return _start(version, product, overrides, additions, path, disk, clock)
+        return _start_anew(version, product, overrides, additions, path, disk, clock)
     first = _first_start(version, product, tuple(overrides.items()), additions)
     database = Database.of(first.database)
     layers = first.layers.copy(database, clock)
@@ -230,12 +230,12 @@ def _first_start(
     version: Version, product: str, overrides: tuple[tuple[str, str], ...], additions: Additions
 ) -> _FirstStart:
     """Start with an empty DISK, once: a copy takes a tenth of the time."""
-    engine = _start(version, product, dict(overrides), additions, None, b"", time.time)
+    engine = _start_anew(version, product, dict(overrides), additions, None, b"", time.time)
     with closing(engine):
         return _FirstStart(engine.layers, *engine.images())
 
 
-def _start(
+def _start_anew(
     version: Version,
     product: str,
     overrides: Mapping[str, str],

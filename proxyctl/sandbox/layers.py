@@ -17,7 +17,7 @@ from proxyctl.sandbox import runtime, variables
 from proxyctl.sandbox.commands import Command, Direction
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, Cell, Result
-from proxyctl.sandbox.runtime import Row, Server
+from proxyctl.sandbox.runtime import Row
 from proxyctl.sandbox.tables import VARIABLE_COLUMNS
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -85,11 +85,7 @@ def _complete(layout: Layout, row: Mapping[str, Cell] | Sequence[Cell]) -> Row:
 
 
 class Layers:
-    """The three layers of one instance.
-
-    `running` are the variables at RUNTIME, `used` the connections in use by server: such a server
-    stays at RUNTIME when it is removed.
-    """
+    """The three layers of one instance. `running` are the variables at RUNTIME."""
 
     def __init__(
         self,
@@ -108,7 +104,6 @@ class Layers:
         self.rows = RuntimeRows(layouts)
         self.running = running
         self.checksums: dict[str, Checksum] = {}
-        self.used: dict[Server, int] = {}
 
     def copy(self, database: Database, clock: Callable[[], float]) -> Layers:
         """Return the layers of another instance that has just started alike, with an empty DISK.
@@ -213,12 +208,9 @@ class Layers:
 
     def _loaded(self, table: str) -> list[Row]:
         layout, rows = self.layouts[table], self._memory(table)
-        match layout.table.role:
-            case Role.SERVERS:
-                return runtime.loaded_servers(layout, rows, self.rows[table], self.used)
-            case Role.USERS:
-                hashes = self.running.get("admin-hash_passwords") == "true"
-                return runtime.loaded_users(layout, rows, hash_passwords=hashes)
+        if layout.table.role is Role.USERS:
+            hashes = self.running.get("admin-hash_passwords") == "true"
+            return runtime.loaded_users(layout, rows, hash_passwords=hashes)
         return runtime.loaded_rows(layout, rows)
 
     def _memory(self, table: str) -> list[Row]:

@@ -39,7 +39,7 @@ _PROBE = "SELECT $$"
 """With it the mysql client asks whether `$$` may begin a name."""
 
 
-def answered(
+def answer(
     text: str, session: Session, database: Database, running: Mapping[str, str]
 ) -> Result | None:
     """Return the answer to a question or a SET; None for a text that is SQL.

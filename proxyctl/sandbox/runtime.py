@@ -2,8 +2,8 @@
 
 ProxySQL copies rows into structures of its own: on the way in it drops, splits and normalises them
 without a word. Most of that is `state.runtime.runtime_image`; here it is preceded by what C makes
-of numbers, and followed by what only the sandbox has to know: the two halves of a user, and
-servers that are still in use. Nothing here touches a database.
+of numbers, and followed by what no comparison needs: unsigned numbers, and the two halves of a
+user. Nothing here touches a database.
 Source: ProxySQL 2.7.1, watched on a running server; the conformance suite holds these rules to it.
 """
 
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.sandbox.replies import Cell
 from proxyctl.state.cells import number
 from proxyctl.state.passwords import is_hash, native_hash
@@ -64,12 +64,15 @@ def as_tuples(layout: Layout, rows: Sequence[Mapping[str, Cell]]) -> list[tuple[
 
 
 def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Row]:
-    """Return the rows of a table at RUNTIME after a LOAD; not for servers and users."""
+    """Return the rows of a table at RUNTIME after a LOAD; not for users."""
     if layout.name in _REPLICATION:
         read = [row for row in map(_as_pasted, memory) if row is not None]
     else:
         read = [_as_numbers(layout, row) for row in memory]
     rows: dict[Key, tuple[Value, ...]] = {(n,): tuple(row.values()) for n, row in enumerate(read)}
+    if layout.table.role is Role.SERVERS:
+        # Two texts may be one number: the last one wins.
+        rows = {layout.key_of(row): row for row in rows.values()}
     # None of them is KEEP, which only rows of files hold.
     image = cast("Iterable[tuple[Value, ...]]", runtime_image(layout, rows).values())
     loaded: list[Row] = [dict(zip(layout.names, cells, strict=True)) for cells in image]
@@ -77,7 +80,11 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
         name, bits = _BITS[layout.name]
         for row in loaded:
             row[name] = c_int(row[name]) % 2**bits
-    if "rule_id" in layout.index:
+    if layout.table.role is Role.SERVERS:
+        for row in loaded:
+            # Kept in microseconds, 32 bits of them.
+            row["max_latency_ms"] = c_int(row["max_latency_ms"]) * 1000 % 2**32 // 1000
+    if layout.table.role is Role.RULES:
         loaded.sort(key=lambda row: c_int(row["rule_id"]))
     return loaded
 
@@ -105,32 +112,6 @@ def _as_pasted(row: Mapping[str, Cell]) -> dict[str, Value] | None:
             case str():
                 return None
     return pasted
-
-
-def loaded_servers(
-    layout: Layout,
-    memory: Iterable[Mapping[str, Cell]],
-    running: Iterable[Mapping[str, Cell]],
-    used: Mapping[Server, int],
-) -> list[Row]:
-    """Return the servers at RUNTIME after a LOAD.
-
-    A server that leaves while `used` counts connections of it stays, as OFFLINE_HARD.
-    """
-    loaded: dict[Server, Row] = {}
-    for source in memory:
-        row: Row = {**_as_numbers(layout, source)}
-        row["status"] = c_text(row["status"]).upper()
-        # Kept in microseconds, 32 bits of them.
-        row["max_latency_ms"] = c_int(row["max_latency_ms"]) * 1000 % 2**32 // 1000
-        loaded[server_key(row)] = row
-    for source in running:
-        loaded.setdefault(server_key(source), {**source, "status": "OFFLINE_HARD"})
-    return [
-        row
-        for key, row in loaded.items()
-        if row["status"] != "OFFLINE_HARD" or used.get(key, 0) > 0
-    ]
 
 
 def saved_servers(running: Iterable[Mapping[str, Cell]]) -> list[Row]:

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Self
 from proxyctl.catalog import NO_ADDITIONS, Additions, known_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
-from proxyctl.sandbox.engine import Engine, started
+from proxyctl.sandbox.engine import Engine, start_engine
 from proxyctl.sandbox.layers import RuntimeRows
 from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.monitor import Monitor
 from proxyctl.sandbox.replies import Cell, Options, Result, address_text
-from proxyctl.sandbox.runtime import Server as Backend
 
 if TYPE_CHECKING:
     from proxyctl.sandbox.server import Server
@@ -59,7 +58,7 @@ class Sandbox:
             **(variables or {}),
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
-        self._make_engine: Callable[[bytes], Engine] = lambda disk: started(
+        self._make_engine: Callable[[bytes], Engine] = lambda disk: start_engine(
             parsed, product, overrides, additions=additions, path=path, disk=disk, clock=clock
         )
         self._engine = self._first_engine(path)
@@ -164,11 +163,6 @@ class Sandbox:
     def monitor(self) -> Monitor:
         """Moves nodes at RUNTIME as ProxySQL's monitor would."""
         return Monitor(self._engine)
-
-    @property
-    def used_connections(self) -> dict[Backend, int]:
-        """Connections in use by (hostgroup, hostname, port): such a server leaves only slowly."""
-        return self._engine.layers.used
 
     @property
     def stats(self) -> dict[str, list[tuple[Cell, ...]]]:

@@ -88,9 +88,8 @@ class Statistics:
         runtime = self._layers.rows
         match table:
             case "stats_mysql_connection_pool":
-                used = self._layers.used
-                keyed = [(server_key(row), row["status"]) for row in runtime["mysql_servers"]]
-                return [(*key, status, used.get(key, 0), *(0,) * 9) for key, status in keyed]
+                servers = runtime["mysql_servers"]
+                return [(*server_key(row), row["status"], *(0,) * 10) for row in servers]
             case "stats_mysql_query_rules":
                 return [(row["rule_id"], 0) for row in runtime["mysql_query_rules"]]
             case "stats_mysql_global":

@@ -118,21 +118,6 @@ def test_rows_at_runtime_can_be_set():
     sandbox.close()
 
 
-def test_a_used_server_leaves_only_when_its_connections_do():
-    sandbox = Sandbox()
-    sandbox.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (1,'a')")
-    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
-    sandbox.used_connections[1, "a", 3306] = 2
-    assert sandbox.query("SELECT ConnUsed FROM stats_mysql_connection_pool") == [(2,)]
-    sandbox.run("DELETE FROM mysql_servers")
-    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
-    assert servers(sandbox) == [("a", 1, "OFFLINE_HARD")]
-    sandbox.used_connections.clear()
-    sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
-    assert servers(sandbox) == []
-    sandbox.close()
-
-
 def test_statistics_can_be_set_and_are_cleared_by_reading_the_reset_table():
     sandbox = Sandbox()
     digest = (1, "db", "u", "", "0xAB", "SELECT ?", 5, 1, 2, 500, 90, 110, 0, 5)
