@@ -28,7 +28,7 @@ _INSIDE = Session("admin", Role.ADMIN)
 
 
 class Sandbox:
-    """An embedded ProxySQL admin interface, served over the MySQL protocol from a thread.
+    """An embedded ProxySQL admin interface, served over the MySQL protocol from background threads.
 
     `users` and `stats_users` are the logins at start, `variables` other global variables that
     differ from the defaults of `version`. `additions` are what it has beyond that version, as a

@@ -31,9 +31,9 @@ _CHECK = f"{_NODE}, time_start_us INT"
 _DIGEST = (
     "hostgroup INT, schemaname VARCHAR, username VARCHAR, client_address VARCHAR, digest VARCHAR,"
     " digest_text VARCHAR, count_star INTEGER, first_seen INTEGER, last_seen INTEGER,"
-    " sum_time INTEGER, min_time INTEGER, max_time INTEGER"
+    " sum_time INTEGER, min_time INTEGER, max_time INTEGER, sum_rows_affected INTEGER,"
+    " sum_rows_sent INTEGER"
 )
-_DIGEST_ROWS = "sum_rows_affected INTEGER, sum_rows_sent INTEGER"
 
 _OF_MAIN = {
     "global_variables": _VARIABLES,
@@ -103,6 +103,14 @@ _LOGS = {
 }
 """What ProxySQL writes down as time goes by, by schema. The sandbox never does."""
 
+_SINCE = {
+    "stats_mysql_free_connections": "2.0.4",
+    "sum_rows_affected": "2.0.6",
+    "sum_rows_sent": "2.0.6",
+    "pxc_maint_mode": "2.0.9",
+}
+"""Tables and columns that came later than the first version."""
+
 
 def layouts(version: Version, additions: Additions = NO_ADDITIONS) -> dict[str, Layout]:
     """Return the configuration tables of a version by name; global_variables is not among them."""
@@ -140,23 +148,22 @@ def create_statistics(database: Database, schema: str, version: Version) -> None
         _create(database, schema, name, columns)
     for schema_of_logs, tables in _LOGS.items():
         for name, columns in tables.items():
-            _create(database, schema_of_logs, name, _of_version(columns, version))
+            _create(database, schema_of_logs, name, _columns_in(columns, version))
 
 
 def statistics_columns(version: Version) -> Iterator[tuple[str, str]]:
     """Yield the statistics tables of a version with their columns, as SQLite declares them."""
     for name, columns in _STATS.items():
-        if name == "stats_mysql_free_connections" and version < parse_version("2.0.4"):
-            continue
-        has_rows = columns is _DIGEST and version >= parse_version("2.0.6")
-        yield name, f"{columns}, {_DIGEST_ROWS}" if has_rows else columns
+        if _exists_in(name, version):
+            yield name, _columns_in(columns, version)
 
 
-def _of_version(columns: str, version: Version) -> str:
-    return columns if version >= parse_version("2.0.9") else columns.replace(_MAINTENANCE, "")
+def _columns_in(columns: str, version: Version) -> str:
+    return ", ".join(c for c in columns.split(", ") if _exists_in(c.split()[0], version))
 
 
-_MAINTENANCE = " pxc_maint_mode VARCHAR,"
+def _exists_in(name: str, version: Version) -> bool:
+    return name not in _SINCE or version >= parse_version(_SINCE[name])
 
 
 def _create(database: Database, schema: str, name: str, columns: str) -> None:
