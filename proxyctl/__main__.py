@@ -13,7 +13,7 @@ def main() -> None:
         sys.stdout.write(f"proxyctl {__version__}\n")
         sys.exit(0)
     try:
-        from proxyctl.cli.main import run
+        from proxyctl.cli.app import run
     except KeyboardInterrupt:
         # Imports take long enough for somebody to think better of it.
         if sys.stderr is not None:

@@ -1,7 +1,7 @@
-"""Options that several commands share, as dataclasses that a command takes whole.
+"""Options that several commands share, and how a function becomes a command.
 
-`command` turns a parameter of such a type into the options of its fields, so that every command
-that connects takes the same ones and no list of them is written twice.
+A parameter whose type is one of these dataclasses adds an option for each of its fields, so that
+every command that connects takes the same options.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -19,11 +19,55 @@ import typer
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from proxyctl.catalog import Version
     from proxyctl.config.project import Sources
+    from proxyctl.plan.make import PlanOptions
 
-_FILES = "Files"
-_CONNECTION = "Connection"
+_file_option = functools.partial(typer.Option, rich_help_panel="Files")
+_connection_option = functools.partial(typer.Option, rich_help_panel="Connection")
 
+
+class TextFormat(StrEnum):
+    """Output for people or for machines."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LayerName(StrEnum):
+    """A layer, in the order in which people ask for one."""
+
+    RUNTIME = "runtime"
+    MEMORY = "memory"
+    DISK = "disk"
+
+
+FORMAT = typer.Option("--format", help="How to write.")
+"""For commands with formats of their own: `Annotated[PlanFormat, FORMAT]`."""
+FormatOption = Annotated[TextFormat, FORMAT]
+AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")]
+NoSaveOption = Annotated[
+    bool, typer.Option("--no-save", help="Leave DISK alone: a restart takes it back.")
+]
+LockTimeoutOption = Annotated[
+    float, typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply.")
+]
+PeerTimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--peer-timeout",
+        metavar="SECONDS",
+        min=0,
+        max=3600,
+        help="Wait this long until the members of a ProxySQL Cluster follow; 0: do not wait.",
+    ),
+]
+VersionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--proxysql-version", metavar="X.Y.Z", help="Use this version's tables (default 2.7.1)."
+    ),
+]
 DebugOption = Annotated[
     bool,
     typer.Option(
@@ -32,8 +76,47 @@ DebugOption = Annotated[
         rich_help_panel="Every command",
     ),
 ]
-_DEBUG = "debug"
-"""Every command takes it, and none asks for it: `command` adds it."""
+"""`add_command` adds it to every command."""
+
+
+def chosen_version(text: str | None) -> Version:
+    """Return the version that --proxysql-version names, or the reference version.
+
+    Raises: UsageError.
+    """
+    from proxyctl.catalog import REFERENCE, known_version
+
+    if text is None:
+        return REFERENCE
+    try:
+        return known_version(text)
+    except ValueError as error:
+        raise UsageError(f"--proxysql-version: {error}") from error
+
+
+def tables(incomplete: str) -> list[str]:
+    """Return the tables that shell completion offers for --only: module names contain blanks."""
+    from proxyctl.catalog import TABLES
+
+    return [
+        name for name, table in TABLES.items() if not table.prefix and name.startswith(incomplete)
+    ]
+
+
+@dataclass(frozen=True)
+class FromCommandLine:
+    """Options for which it matters whether they were typed or come from the environment."""
+
+    context: typer.Context
+
+    @property
+    def typed(self) -> frozenset[str]:
+        """The names of the options on the command line itself."""
+        sources = {
+            field.name: self.context.get_parameter_source(field.name)
+            for field in dataclasses.fields(self)
+        }
+        return frozenset(n for n, one in sources.items() if one and one.name == "COMMANDLINE")
 
 
 @dataclass(frozen=True)
@@ -42,36 +125,26 @@ class FileOptions:
 
     file: Annotated[
         list[str] | None,
-        typer.Option(
+        _file_option(
             "--file",
             "-f",
             metavar="PATH",
             envvar="PROXYCTL_FILE",
             help="File or folder (*.yaml, *.yml, *.j2); many times. Default: ./proxyctl.yaml.",
-            rich_help_panel=_FILES,
         ),
     ] = None
     var: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--var", metavar="K=V", help="A variable for templates.", rich_help_panel=_FILES
-        ),
+        list[str] | None, _file_option(metavar="K=V", help="A variable for templates.")
     ] = None
     var_file: Annotated[
         list[str] | None,
-        typer.Option(
-            "--var-file",
-            metavar="PATH",
-            help="YAML or JSON file with variables for templates.",
-            rich_help_panel=_FILES,
-        ),
+        _file_option(metavar="PATH", help="YAML or JSON file with variables for templates."),
     ] = None
     restrict_paths: Annotated[
         bool,
-        typer.Option(
+        _file_option(
             "--restrict-paths",
             help="Refuse files outside the folders of -f that files or links there lead to.",
-            rich_help_panel=_FILES,
         ),
     ] = False
 
@@ -89,7 +162,7 @@ class FileOptions:
         return sorted(item.split("=", 1)[0] for item in self.var or ())
 
     def sources(self) -> Sources:
-        """Return what the options say about the self.
+        """Return the files, with the variables for their templates.
 
         Raises: UsageError for a --var without `=`, or given twice.
         """
@@ -114,209 +187,174 @@ class FileOptions:
 
 
 @dataclass(frozen=True)
-class ConnectionOptions:
-    """Which instance, and who we are there."""
+class ConnectionOptions(FromCommandLine):
+    """The instance to connect to, and the account."""
 
     host: Annotated[
         str | None,
-        typer.Option(
-            envvar="PROXYCTL_HOST",
-            metavar="HOST",
-            help="Admin interface. Default: 127.0.0.1.",
-            rich_help_panel=_CONNECTION,
+        _connection_option(
+            envvar="PROXYCTL_HOST", metavar="HOST", help="Admin interface. Default: 127.0.0.1."
         ),
     ] = None
     port: Annotated[
         int | None,
-        typer.Option(
-            envvar="PROXYCTL_PORT",
-            min=1,
-            max=65535,
-            help="Admin port. Default: 6032.",
-            rich_help_panel=_CONNECTION,
+        _connection_option(
+            envvar="PROXYCTL_PORT", min=1, max=65535, help="Admin port. Default: 6032."
         ),
     ] = None
-    socket: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="Unix socket.", rich_help_panel=_CONNECTION),
-    ] = None
+    socket: Annotated[str | None, _connection_option(metavar="PATH", help="Unix socket.")] = None
     user: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             "--user",
             "-u",
             envvar="PROXYCTL_USER",
             metavar="NAME",
             help="Admin account. Default: admin.",
-            rich_help_panel=_CONNECTION,
         ),
     ] = None
     password_file: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             envvar="PROXYCTL_PASSWORD_FILE",
             metavar="PATH",
             help="File with the password; or set PROXYCTL_PASSWORD. On a terminal it is asked for.",
-            rich_help_panel=_CONNECTION,
         ),
     ] = None
     defaults_file: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATH",
-            help="Option file of the mysql client; its group `client` is read.",
-            rich_help_panel=_CONNECTION,
+        _connection_option(
+            metavar="PATH", help="Option file of the mysql client; its group `client` is read."
         ),
     ] = None
     instance: Annotated[
         str | None,
-        typer.Option(
+        _connection_option(
             envvar="PROXYCTL_INSTANCE",
             metavar="NAME",
             help="An instance of the files' `instances` section.",
-            rich_help_panel=_CONNECTION,
         ),
     ] = None
     tls_ca: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATH",
-            help="Use TLS and verify the instance's certificate with this CA.",
-            rich_help_panel=_CONNECTION,
+        _connection_option(
+            metavar="PATH", help="Use TLS and verify the instance's certificate with this CA."
         ),
     ] = None
     tls_required: Annotated[
-        bool,
-        typer.Option(
-            "--tls-required", help="Refuse to talk without TLS.", rich_help_panel=_CONNECTION
-        ),
+        bool, _connection_option("--tls-required", help="Refuse to talk without TLS.")
     ] = False
-    debug: Callable[[str], None] | None = field(default=None, metadata={"is_option": False})
-    """Who is told what --debug shows; None without it."""
-    typed: frozenset[str] = field(default=frozenset(), metadata={"is_option": False})
-    """Names of the options that stand on the command line itself, not in the environment."""
+
+    @property
+    def debug(self) -> Callable[[str], None] | None:
+        """The function that writes a line of the debug log; None without --debug."""
+        tell: Callable[[str], None] | None = self.context.obj
+        return tell
 
 
 @dataclass(frozen=True)
-class PeerOptions:
-    """What holds for the other members of a native ProxySQL Cluster."""
+class Allowances:
+    """Options of plan and apply that allow a change, or limit the plan."""
 
-    peer_timeout: Annotated[
-        float,
+    only: Annotated[
+        list[str] | None,
         typer.Option(
-            "--peer-timeout",
-            metavar="SECONDS",
-            min=0,
-            max=3600,
-            help="Wait this long until the members of a ProxySQL Cluster follow; 0: do not wait.",
+            metavar="NAME",
+            help="Only this admin module (MYSQL USERS) or table (mysql_users); many times.",
+            autocompletion=tables,
         ),
-    ] = 30.0
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Let guards pass.")] = False
+    discard_pending: Annotated[
+        bool,
+        typer.Option(
+            "--discard-pending", help="Overwrite rows of ours that were edited in MEMORY."
+        ),
+    ] = False
+    allow_shard_moves: Annotated[
+        bool,
+        typer.Option(
+            "--allow-shard-moves",
+            help="Let tables and schemas change shard; their data has to be there already.",
+        ),
+    ] = False
 
+    def options(self) -> PlanOptions:
+        """Return the options that a plan is made with."""
+        from proxyctl.plan.make import PlanOptions
 
-class PlanFormat(StrEnum):
-    """How a plan is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    SQL = "sql"
-
-
-class LayerName(StrEnum):
-    """A layer, in the order in which people ask for one."""
-
-    RUNTIME = "runtime"
-    MEMORY = "memory"
-    DISK = "disk"
-
-
-class TextFormat(StrEnum):
-    """For people or for machines."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that registers a command whose option dataclasses are spread out."""
-
-    def register(function: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(function, include_extras=True)
-        groups = {
-            parameter: hint
-            for parameter, hint in hints.items()
-            if isinstance(hint, type) and dataclasses.is_dataclass(hint)
-        }
-
-        def called(
-            context: typer.Context, given: dict[str, Any], tell: Callable[[str], None] | None
-        ) -> int:
-            arguments: dict[str, Any] = {}
-            for parameter, kind in groups.items():
-                fields = {field.name: given.pop(field.name) for field in _options(kind)}
-                known = {field.name for field in dataclasses.fields(kind)}
-                if "typed" in known:
-                    fields["typed"] = _typed(context, fields)
-                if "debug" in known:
-                    fields["debug"] = tell
-                arguments[parameter] = kind(**fields)
-            return function(**given, **arguments)
-
-        @functools.wraps(function)
-        def spread(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
-            if not (given.pop(_DEBUG) or context.find_root().params.get(_DEBUG)):
-                return called(context, given, None)
-            from proxyctl.cli.debug import debugged
-
-            with debugged(context) as tell:
-                code = called(context, given, tell)
-                tell(f"exit code {int(code)}")
-            return code
-
-        spread.__signature__ = _spread_signature(function, hints, groups)  # type: ignore[attr-defined]
-        app.command(name)(spread)
-        return function
-
-    return register
-
-
-def spelled(name: str) -> str:
-    """Return an option as it is typed. `name`: that of its parameter."""
-    return f"--{name.replace('_', '-')}"
-
-
-def _options(kind: type[Any]) -> list[dataclasses.Field[Any]]:
-    return [one for one in dataclasses.fields(kind) if one.metadata.get("is_option", True)]
-
-
-def _typed(context: typer.Context, names: Iterable[str]) -> frozenset[str]:
-    sources = {name: context.get_parameter_source(name) for name in names}
-    return frozenset(
-        name for name, source in sources.items() if source and source.name == "COMMANDLINE"
-    )
-
-
-def _spread_signature(
-    function: Callable[..., int], hints: dict[str, Any], groups: dict[str, Any]
-) -> inspect.Signature:
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [context]
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name not in groups:
-            parameters.append(
-                parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-            )
-            continue
-        field_hints = get_type_hints(groups[name], include_extras=True)
-        parameters.extend(
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=field_hints[field.name],
-            )
-            for field in _options(groups[name])
+        return PlanOptions(
+            only=tuple(self.only or ()),
+            force=self.force,
+            discard_pending=self.discard_pending,
+            allow_shard_moves=self.allow_shard_moves,
         )
+
+    def names(self) -> list[str]:
+        """Return the options as on a command line, for a saved plan."""
+        given = [option for option, flag in _FLAGS.items() if getattr(self, flag)]
+        return [*given, *(f"--only={name}" for name in self.only or ())]
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> Allowances | None:
+        """Return the options that `names` spells out; None if one of them is unknown."""
+        only: list[str] = []
+        flags: dict[str, bool] = {}
+        for option in names:
+            if option.startswith("--only="):
+                only.append(option.removeprefix("--only="))
+            elif option in _FLAGS:
+                flags[_FLAGS[option]] = True
+            else:
+                return None
+        return cls(only=only or None, **flags)
+
+
+_FLAGS = {
+    "--force": "force",
+    "--discard-pending": "discard_pending",
+    "--allow-shard-moves": "allow_shard_moves",
+}
+
+
+def add_command(app: typer.Typer, name: str, function: Callable[..., int]) -> None:
+    """Register a function as a command. Its parameters are options or dataclasses of options.
+
+    Changes: app.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
+    groups = {
+        one: _fields(hints[one]) for one in parameters if dataclasses.is_dataclass(hints[one])
+    }
+
+    @functools.wraps(function)
+    def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+        given["context"] = context
+        for group, fields in groups.items():
+            given[group] = hints[group](**{field: given[field] for field in fields})
+        arguments = {one: given[one] for one in parameters}
+        if given["debug"] or context.find_root().params["debug"]:
+            from proxyctl.cli.output import debugged
+
+            return debugged(context, lambda: function(**arguments))
+        return function(**arguments)
+
+    options: dict[str, tuple[Any, Any]] = {}
+    for one, parameter in parameters.items():
+        options |= groups.get(one, {one: (hints[one], parameter.default)})
+    options |= {"context": (typer.Context, inspect.Parameter.empty), "debug": (DebugOption, False)}
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters.append(inspect.Parameter(_DEBUG, keyword, default=False, annotation=DebugOption))
-    return inspect.Signature(parameters)
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
+        [
+            inspect.Parameter(one, keyword, default=default, annotation=hint)
+            for one, (hint, default) in options.items()
+        ]
+    )
+    app.command(name)(run)
+
+
+def _fields(group: type[Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the type and default of each field of a dataclass, by name."""
+    hints = get_type_hints(group, include_extras=True)
+    return {one.name: (hints[one.name], one.default) for one in dataclasses.fields(group)}

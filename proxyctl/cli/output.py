@@ -1,17 +1,27 @@
-"""Where text goes: data to stdout, progress and errors to stderr, colour only on a terminal."""
+"""Writes data to stdout, progress and errors to stderr, and the files that options name.
+
+Only this package prints.
+"""
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
+import platform
 import shutil
 import stat
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from proxyctl.errors import ConfigError, ProxyctlError, RefusedError
+import typer
+
+from proxyctl import __version__
+from proxyctl.errors import ConfigError, ProxyctlError, RefusedError, UsageError
 from proxyctl.render.style import Style
 from proxyctl.text import printable
 
@@ -24,7 +34,7 @@ def wants_colour(stream_is_terminal: bool) -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether a person is at this end. Python has None for a stream that was closed."""
+    """Return whether a stream is a terminal. Python sets a closed stream to None."""
     return stream is not None and stream.isatty()
 
 
@@ -34,16 +44,16 @@ def style() -> Style:
 
 
 def columns() -> int:
-    """Return how wide text may be: as the terminal, 80 where there is none; 40 at least."""
+    """Return the width for text: that of the terminal, 80 without one, at least 40."""
     return max(shutil.get_terminal_size().columns, 40)
 
 
 def write(text: str) -> None:
-    """Write data to stdout. Text that is not UTF-8 leaves as the bytes it came as.
+    """Write data to stdout. Text that is not UTF-8 is written as the bytes that were read.
 
-    A reader that went away, as `head` does, is no error: an apply goes on without it.
+    A reader that closes the pipe, such as `head`, is no error: an apply continues.
 
-    Raises: ProxyctlError when stdout takes nothing more, as on a full disk.
+    Raises: ProxyctlError when stdout cannot be written, as on a full disk.
     """
     if sys.stdout is None:
         return
@@ -56,41 +66,68 @@ def write(text: str) -> None:
             buffer.write(text.encode("utf-8", "surrogateescape"))
             buffer.flush()
     except BrokenPipeError:
-        _to_nowhere(sys.stdout)
+        _discard_output(sys.stdout)
     except OSError as error:
-        _to_nowhere(sys.stdout)
+        _discard_output(sys.stdout)
         raise ProxyctlError(f"stdout cannot be written: {error.strerror}") from error
 
 
-def _to_nowhere(stream: TextIO) -> None:
-    """Let a stream swallow what is written from now on, also at the end of the process."""
+def _discard_output(stream: TextIO) -> None:
+    """Send everything written to a stream from now on to /dev/null, also at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def say(*lines: str) -> None:
-    """Write progress or a remark to stderr, each text on a line of its own.
+    """Write messages to stderr, one per line; control characters in them are escaped.
 
-    What came from a server or a file neither moves the cursor nor begins a line.
-
-    Never raises: nobody may be reading, and an apply must not end half way for that.
+    Never raises: an apply must not stop half way because nobody reads stderr.
     """
     _to_stderr("".join(f"{printable(line)}\n" for line in lines))
 
 
-def write_beside(text: str) -> None:
-    """Write a rendered text to stderr, where stdout is for a document: its lines are its own.
+def write_to_stderr(text: str) -> None:
+    """Write rendered text to stderr, when stdout is reserved for a document. Never raises.
 
-    What came from a server or a file is printable in it already. Never raises.
+    Renderers escape control characters themselves.
     """
     _to_stderr(text)
 
 
-def says_yes(question: str) -> bool:
-    """Ask on the terminal, and return whether the answer is `yes`."""
-    _to_stderr(f"{printable(question)} Only 'yes' is accepted: ")
-    return sys.stdin.readline().strip() == "yes"
+def can_ask() -> bool:
+    """Return whether a person can answer a question: stdin and stderr are terminals."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def confirm(verb: str, *questions: str, hint: str, refusal: str) -> None:
+    """Ask each question on the terminal; only `yes` continues.
+
+    Raises: UsageError when nobody can be asked; RefusedError for any other answer.
+    """
+    if not can_ask():
+        raise UsageError(
+            f"{verb} asks before it acts, and there is no terminal to ask on", hint=hint
+        )
+    for question in questions:
+        _to_stderr(f"{printable(question)} Only 'yes' is accepted: ")
+        if sys.stdin.readline().strip() != "yes":
+            raise RefusedError(f"{refusal}: the answer was not 'yes'")
+
+
+def ask_password(whose: str) -> str:
+    """Ask for a password on the terminal, without showing it."""
+    return getpass.getpass(f"Password for {whose}: ", stream=sys.stderr)
+
+
+@contextmanager
+def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that takes how much is done, for a progress bar on a terminal."""
+    if not is_terminal(sys.stderr) or total == 0:
+        yield lambda _done: None
+        return
+    with typer.progressbar(length=total, label=label, show_pos=True, file=sys.stderr) as bar:
+        yield lambda done: bar.update(done - bar.pos)
 
 
 def _to_stderr(text: str) -> None:
@@ -100,13 +137,13 @@ def _to_stderr(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:
-        _to_nowhere(sys.stderr)
+        _discard_output(sys.stderr)
 
 
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
-    """Write a file. One for its owner only is so from the first byte on, also if it was there.
+    """Write a file. A private `mode` holds before the first byte, also for an existing file.
 
-    Raises: ProxyctlError when it cannot be written; RefusedError when an `is_new` one is there.
+    Raises: ProxyctlError when it cannot be written; RefusedError when `is_new` and it exists.
     """
     data = text.encode("utf-8", "surrogateescape")
     try:
@@ -119,33 +156,46 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
                 os.fchmod(file.fileno(), mode)
             file.write(data)
     except FileExistsError:
-        raise already_there(path) from None
+        raise file_exists(path) from None
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def already_there(path: Path) -> RefusedError:
-    """Return why a file is not written that was to be a new one."""
+def file_exists(path: Path) -> RefusedError:
+    """Return the refusal to overwrite a file."""
     return RefusedError(
         f"{path}: is there already", hint="name a new file with -o, or remove this one"
     )
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a path that cannot be written, before an instance is read. Raises: ProxyctlError."""
+    if path.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
+    if not path.parent.is_dir():
+        raise ProxyctlError(f"{path}: cannot be written: no such folder")
+
+
+def check_new(path: Path) -> None:
+    """Refuse a path that cannot be a new file.
+
+    Raises: RefusedError when the file exists; ProxyctlError when it cannot be written.
+    """
+    check_writable(path)
+    if path.exists():
+        raise file_exists(path)
+
+
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
-    """Show an error: on stderr for people; with a machine format also as JSON on stdout."""
+    """Write an error to stderr; `as_json`: also to stdout as JSON."""
     colour = Style(wants_colour(is_terminal(sys.stderr)))
     begin = "" if isinstance(error, ConfigError) else f"{colour('refuse', 'error:')} "
     for line in error.lines():
         _to_stderr(f"{begin}{printable(line)}\n")
         begin = ""
     if as_json:
-        write_error(error)
-
-
-def write_error(error: ProxyctlError) -> None:
-    """Write an error to stdout as JSON."""
-    with suppress(ProxyctlError):  # it was said on stderr already
-        write(json.dumps({**error.beside, "error": error_object(error)}, indent=2) + "\n")
+        with suppress(ProxyctlError):  # stderr has the error already
+            write(json.dumps({**error.beside, "error": error_object(error)}, indent=2) + "\n")
 
 
 def error_object(error: ProxyctlError) -> dict[str, object]:
@@ -172,3 +222,42 @@ def error_object(error: ProxyctlError) -> dict[str, object]:
         if hasattr(error, name):
             result[name] = getattr(error, name)
     return result
+
+
+def debugged(context: typer.Context, call: Callable[[], int]) -> int:
+    """Run a command with --debug: log versions, options, decisions, statements and the exit.
+
+    The log is made for tickets: secrets are masked in statements, and options have no values.
+    Changes: `context.obj`, the function that the command passes its log lines to.
+    """
+    began = time.monotonic()
+
+    def tell(text: str) -> None:
+        say(f"debug: {time.monotonic() - began:7.3f}  {printable(text)}")
+
+    context.obj = tell
+    tell(f"proxyctl {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    tell(f"command {context.command_path}; {_given_options(context)}")
+    try:
+        code = call()
+    except BaseException as error:
+        tell(f"ended by {type(error).__name__}")
+        raise
+    tell(f"exit code {int(code)}")
+    return code
+
+
+def _given_options(context: Any) -> str:  # noqa: ANN401 - Typer's type moved with versions
+    """Return the names of the options on the command line and in the environment.
+
+    Their values are left out: --var may hold a secret.
+    """
+    given: dict[str, list[str]] = {"COMMANDLINE": [], "ENVIRONMENT": []}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        if source is not None and source.name in given:
+            spelled = parameter.opts[0]
+            from_variable = source.name == "ENVIRONMENT"
+            given[source.name].append(str(parameter.envvar) if from_variable else spelled)
+    typed, variables = (", ".join(names) or "none" for names in given.values())
+    return f"options: {typed}; from the environment: {variables}"

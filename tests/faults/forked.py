@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from proxyctl.cli.main import run
+from proxyctl.cli.app import run
 from proxyctl.instance.connect import Login
 from tests.faults.settings import without_settings
 from tests.support.cli import Outcome

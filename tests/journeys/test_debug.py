@@ -88,7 +88,7 @@ def test_a_bug_shows_where_it_is_and_no_value(
     monkeypatch.setattr("proxyctl.config.project.load_project", fail)
     plain = proxyctl("validate", "--format", "json")
     assert (plain.code, plain.json["error"]["type"]) == (1, "InternalError")
-    assert "a bug in proxyctl: KeyError at cli/files.py:" in plain.err
+    assert "a bug in proxyctl: KeyError at cli/commands/files.py:" in plain.err
     assert "run again with --debug" in plain.err
     found = proxyctl("validate", "--debug")
     assert found.code == 1

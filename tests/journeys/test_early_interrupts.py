@@ -26,7 +26,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize("name", ["proxyctl.cli.main", "typer", "proxyctl.cli.app"])
+@pytest.mark.parametrize("name", ["proxyctl.cli.app", "typer", "proxyctl.cli.commands.nodes"])
 def test_an_interrupt_while_modules_are_imported(tmp_path: Path, name: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTED.format(name=name))
     done = subprocess.run(

@@ -78,7 +78,12 @@ def test_doctor_tells_of_the_others(offline: Project, ports: list[int], broken: 
 
     offline.write(SERVERS + listed(ports))
     broken(facts, "read_facts", ports[1])
-    told(proxyctl("doctor", "--all"), 1, f"error: {BUG} at cli/doctor.py:", "1 not read: px2.")
+    told(
+        proxyctl("doctor", "--all"),
+        1,
+        f"error: {BUG} at cli/commands/doctor.py:",
+        "1 not read: px2.",
+    )
 
 
 def test_debug_says_where_it_is(offline: Project, ports: list[int], broken: Break) -> None:

@@ -20,7 +20,7 @@ READY = "q quit"
 MOUSE = {1000, 1002, 1003, 1006, 1015}
 BUG = """
 import sys
-from proxyctl.cli.main import run
+from proxyctl.cli.app import run
 from proxyctl.cli.top.app import TopApp
 
 def fail(self, message):
@@ -192,7 +192,7 @@ def test_an_instance_that_is_not_there_is_said_before_the_screen_is_taken() -> N
 def test_without_the_library_it_says_how_to_install_it() -> None:
     code = (
         "import sys; sys.modules['textual'] = None\n"
-        "from proxyctl.cli.main import run\nsys.exit(run(['top']))"
+        "from proxyctl.cli.app import run\nsys.exit(run(['top']))"
     )
     with terminal([sys.executable, "-c", code]) as shown:
         assert shown.wait() == 1
@@ -201,7 +201,7 @@ def test_without_the_library_it_says_how_to_install_it() -> None:
 
 def test_no_other_command_loads_the_library() -> None:
     code = (
-        "import sys\nfrom proxyctl.cli.main import run\n"
+        "import sys\nfrom proxyctl.cli.app import run\n"
         "run(['rules', '--help'])\nsys.exit('textual' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

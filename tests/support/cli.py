@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.cli.main import run
+from proxyctl.cli.app import run
 from tests.support.servers import Instance
 
 SECRETS = {"APP_PASSWORD": "s3cret-of-app", "OTHER_PASSWORD": "s3cret-of-other"}

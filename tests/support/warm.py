@@ -95,10 +95,10 @@ def serve(path: str) -> None:
 
 
 def _import_everything() -> None:
-    import proxyctl.cli.main
+    import proxyctl.cli.app
     from proxyctl.cli.app import build, commands_of
 
-    assert proxyctl.cli.main.run
+    assert proxyctl.cli.app.run
     commands_of(build([]))
     for folder in (Path(proxyctl.__path__[0]),):
         for file in sorted(folder.rglob("*.py")):

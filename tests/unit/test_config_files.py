@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from proxyctl.cli.main import run
+from proxyctl.cli.app import run
 from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import ParsedFiles, load_project

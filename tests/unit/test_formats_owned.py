@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.cli.main import run
+from proxyctl.cli.app import run
 from proxyctl.config.project import Sources, load_project
 
 FILE = """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES, Layout, Version, layout_of
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.cli.exported import RowFormat, Secrets
+from proxyctl.cli.commands.files import RowFormat, Secrets
 from proxyctl.formats.exported import exported_text
 from proxyctl.state.fold import Exported, export_variables, with_secrets
 from proxyctl.state.row import KEEP

@@ -15,9 +15,8 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from proxyctl.cli.top.details import Details
-from proxyctl.cli.top.keys import FOOTER, KEYS, help_lines
-from proxyctl.cli.top.looking import Failed, Looked, Lookout, Lost
+from proxyctl.cli.top.details import FOOTER, KEYS, Details, help_lines
+from proxyctl.cli.top.lookout import Failed, Looked, Lookout, Lost
 from proxyctl.cli.top.panel import Panel
 from proxyctl.instance.client import AdminClient
 from proxyctl.render.live_header import (

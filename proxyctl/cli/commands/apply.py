@@ -1,0 +1,248 @@
+"""The commands apply and unlock, and the approval of what is about to be applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import (
+    Allowances,
+    AutoApproveOption,
+    ConnectionOptions,
+    FileOptions,
+    FormatOption,
+    LockTimeoutOption,
+    NoSaveOption,
+    PeerTimeoutOption,
+    TextFormat,
+)
+from proxyctl.cli.output import confirm, say, style, write, write_to_stderr
+from proxyctl.cli.targets import FleetOptions, RolloutOptions, Strategy, planned_fleet, targets_of
+from proxyctl.errors import (
+    ApplyError,
+    ExitCode,
+    InstanceError,
+    InternalError,
+    InterruptedApplyError,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+    error_texts,
+)
+
+if TYPE_CHECKING:
+    from proxyctl.fleet.outcome import Fleet, Rollout
+    from proxyctl.plan.plan import Plan
+    from proxyctl.plan.saved import SavedPlan
+
+
+def apply(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    allowances: Allowances,
+    fleet: FleetOptions,
+    rollout: RolloutOptions,
+    plan_file: Annotated[
+        str | None, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
+    ] = None,
+    auto_approve: AutoApproveOption = False,
+    no_save: NoSaveOption = False,
+    lock_timeout: LockTimeoutOption = 30.0,
+    peer_timeout: PeerTimeoutOption = 30.0,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Make the instance hold what the files say, and read it back."""
+    from proxyctl.apply.apply import ApplyRequest
+    from proxyctl.fleet.cluster import as_applied
+    from proxyctl.fleet.rollout import RolloutRequest, roll_out
+
+    rollout.check(fleet)
+    saved = None
+    if plan_file:
+        saved, files, allowances = _saved(Path(plan_file), files, allowances, fleet)
+    targets = targets_of(files, connection, fleet)
+    if saved is not None:
+        saved.check_address(targets[0].login.address)
+    is_text = format is TextFormat.TEXT
+    options = replace(allowances.options(), saves=not no_save)
+    # One instance is planned under its lock alone, where nobody has to see that plan before.
+    is_approved = not fleet.all_instances and (auto_approve or saved is not None)
+    approved = None
+    if not is_approved:
+        approved = as_applied(planned_fleet(targets, options, fleet))
+        tell = write if is_text else write_to_stderr
+        approve(approved, tell, rollout if fleet.all_instances else None, asks=not auto_approve)
+    request = ApplyRequest(
+        options,
+        saved.is_of if saved is not None else lambda _plan: True,
+        lock_timeout_s=lock_timeout,
+        before=show if is_text and is_approved else lambda _plan: None,
+        progress=say,
+        sources=(*([plan_file] if plan_file else []), *files.paths()),
+        peer_timeout_s=peer_timeout,
+    )
+    how = RolloutRequest(
+        request,
+        rollout.max_unavailable,
+        has_canary=rollout.strategy is Strategy.CANARY,
+        workers=fleet.parallel,
+        skips=rollout.skip_unreachable,
+        say=say,
+    )
+    done = roll_out(targets, approved, how)
+    if fleet.all_instances:
+        _report_all(done, is_text=is_text)
+    else:
+        _report_one(done, approved, is_text=is_text)
+    return done.exit_code
+
+
+def _saved(
+    path: Path, files: FileOptions, allowances: Allowances, fleet: FleetOptions
+) -> tuple[SavedPlan, FileOptions, Allowances]:
+    """Return a saved plan and the options that it was made with.
+
+    Raises: UsageError for other options; ProxyctlError for a file that is no saved plan.
+    """
+    from proxyctl.plan.saved import SavedPlan
+
+    if fleet.is_meant():
+        raise UsageError("a saved plan is of one instance; leave out --all")
+    saved = SavedPlan.read(path)
+    if allowances.names():
+        raise UsageError("a saved plan carries its own options: " + " ".join(allowances.names()))
+    missing = sorted(set(saved.variables) - set(files.variable_names()))
+    if missing:
+        raise UsageError(
+            f"the plan was made with --var {', '.join(missing)}",
+            hint="give the same variables again: their values are not saved",
+        )
+    own = Allowances.of_names(saved.options)
+    if own is None:
+        raise ProxyctlError(
+            "the saved plan is damaged: it names an option that plan does not have",
+            hint="make one with: proxyctl plan --out FILE",
+        )
+    return saved, replace(files, file=files.file or list(saved.paths)), own
+
+
+def show(found: Plan) -> None:
+    """Write a plan just before it is applied."""
+    from proxyctl.render.plan_text import plan_text
+
+    write(plan_text(found, style(), is_done=True))
+
+
+def approve(
+    found: Fleet,
+    tell: Callable[[str], None],
+    rollout: RolloutOptions | None = None,
+    *,
+    asks: bool = True,
+    verb: str = "apply",
+) -> None:
+    """Show the plans and ask once for each distinct one.
+
+    `rollout`: how to change many instances; None for a single one.
+
+    Raises: RefusedError when a plan is refused or not approved; InstanceError or ProxyctlError when
+    an instance has no plan; UsageError.
+    """
+    from proxyctl.plan.plan import raise_refusals
+    from proxyctl.render.fleet_text import fleet_text, names
+    from proxyctl.render.plan_text import plan_text
+
+    hint = "--auto-approve applies without asking"
+    if rollout is None:
+        tell(plan_text(found.only_plan(), style()))
+        raise_refusals(found.only_plan())
+        if verb == "apply":
+            hint += "; plan --out and apply PLANFILE apply what was reviewed"
+    else:
+        tell(fleet_text(found, style()))
+        _refuse_fleet(found, skips=rollout.skip_unreachable)
+    if found.alike and asks:
+        questions = [f"Apply this to {names(alike)}?" for alike in found.alike]
+        confirm(verb, *questions, hint=hint, refusal="not applied")
+
+
+def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
+    """Refuse to change any instance if one plan is refused or one instance has no plan.
+
+    `skips`: an instance that cannot be read is left out. Raises: RefusedError; InstanceError if
+    every missing plan is of an instance that cannot be read, otherwise ProxyctlError.
+    """
+    from proxyctl.render.fleet_text import names
+
+    reasons = [
+        f"{names(alike)}: {refusal.message}"
+        + (f"   allow with {refusal.allow}" if refusal.allow else "")
+        for alike in found.alike
+        for refusal in alike[0].plan.refusals
+    ]
+    if reasons:
+        raise RefusedError("no instance was changed", reasons=reasons)
+    wrong = [one for one in found.failed if not isinstance(one.error, InstanceError)]
+    if wrong:
+        raise ProxyctlError(f"no instance was changed: there is no plan for {names(wrong)}")
+    if found.failed and not skips:
+        raise InstanceError(
+            f"no instance was changed: {names(found.failed)} could not be read",
+            hint="--skip-unreachable changes the others, and ends with 4",
+        )
+
+
+def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
+    """Write the result of an apply to one instance. Raises: the error that stopped it."""
+    from proxyctl.apply.apply import applied
+    from proxyctl.fleet.outcome import State
+    from proxyctl.render.apply_text import apply_json, apply_text
+
+    (one,) = done.rolled
+    if one.error is not None:
+        raise one.error
+    if done.was_interrupted and one.state is State.NOT_TOUCHED:
+        raise KeyboardInterrupt
+    plan = approved.only_plan() if one.plan is None and approved is not None else one.plan
+    if plan is None:
+        raise InternalError("an apply without a plan")
+    text = apply_text(plan, one.result) if is_text else apply_json(plan, one.result)
+    with applied(one.result):
+        write(text)
+
+
+def _report_all(done: Rollout, *, is_text: bool) -> None:
+    """Write the result of each instance; if that fails, the error carries the results."""
+    from proxyctl.render.rollout_text import rollout_json, rollout_text
+
+    try:
+        if not is_text:
+            write(rollout_json(done))
+        elif done.has_work:
+            write(rollout_text(done, style()))
+    except (Exception, KeyboardInterrupt) as error:
+        if not done.has_changed:
+            raise
+        kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
+        layers = rollout_text(done).splitlines()
+        raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
+
+
+def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
+    """Remove the lock of another apply, whoever holds it."""
+    from proxyctl.cli.connect import connected
+    from proxyctl.instance.lock import break_lock
+
+    with connected(files, connection) as client:
+        holder = break_lock(client)
+    say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
+    for name, was_saved in holder.modules.items() if holder else ():
+        if was_saved:
+            say(f"to put its MEMORY back, as the next apply does: LOAD {name} FROM DISK;")
+        else:
+            say(f"{name}: MEMORY had edits before that DISK lacks; plan lists what is pending")
+    return ExitCode.DONE

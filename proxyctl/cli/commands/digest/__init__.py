@@ -1,0 +1,1 @@
+"""The commands around stats_mysql_query_digest."""

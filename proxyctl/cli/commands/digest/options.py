@@ -1,0 +1,47 @@
+"""Options that several digest commands take."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from proxyctl.errors import UsageError
+from proxyctl.stats.model import SHORT_NAMES, Group
+
+MOST_LISTED = 1_000_000
+"""The maximum of --limit; a snapshot holds all digests."""
+_SHOWN = 60
+
+FullTextOption = Annotated[
+    bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN,...",
+        help="Put together by digest, hostgroup, schemaname, username, client_address."
+        " Default: digest.",
+    ),
+]
+
+
+def columns_of(given: list[str] | None) -> tuple[Group, ...]:
+    """Return the columns of --group; the digest by default. Raises: UsageError."""
+    names = [name.strip() for one in given or ["digest"] for name in one.split(",")]
+    found: list[Group] = []
+    for name in names:
+        try:
+            found.append(SHORT_NAMES.get(name) or Group(name))
+        except ValueError:
+            known = ", ".join(Group)
+            raise UsageError(
+                f"--group {cut_short(name)}: no such column", hint=f"one of: {known}"
+            ) from None
+    return tuple(dict.fromkeys(found))
+
+
+def cut_short(value: str) -> str:
+    """Return a value from the command line, shortened for a message."""
+    return value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}..."

@@ -1,0 +1,236 @@
+"""The commands digest snapshot, diff and reset: statistics saved to files and compared."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.commands.digest.options import (
+    MOST_LISTED,
+    FullTextOption,
+    GroupOption,
+    columns_of,
+)
+from proxyctl.cli.connect import connected
+from proxyctl.cli.options import FORMAT, AutoApproveOption, ConnectionOptions, FileOptions
+from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
+from proxyctl.errors import ApplyError, ConnectionLostError, ExitCode, ProxyctlError, UsageError
+from proxyctl.stats.diff.compare import DiffSort
+from proxyctl.stats.units import count_text
+
+if TYPE_CHECKING:
+    from proxyctl.stats.diff.compare import Diff
+    from proxyctl.stats.diff.tally import Tally
+    from proxyctl.stats.model import DigestTable
+
+
+class DiffFormat(StrEnum):
+    """How the comparison is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def snapshot(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to, a new file. Default: digests-NAME-TIME.jsonl.gz."
+            " Plain where it ends in .jsonl.",
+        ),
+    ] = None,
+) -> int:
+    """Write the digests that the instance has seen into a file, to compare with later."""
+    from proxyctl.stats.model import NOT_COUNTING, is_counting
+    from proxyctl.stats.read import streamed_digests
+
+    with connected(files, connection) as client:
+        path = _snapshot_path(out, client.login.name or client.address)
+        with streamed_digests(client) as found, progress("digests", len(found.rows)) as tell:
+            size = write_digests(found, path, tell)
+    if not is_counting(found.variables):
+        say(f"note: {NOT_COUNTING}")
+    say(f"{count_text(len(found.rows), 'digest')} saved to {path} ({size:,} bytes)")
+    return ExitCode.DONE
+
+
+def write_digests(
+    table: DigestTable,
+    path: Path,
+    tell: Callable[[int], None] = lambda _done: None,
+    *,
+    besides: str = "",
+) -> int:
+    """Write digests to a file that only its owner can read, and return its size in bytes.
+
+    The file is compressed unless its name ends in .json or .jsonl. Raises: ProxyctlError when it
+    cannot be written; `besides` is added to the message.
+    """
+    from proxyctl.stats.digest_file import write_digest_file
+
+    is_compressed = path.suffix not in (".json", ".jsonl")
+    try:
+        return write_digest_file(table, path, is_compressed=is_compressed, progress=tell)
+    except OSError as error:
+        raise ProxyctlError(f"{path}: cannot be written: {error.strerror}{besides}") from error
+
+
+def _snapshot_path(out: str | None, name: str) -> Path:
+    """Return the path of a new snapshot: that of -o, else one named after the instance and time.
+
+    The default is in the working folder, with the time in UTC. Raises: RefusedError when the file
+    exists, since it may hold the only copy of its counters; ProxyctlError when it cannot be
+    written.
+    """
+    path = Path(out) if out else _default_path(name)
+    check_new(path)
+    return path
+
+
+def _default_path(name: str) -> Path:
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return Path(f"digests-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}-{moment}.jsonl.gz")
+
+
+def diff(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BEFORE [AFTER]", help="Snapshots. Without AFTER: the instance."),
+    ] = None,
+    before: Annotated[str | None, typer.Option(metavar="FILE", help="The snapshot BEFORE.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="FILE", help="The snapshot AFTER.")] = None,
+    sort: Annotated[
+        DiffSort, typer.Option(help="What comes first; change is that of the load.")
+    ] = DiffSort.CHANGE,
+    group: GroupOption = None,
+    limit: Annotated[
+        int, typer.Option(min=0, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
+    full_text: FullTextOption = False,
+    format: Annotated[DiffFormat, FORMAT] = DiffFormat.TEXT,
+) -> int:
+    """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
+    from proxyctl.stats.diff.compare import check_order, compare
+    from proxyctl.stats.diff.tally import tally
+    from proxyctl.stats.digest_file import read_digest_file
+
+    one, other = _named(snapshots or [], before, after)
+    by = columns_of(group)
+    first = tally(read_digest_file(Path(one)), by)
+    if other is not None:
+        second = tally(read_digest_file(Path(other)), by, earlier=first)
+    else:
+        second = _live(files, connection, first)
+    check_order(first, second, is_live=other is None)
+    found = compare(first, second, sort=sort, limit=limit)
+    write(_output(found, sort, format, has_whole_texts=full_text))
+    return ExitCode.DONE
+
+
+def _named(given: list[str], before: str | None, after: str | None) -> tuple[str, str | None]:
+    """Return BEFORE and AFTER, from arguments or options. Raises: UsageError."""
+    places = list(given)
+    if before is None and places:
+        before = places.pop(0)
+    if after is None and places:
+        after = places.pop(0)
+    if places:
+        raise UsageError(f"{places[0]}: one snapshot too many", hint="digest diff BEFORE [AFTER]")
+    if before is None:
+        raise UsageError(
+            "the snapshot BEFORE is missing", hint="make one with: proxyctl digest snapshot -o FILE"
+        )
+    return before, after
+
+
+def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Tally:
+    from proxyctl.stats.diff.tally import tally
+    from proxyctl.stats.read import streamed_digests
+
+    with connected(files, connection) as client, streamed_digests(client) as table:
+        return tally(table, first.by, earlier=first)
+
+
+def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:
+    from proxyctl.render.digest_diff_machine import digest_diff_json
+    from proxyctl.render.digest_diff_markdown import digest_diff_markdown
+    from proxyctl.render.digest_diff_text import digest_diff_text
+
+    match format:
+        case DiffFormat.JSON:
+            return digest_diff_json(diff)
+        case DiffFormat.MARKDOWN:
+            return digest_diff_markdown(diff)
+        case DiffFormat.TEXT:
+            return digest_diff_text(
+                diff, sort, style(), width=columns(), has_whole_texts=has_whole_texts
+            )
+
+
+def reset(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the snapshot goes that is taken first, a new file."
+            " Default: digests-NAME-TIME.jsonl.gz.",
+        ),
+    ] = None,
+    auto_approve: AutoApproveOption = False,
+) -> int:
+    """Clear the digest statistics for everybody, after they were saved to a file."""
+    from proxyctl.stats.read import clear_digests, read_digest_size, streamed_digests
+    from proxyctl.stats.units import size_text
+
+    with connected(files, connection) as client:
+        path = _snapshot_path(out, client.login.name or client.address)
+        memory = size_text(read_digest_size(client).memory)
+        say(
+            f"{client.address}: this clears stats_mysql_query_digest, {memory} of digests, for"
+            " everybody who reads them: monitoring sees the counters begin again, and it cannot be"
+            f" undone. What they are now goes to {path} first."
+        )
+        if not auto_approve:
+            confirm(
+                "digest reset",
+                f"Clear the statistics of {client.address}?",
+                hint="--auto-approve clears without asking",
+                refusal="not cleared",
+            )
+        began = time.monotonic()
+        with streamed_digests(client) as found:
+            write_digests(found, path, besides="; nothing was cleared")
+        try:
+            clear_digests(client)
+        except ConnectionLostError as error:
+            raise ApplyError(
+                error.message,
+                then=[
+                    *error.then,
+                    f"it is not known whether the statistics were cleared; they are in {path}",
+                ],
+            ) from error
+    say(
+        f"{count_text(len(found.rows), 'digest')} saved to {path}; all were cleared"
+        f" {time.monotonic() - began:.1f} s after the reading began, and queries that ended in"
+        " between may be counted nowhere"
+    )
+    return ExitCode.DONE

@@ -1,0 +1,108 @@
+"""The command digest suggest: proposals with their evidence, and rules to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.commands.digest.options import MOST_LISTED
+from proxyctl.cli.connect import asks_instance, connected, connected_with_files, has_files
+from proxyctl.cli.options import FORMAT, ConnectionOptions, FileOptions
+from proxyctl.cli.output import columns, progress, style, write
+from proxyctl.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.catalog import Value
+    from proxyctl.stats.suggest.files import Subject
+    from proxyctl.stats.suggest.found import Suggestions
+
+
+class SuggestFormat(StrEnum):
+    """How suggestions are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class KindName(StrEnum):
+    """A kind of suggestion."""
+
+    READS = "reads"
+    CACHE = "cache"
+    SLOW = "slow"
+
+
+def suggest(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    digests: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Digests of a snapshot file; the rules are those of the files, or of the instance"
+            " that the command line names.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[KindName] | None,
+        typer.Option(metavar="KIND", help="reads, cache or slow; repeatable. Default: all."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="At most N of each kind.")
+    ] = 5,
+    format: Annotated[SuggestFormat, FORMAT] = SuggestFormat.TEXT,
+) -> int:
+    """Propose what would help, from the digests that the instance has seen."""
+    from proxyctl.stats.suggest.files import suggestions
+    from proxyctl.stats.suggest.found import Kind
+
+    subject = _read(files, connection, digests)
+    with progress("replaying digests", len(subject.table.rows)) as tell:
+        found = suggestions(
+            subject, only=[Kind(one) for one in only or ()], limit=limit, progress=tell
+        )
+    write(_output(found, format))
+    return ExitCode.DONE
+
+
+def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None) -> Subject:
+    """Return digests and rules. One statement at most reads the digest table."""
+    from proxyctl.config.project import ParsedFiles
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
+
+    table = read_digest_file(Path(digests)) if digests is not None else None
+    if table is not None and not asks_instance(files, connection):
+        if not has_files(files):
+            raise UsageError(
+                "digest suggest needs rules", hint="name files with -f, or an instance with --host"
+            )
+        return subject_of_files(table, ParsedFiles(files.sources()))
+    if not has_files(files):
+        with connected(files, connection) as client:
+            return subject_of_instance(client, table)
+    with connected_with_files(files, connection) as (client, parsed):
+        return subject_of_instance(client, table, parsed)
+
+
+def _output(found: Suggestions, format: SuggestFormat) -> str:
+    from proxyctl.render.digest_suggest_machine import suggest_json
+    from proxyctl.render.digest_suggest_markdown import suggest_markdown
+    from proxyctl.render.digest_suggest_text import suggest_text
+    from proxyctl.stats.suggest.files import rules_yaml
+
+    def rules_text(rules: Sequence[Mapping[str, Value]]) -> str:
+        return rules_yaml(found.layout, rules)
+
+    match format:
+        case SuggestFormat.TEXT:
+            return suggest_text(found, rules_text, style(), width=columns())
+        case SuggestFormat.JSON:
+            return suggest_json(found, rules_text)
+        case SuggestFormat.MARKDOWN:
+            return suggest_markdown(found, rules_text)

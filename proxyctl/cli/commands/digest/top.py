@@ -1,0 +1,232 @@
+"""The command digest top: the digests that cost most."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.commands.digest.options import (
+    MOST_LISTED,
+    FullTextOption,
+    GroupOption,
+    columns_of,
+    cut_short,
+)
+from proxyctl.cli.connect import connected
+from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.cli.output import columns, say, style, write
+from proxyctl.errors import ExitCode, UsageError
+from proxyctl.stats.model import Group
+from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
+from proxyctl.stats.units import microseconds_of
+
+if TYPE_CHECKING:
+    from proxyctl.stats.top.listing import Top
+
+_filter_option = functools.partial(typer.Option, rich_help_panel="Filters")
+_MOST_TEXTS = 100
+"""Values of --text: each one deepens the condition, and SQLite limits its depth to 1,000."""
+_LONGEST_PATTERN = 50_000
+"""Bytes of a LIKE pattern that SQLite accepts; ProxySQL reports no error for a longer one."""
+
+
+class TopFormat(StrEnum):
+    """How the list is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    PROMETHEUS = "prometheus"
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Which rows of the statistics count."""
+
+    hostgroup: Annotated[
+        list[int] | None, _filter_option(metavar="N", help="Only this hostgroup; many times.")
+    ] = None
+    schemaname: Annotated[
+        list[str] | None, _filter_option(metavar="NAME", help="Only this schema; many times.")
+    ] = None
+    username: Annotated[
+        list[str] | None, _filter_option(metavar="NAME", help="Only this user; many times.")
+    ] = None
+    client_address: Annotated[
+        list[str] | None, _filter_option(metavar="ADDRESS", help="Only this client; many times.")
+    ] = None
+    digest: Annotated[
+        list[str] | None, _filter_option(metavar="0x...", help="Only this digest; many times.")
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        _filter_option(
+            metavar="TEXT",
+            help="Only digests with this in their text; % stands for anything; many times.",
+        ),
+    ] = None
+    seen_since: Annotated[
+        str | None,
+        _filter_option(
+            metavar="WHEN",
+            help="Only what was seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
+        ),
+    ] = None
+    min_count: Annotated[int, _filter_option(min=0, metavar="N", help="At least N queries.")] = 0
+    min_avg: Annotated[
+        str | None, _filter_option(metavar="TIME", help="At least this average, as 10ms.")
+    ] = None
+
+
+def top(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    filters: FilterOptions,
+    sort: Annotated[
+        Sort,
+        typer.Option(
+            metavar="KEY",
+            help="What comes first: time (the share of the load), avg, max, count, rows-sent,"
+            " rows-affected, time-per-row.",
+        ),
+    ] = Sort.TIME,
+    group: GroupOption = None,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
+    ] = 20,
+    rule: Annotated[
+        bool, typer.Option("--rule", help="Say which rule in force catches each digest.")
+    ] = False,
+    full_text: FullTextOption = False,
+    format: Annotated[
+        TopFormat,
+        typer.Option(metavar="FORMAT", help="How to write: text, json, csv, markdown, prometheus."),
+    ] = TopFormat.TEXT,
+) -> int:
+    """List the digests that cost most. Sends SELECTs only, and resets nothing."""
+    from proxyctl.stats.top.query import read_top
+
+    options = _options(filters, sort, group, limit, has_rules=rule)
+    if rule and format is TopFormat.PROMETHEUS:
+        raise UsageError("--rule has no place in metrics: rules come and go with the files")
+    with connected(files, connection) as client:
+        found, members = read_top(client, options)
+        if rule:
+            from proxyctl.stats.top.fates import with_rules  # takes its time to import
+
+            found = with_rules(client, found, members)
+    if format not in (TopFormat.TEXT, TopFormat.MARKDOWN):
+        for note in found.notes():
+            say(f"note: {note}")
+    write(_output(found, format, has_whole_texts=full_text))
+    return ExitCode.DONE
+
+
+def _options(
+    filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int, *, has_rules: bool
+) -> TopOptions:
+    groups = columns_of(group)
+    if has_rules and Group.DIGEST not in groups:
+        raise UsageError("--rule needs `digest` in --group: a rule catches queries")
+    return TopOptions(
+        sort=sort,
+        groups=groups,
+        limit=limit,
+        hostgroups=tuple(filters.hostgroup or ()),
+        schemanames=tuple(filters.schemaname or ()),
+        usernames=tuple(filters.username or ()),
+        client_addresses=tuple(filters.client_address or ()),
+        digests=tuple(map(_digest, filters.digest or ())),
+        texts=_texts(filters.text),
+        seen_since=_seen_since(filters.seen_since),
+        min_count=filters.min_count,
+        min_avg_us=_duration("--min-avg", filters.min_avg),
+        with_rules=has_rules,
+    )
+
+
+def _texts(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the values of --text. Raises: UsageError beyond the limits of SQLite."""
+    from proxyctl.stats.top.query import like_pattern
+
+    texts = tuple(given or ())
+    if len(texts) > _MOST_TEXTS:
+        raise UsageError(f"--text: given {len(texts)} times, and {_MOST_TEXTS} are taken at most")
+    for text in texts:
+        size = len(like_pattern(text).encode("utf-8", "surrogateescape"))
+        if size > _LONGEST_PATTERN:
+            raise UsageError(
+                f"--text {cut_short(text)}: {size:,} bytes as a pattern, and SQLite looks for"
+                f" {_LONGEST_PATTERN:,} at most",
+                hint="name the digest itself, with --digest",
+            )
+    return texts
+
+
+def _digest(text: str) -> str:
+    """Return a digest in ProxySQL's spelling. Raises: UsageError."""
+    found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
+    if found is None:
+        raise UsageError(f"--digest {cut_short(text)}: not a digest such as 0x3EF2C4DB4D1A4E21")
+    return f"0x{int(found[1], 16):016X}"
+
+
+def _duration(option: str, text: str | None) -> int:
+    if text is None:
+        return 0
+    try:
+        return microseconds_of(cut_short(text))  # no time is as long as what is cut
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _seen_since(text: str | None) -> SeenSince | None:
+    """Return the time that --seen-since names. Raises: UsageError."""
+    if text is None:
+        return None
+    try:
+        return SeenSince(microseconds_of(text) // 1_000_000, is_ago=True)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"--seen-since {cut_short(text)}: neither a time such as 30min, 2h or 7d nor a date"
+            " such as 2026-01-31T12:00"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return SeenSince(int(moment.timestamp()), is_ago=False)
+
+
+def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
+    match format:
+        case TopFormat.TEXT:
+            from proxyctl.render.digest_top_text import digest_top_text
+
+            return digest_top_text(top, style(), width=columns(), has_whole_texts=has_whole_texts)
+        case TopFormat.JSON:
+            from proxyctl.render.digest_top_machine import digest_top_json
+
+            return digest_top_json(top)
+        case TopFormat.CSV:
+            from proxyctl.render.digest_top_machine import digest_top_csv
+
+            return digest_top_csv(top)
+        case TopFormat.MARKDOWN:
+            from proxyctl.render.digest_top_markdown import digest_top_markdown
+
+            return digest_top_markdown(top)
+        case TopFormat.PROMETHEUS:
+            from proxyctl.render.prometheus import digest_top_prometheus
+
+            return digest_top_prometheus(top)

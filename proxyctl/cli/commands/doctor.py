@@ -1,0 +1,86 @@
+"""The command doctor: what is wrong with a running ProxySQL, and the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.connect import connected_with_any_files
+from proxyctl.cli.options import ConnectionOptions, FileOptions, FormatOption, TextFormat
+from proxyctl.cli.output import progress, style, write
+from proxyctl.cli.targets import FleetOptions, targets_of
+from proxyctl.errors import UsageError
+from proxyctl.text import nearest
+
+if TYPE_CHECKING:
+    from proxyctl.config.project import ParsedFiles
+    from proxyctl.doctor.finding import Examination
+    from proxyctl.instance.client import AdminClient
+
+
+def doctor(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    fleet: FleetOptions,
+    no_ask: Annotated[
+        bool,
+        typer.Option(
+            "--no-ask", help="Connect to no server behind ProxySQL: only what ProxySQL knows."
+        ),
+    ] = False,
+    memory: Annotated[
+        bool,
+        typer.Option(
+            "--memory",
+            help="Add up what the digests take. Queries wait meanwhile: 1 s for 500,000 digests.",
+        ),
+    ] = False,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE", help="Leave out findings with this code; repeatable."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for a warning, too.")] = False,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Find what is wrong with a running ProxySQL. Exit 1 for an error."""
+    from proxyctl.doctor.examine import examine, examine_fleet
+    from proxyctl.doctor.facts import read_facts
+    from proxyctl.render.doctor import (
+        doctor_json,
+        doctor_text,
+        examined_fleet_json,
+        examined_fleet_text,
+    )
+
+    ignored = _ignored(ignore or ())
+
+    def look(client: AdminClient, parsed: ParsedFiles | None) -> Examination:
+        names = {} if parsed is None else parsed.hostgroup_names()
+        return examine(
+            read_facts(client, asks=not no_ask, memory=memory, hostgroup_names=names), ignored
+        )
+
+    is_json = format is TextFormat.JSON
+    if fleet.is_meant():
+        targets = targets_of(files, connection, fleet)
+        with progress("examining", len(targets)) as tell:
+            every = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
+        write(examined_fleet_json(every) if is_json else examined_fleet_text(every, style()))
+        return every.exit_code(strict=strict)
+    with connected_with_any_files(files, connection) as (client, parsed):
+        found = look(client, parsed)
+    write(doctor_json(found) if is_json else doctor_text(found, style()))
+    return found.exit_code(strict=strict)
+
+
+def _ignored(codes: Collection[str]) -> frozenset[str]:
+    """Return the codes to ignore. Raises: UsageError for an unknown code."""
+    from proxyctl.doctor.finding import CODES
+
+    for code in sorted(set(codes) - CODES.keys()):
+        near = nearest(code, CODES, cutoff=0.6)
+        hint = f"did you mean {near!r}?" if near else "the page about doctor lists them all"
+        raise UsageError(f"--ignore {code}: no finding has this code", hint=hint)
+    return frozenset(codes)

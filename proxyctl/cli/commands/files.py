@@ -1,0 +1,186 @@
+"""Commands that check or write files: validate, schema, render, export.
+
+Also what they share with import: how rows become files, and what happens to the secrets in them.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.options import (
+    FORMAT,
+    ConnectionOptions,
+    FileOptions,
+    FormatOption,
+    LayerName,
+    TextFormat,
+    VersionOption,
+    chosen_version,
+)
+from proxyctl.cli.output import say, write, write_file
+from proxyctl.errors import ExitCode, UsageError, counted
+from proxyctl.state.row import Layer
+
+if TYPE_CHECKING:
+    from proxyctl.config.project import Project
+    from proxyctl.state.fold import Exported
+
+
+class RowFormat(StrEnum):
+    """How rows are written."""
+
+    YAML = "yaml"
+    SQL = "sql"
+    CNF = "cnf"
+
+
+class Secrets(StrEnum):
+    """How passwords are written."""
+
+    HASH = "hash"
+    OMIT = "omit"
+    CLEAR = "clear"
+
+
+SecretsOption = Annotated[
+    Secrets, typer.Option("--secrets", help="Passwords as hashes, left out, or (with -o) in clear.")
+]
+OutOption = Annotated[
+    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
+]
+
+
+def check_secrets(secrets: Secrets, out: str | None) -> None:
+    """Refuse to show passwords in clear text on a terminal or in a log."""
+    if secrets is Secrets.CLEAR and not out:
+        raise UsageError(
+            "--secrets clear writes passwords in clear text",
+            hint="it needs -o FILE, which is made readable by its owner only",
+        )
+
+
+def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> None:
+    """Write the text to `out` or stdout, and the warnings to stderr."""
+    for warning in exported.warnings:
+        say(f"warning: {warning}")
+    if out:
+        write_file(Path(out), text, mode=0o600 if secrets is Secrets.CLEAR else 0o644)
+        say(f"written to {out}")
+    else:
+        write(text)
+
+
+def validate(
+    files: FileOptions,
+    proxysql_version: VersionOption = None,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Check the files without a server: every mistake at once, with its place."""
+    from proxyctl.config.project import load_project
+
+    project = load_project(files.sources(), version=chosen_version(proxysql_version))
+    counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
+    if format is TextFormat.JSON:
+        document = {"format": 1, "valid": True, "tables": counts}
+        write(json.dumps(document, indent=2) + "\n")
+    else:
+        rows = counted(sum(counts.values()), "row")
+        write(f"The files are valid: {rows} in {counted(len(counts), 'table')}.\n")
+    for warning in project.desired.warnings:
+        say(f"warning: {warning}")
+    return ExitCode.DONE
+
+
+def render(
+    files: FileOptions,
+    format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
+    secrets: SecretsOption = Secrets.HASH,
+    proxysql_version: VersionOption = None,
+    out: OutOption = None,
+) -> int:
+    """Write the rows that the files compile to."""
+    from proxyctl.config.project import load_project
+    from proxyctl.formats.exported import exported_text
+
+    check_secrets(secrets, out)
+    project = load_project(files.sources(), version=chosen_version(proxysql_version))
+    exported = _compiled(project, secrets)
+    written = exported_text(exported, format.value, secrets.value, owned=project.desired.tables)
+    emit(exported, written, secrets, out)
+    return ExitCode.DONE
+
+
+def _compiled(project: Project, secrets: Secrets) -> Exported:
+    """Return the desired rows in the form of an export."""
+    from proxyctl.state.fold import (
+        Exported,
+        export_variables,
+        sorted_rows,
+        with_secrets,
+        without_references,
+    )
+
+    desired = project.desired
+    exported = Exported(desired.version)
+    for name, table in desired.tables.items():
+        exported.layouts[name] = table.layout
+        if table.layout.table.prefix is not None:
+            rows_of_variables = table.rows.values()
+            export_variables(
+                exported, rows_of_variables, secrets.value, keeps_defaults=True, keeps_local=True
+            )
+        else:
+            rows = sorted_rows(dict(table.rows))
+            if secrets != Secrets.CLEAR:
+                rows = without_references(exported, table.layout, rows)
+            exported.tables[name] = with_secrets(exported, table.layout, rows, secrets.value)
+    return exported
+
+
+def schema(out: OutOption = None) -> int:
+    """Print the JSON Schema of the file format, for editors."""
+    from proxyctl.config.json_schema import json_schema
+
+    text = json.dumps(json_schema(), indent=2) + "\n"
+    if out:
+        write_file(Path(out), text)
+    else:
+        write(text)
+    return ExitCode.DONE
+
+
+def export(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    layer: Annotated[LayerName, typer.Option(help="Which layer.")] = LayerName.RUNTIME,
+    format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
+    secrets: SecretsOption = Secrets.HASH,
+    out: OutOption = None,
+) -> int:
+    """Write the configuration that an instance holds as our files."""
+    from proxyctl.catalog import REFERENCE
+    from proxyctl.cli.connect import connected  # validate does without it
+    from proxyctl.config.project import mistakes_in
+    from proxyctl.formats.exported import exported_text
+    from proxyctl.plan.export import export_layer
+
+    check_secrets(secrets, out)
+    with connected(files, connection) as client:
+        exported = export_layer(client, Layer(layer.value), secrets.value)
+        header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
+    if exported.version[:2] != REFERENCE[:2]:
+        header.append(f"check it with: proxyctl validate --proxysql-version {exported.version}")
+    text = exported_text(
+        exported,
+        format.value,
+        secrets.value,
+        header=header,
+        check=lambda text: mistakes_in(text, exported.version, exported.additions),
+    )
+    emit(exported, text, secrets, out)
+    return ExitCode.DONE

@@ -1,0 +1,107 @@
+"""The command init, and the starter layouts that it copies from the folder templates/."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proxyctl.cli.output import say
+from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, UsageError
+from proxyctl.text import nearest
+
+_MARK = "proxyctl.yaml"
+"""The file that marks a starter. Other folders hold templates of commands, such as the report."""
+
+
+def _starters(incomplete: str) -> list[str]:
+    return [name for name in starter_names() if name.startswith(incomplete)]
+
+
+def init(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder to write into.")],
+    template: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="minimal, read-write-split, pxc or sharded.",
+            autocompletion=_starters,
+        ),
+    ] = "minimal",
+) -> int:
+    """Write a starter layout into a folder."""
+    written = copy_starter(template, Path(folder))
+    for path in written:
+        say(f"wrote {path}")
+    say("next, with your own servers and users in the files:")
+    for step in next_steps(Path(folder), written):
+        say(f"  {step}")
+    return ExitCode.DONE
+
+
+def templates_folder() -> Path:
+    """Return the folder templates/, of the project or of the installed package."""
+    package = Path(__file__).parents[2]
+    for folder in (package / "templates", package.parent / "templates"):
+        if folder.is_dir():
+            return folder
+    raise ProxyctlError("the starter layouts are missing from this installation")
+
+
+def starter_names() -> list[str]:
+    """Return the names that `init --template` takes."""
+    return sorted(mark.parent.name for mark in templates_folder().glob(f"*/{_MARK}"))
+
+
+def copy_starter(name: str, target: Path) -> list[Path]:
+    """Copy a starter into a folder and return the files written.
+
+    Raises: UsageError for an unknown name, RefusedError when a file is there already.
+    """
+    names = starter_names()
+    if name not in names:
+        near = nearest(name, names, cutoff=0.6)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(names)}"
+        raise UsageError(f"--template {name}: no such starter", hint=hint)
+    for path in (target, *target.parents):
+        if path.exists() and not path.is_dir():
+            raise ProxyctlError(f"{path}: this is a file, and init writes into a folder")
+    source = templates_folder() / name
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    taken = [
+        str(target / f.relative_to(source))
+        for f in files
+        if (target / f.relative_to(source)).exists()
+    ]
+    if taken:
+        raise RefusedError("init overwrites nothing", reasons=[f"{path} exists" for path in taken])
+    written = []
+    for file in files:
+        path = target / file.relative_to(source)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.read_bytes())
+        except OSError as error:
+            raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
+        written.append(path)
+    return written
+
+
+_SECRET = re.compile(r"\{env: (\w+)\}")
+_CONFIGURATION = (".yaml", ".yml", ".j2")
+
+
+def next_steps(folder: Path, files: Iterable[Path]) -> Iterator[str]:
+    """Yield the commands that come after `copy_starter`, which has written `files`."""
+    mine = [path for path in files if path.suffix in _CONFIGURATION]
+    secrets = {n for path in mine for n in _SECRET.findall(path.read_text(encoding="utf-8"))}
+    option = " -f ." if len(mine) > 1 else ""
+    yield f"cd {shlex.quote(str(folder))}"
+    if secrets:
+        yield "export " + " ".join(f"{name}='...'" for name in sorted(secrets))
+    yield f"proxyctl validate{option}"
+    yield f"proxyctl plan{option}"

@@ -1,0 +1,207 @@
+"""The command lint: mistakes in a configuration that ProxySQL accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.connect import asks_instance, connected_with_any_files
+from proxyctl.cli.options import (
+    FORMAT,
+    ConnectionOptions,
+    FileOptions,
+    LayerName,
+    VersionOption,
+    chosen_version,
+)
+from proxyctl.cli.output import style, write
+from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
+from proxyctl.state.row import Layer, Secret
+
+if TYPE_CHECKING:
+    from proxyctl.catalog import Version
+    from proxyctl.config.sections.instances import Instance
+    from proxyctl.lint.finding import Check
+    from proxyctl.lint.linting import Ignore, Report
+    from proxyctl.lint.subject import Subject
+
+
+class LintFormat(StrEnum):
+    """How findings are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+def lint(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE", help="Run these checks only: a code, its beginning, or a name."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="CODE", help="Leave these checks out; as --select.")
+    ] = None,
+    backend_version: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="X.Y.Z",
+            help="A version behind ProxySQL, many times: mysql-server_version is held against it.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 for any finding, not only for an error.")
+    ] = False,
+    layer: Annotated[
+        LayerName, typer.Option(help="Which layer of an instance to look at.")
+    ] = LayerName.RUNTIME,
+    explain: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Show what a check finds, and the way out.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the checks.")] = False,
+    proxysql_version: VersionOption = None,
+    format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
+) -> int:
+    """Find what is taken, and cannot do what it seems to. Exit 1 for an error."""
+    from proxyctl.lint.all_checks import UNUSED_IGNORE
+    from proxyctl.lint.linting import lint as run
+
+    if explain is not None:
+        write(_explained(explain))
+        return ExitCode.DONE
+    checks = _chosen(select or (), ignore or ())
+    if list_:
+        write(_list(checks, format))
+        return ExitCode.DONE
+    version = chosen_version(proxysql_version)
+    try:
+        found = _found(files, connection, Layer(layer), version, backend_version or ())
+    except ConfigError as wrong:
+        write(_mistakes(wrong, format))
+        raise
+    if found.name:
+        # What the files ignore may be about rows that this instance does not have.
+        checks = [one for one in checks if one.code != UNUSED_IGNORE]
+    try:
+        report = run(found.subject, checks, found.ignores, name=found.name)
+    except ValueError as error:
+        # Digest variables under which ProxySQL itself ends: nothing can be said of digests then.
+        raise ProxyctlError(str(error)) from error
+    write(_output(report, format))
+    fails = bool(report.findings) if strict else report.has_errors
+    return ExitCode.ERROR if fails else ExitCode.DONE
+
+
+def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
+    """Return the chosen checks. Raises: UsageError for an unknown code."""
+    from proxyctl.config.mistakes import did_you_mean
+    from proxyctl.lint.all_checks import UnknownCode, chosen
+
+    try:
+        return chosen(select, ignore)
+    except UnknownCode as unknown:
+        raise UsageError(str(unknown), hint=unknown.hint(did_you_mean)) from unknown
+
+
+def _explained(code: str) -> str:
+    from proxyctl.render.lint_text import check_text
+
+    return "\n".join(check_text(one) for one in _chosen([code], ()))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A subject to check, and the findings to ignore. `name`: its instance; empty for files."""
+
+    subject: Subject
+    ignores: Sequence[Ignore]
+    name: str = ""
+
+
+def _found(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    layer: Layer,
+    version: Version,
+    backend_versions: Sequence[str],
+) -> _Found:
+    from proxyctl.config.project import load_project
+    from proxyctl.instance.read import read_configuration
+    from proxyctl.lint.subject import Subject
+
+    if not asks_instance(files, connection):
+        project = load_project(
+            files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
+        )
+        plain = {one.name: one.where for one in project.instances if _is_plain(one)}
+        subject = Subject(
+            project.configuration, backend_versions=backend_versions, plain_passwords=plain
+        )
+        return _Found(subject, project.ignores)
+    with connected_with_any_files(files, connection) as (client, parsed):
+        configuration = read_configuration(client, layer)
+        subject = Subject(configuration, backend_versions=backend_versions)
+        ignores = () if parsed is None else parsed.ignores()
+        return _Found(subject, ignores, client.login.name or client.address)
+
+
+def _is_plain(instance: Instance) -> bool:
+    """Return whether the file itself holds the password, not a reference to it."""
+    try:
+        password = instance.password()
+    except ConfigError:
+        return False
+    return bool(password) and not isinstance(password, Secret)
+
+
+def _list(checks: Sequence[Check], format: LintFormat) -> str:
+    from proxyctl.render.lint_machine import checks_json
+    from proxyctl.render.lint_text import checks_text
+
+    match format:
+        case LintFormat.TEXT:
+            return checks_text(checks)
+        case LintFormat.JSON:
+            return checks_json(checks)
+        case _:
+            raise UsageError(f"--list has no format {format}", hint="it has text and json")
+
+
+def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
+    """Return the mistakes for SARIF and GitHub; the other formats leave them to the error."""
+    from proxyctl.render.lint_machine import mistakes_github
+    from proxyctl.render.sarif import mistakes_sarif
+
+    match format:
+        case LintFormat.SARIF:
+            return mistakes_sarif(wrong.mistakes, Path.cwd())
+        case LintFormat.GITHUB:
+            return mistakes_github(wrong.mistakes)
+        case _:
+            return ""
+
+
+def _output(report: Report, format: LintFormat) -> str:
+    from proxyctl.render.lint_machine import lint_github, lint_json
+    from proxyctl.render.lint_text import lint_text
+    from proxyctl.render.sarif import lint_sarif
+
+    match format:
+        case LintFormat.TEXT:
+            return lint_text(report, style())
+        case LintFormat.JSON:
+            return lint_json(report)
+        case LintFormat.SARIF:
+            return lint_sarif(report, Path.cwd())
+        case LintFormat.GITHUB:
+            return lint_github(report)

@@ -1,0 +1,218 @@
+"""The commands nodes list, drain, restore and discover: the servers behind ProxySQL."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.connect import (
+    connected,
+    connected_with_any_files,
+    connected_with_files,
+    has_files,
+)
+from proxyctl.cli.options import (
+    ConnectionOptions,
+    FileOptions,
+    FormatOption,
+    LockTimeoutOption,
+    TextFormat,
+)
+from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
+from proxyctl.errors import ExitCode, counted
+
+if TYPE_CHECKING:
+    from proxyctl.instance.client import AdminClient
+    from proxyctl.nodes.discover import Membership
+    from proxyctl.nodes.model import NodeReport
+    from proxyctl.render.nodes_machine import Instance
+    from proxyctl.state.families import Family, Node
+
+NodeArgument = Annotated[
+    str, typer.Argument(metavar="HOST[:PORT]", help="The server, as in mysql_servers.")
+]
+
+
+def _instance_of(client: AdminClient) -> Instance:
+    """Return the instance as JSON describes it."""
+    from proxyctl.render.nodes_machine import Instance
+
+    return Instance(client.login.name or client.address, client.address, client.version_text)
+
+
+def list_nodes(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    no_ask: Annotated[
+        bool,
+        typer.Option(
+            "--no-ask",
+            help="Do not connect to the nodes: only what ProxySQL knows of them.",
+        ),
+    ] = False,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Show each server: configured, at RUNTIME, and what it says of itself."""
+    from proxyctl.nodes.list import read_nodes
+    from proxyctl.render.nodes_machine import nodes_json
+    from proxyctl.render.nodes_text import nodes_text
+
+    with connected_with_any_files(files, connection) as (client, parsed):
+        names = {} if parsed is None else parsed.hostgroup_names()
+        report = replace(read_nodes(client), hostgroup_names=names)
+        if not no_ask:
+            report = _asked(client, report)
+    if format is TextFormat.JSON:
+        write(nodes_json(report))
+    else:
+        width = columns() if is_terminal(sys.stdout) else None
+        write(nodes_text(report, style(), width))
+    return ExitCode.DONE
+
+
+def _asked(client: AdminClient, report: NodeReport) -> NodeReport:
+    from proxyctl.instance.backend import ask_nodes, monitor_account
+    from proxyctl.nodes.list import with_answers
+
+    nodes = {view.node for group in report.groups for view in group.nodes}
+    return replace(
+        report, groups=with_answers(report.groups, ask_nodes(nodes, monitor_account(client)))
+    )
+
+
+def drain(
+    node: NodeArgument,
+    files: FileOptions,
+    connection: ConnectionOptions,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait/--no-wait", help="Wait until no connection to the node is in use."),
+    ] = True,
+    timeout: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Wait at most this long; then exit with 4."),
+    ] = 300.0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also if a hostgroup has no usable server then.")
+    ] = False,
+    lock_timeout: LockTimeoutOption = 30.0,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Let a node take no new connections, at RUNTIME only: a restart of ProxySQL ends it."""
+    from proxyctl.nodes.drain import DrainRequest, wait_until_unused
+    from proxyctl.nodes.drain import drain as drain_node
+    from proxyctl.render.nodes_drain_text import drained_text, unused_text
+    from proxyctl.render.nodes_machine import drained_json
+
+    is_text = format is TextFormat.TEXT
+    with connected_with_any_files(files, connection) as (client, _):
+        done = drain_node(client, DrainRequest(node, force, lock_timeout, say))
+        if is_text:
+            write(drained_text(done.node, was_before=not done.is_changed))
+        if wait:
+            wait_until_unused(client, done.node, timeout_s=timeout, progress=say)
+            if is_text:
+                write(unused_text(done.node))
+        if not is_text:
+            was_before = not done.is_changed
+            write(
+                drained_json(_instance_of(client), done.node, was_before=was_before, is_unused=wait)
+            )
+    return ExitCode.DONE
+
+
+def restore(
+    node: NodeArgument,
+    files: FileOptions,
+    connection: ConnectionOptions,
+    lock_timeout: LockTimeoutOption = 30.0,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Let a drained node serve again as it is configured."""
+    from proxyctl.nodes.drain import DrainRequest
+    from proxyctl.nodes.drain import restore as restore_node
+    from proxyctl.render.nodes_drain_text import restored_text
+    from proxyctl.render.nodes_machine import restored_json
+
+    with connected_with_any_files(files, connection) as (client, _):
+        request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
+        done = restore_node(client, request)
+        if format is TextFormat.TEXT:
+            write(restored_text(done.node, was_drained=done.is_changed))
+        else:
+            write(restored_json(_instance_of(client), done.node, was_drained=done.is_changed))
+    return ExitCode.DONE
+
+
+def discover(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    seed: Annotated[
+        str, typer.Option("--seed", metavar="HOST[:PORT]", help="Any node of the cluster.")
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the section into this new file instead."
+        ),
+    ] = None,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Find the members of a cluster: write the section for the files, or check the one there is.
+
+    Ends with 2 where the files and the cluster do not name the same nodes.
+    """
+    from proxyctl.instance.backend import addresses_of_each
+    from proxyctl.nodes.discover import compared, configured_nodes, read_members, seed_node
+    from proxyctl.render.nodes_discover_text import membership_text
+    from proxyctl.render.nodes_machine import membership_json
+
+    first = seed_node(seed)
+    if out is not None:
+        check_new(Path(out))
+    configured: dict[Family, tuple[Node, ...]] = {}
+    if has_files(files):
+        with connected_with_files(files, connection) as (client, parsed):
+            cluster, members, silent = read_members(client, first)
+            configured = configured_nodes(client, parsed)
+            instance = _instance_of(client)
+    else:
+        with connected(files, connection) as client:
+            cluster, members, silent = read_members(client, first)
+            instance = _instance_of(client)
+    found = compared(cluster, members, configured, addresses_of_each, silent=silent)
+    is_text = format is TextFormat.TEXT
+    if not configured or out is not None:
+        _write_section(found, instance, out, is_text=is_text, is_configured=bool(configured))
+    elif is_text:
+        write(membership_text(found, style()))
+    else:
+        write(membership_json(instance, found, None))
+    differs = configured and not (found.hostgroups and found.agrees)
+    return ExitCode.DIFFERENCES if differs else ExitCode.DONE
+
+
+def _write_section(
+    found: Membership, instance: Instance, out: str | None, *, is_text: bool, is_configured: bool
+) -> None:
+    """Write the section for the files, and notes about the members to stderr."""
+    from proxyctl.nodes.discover import pxc_section, silent_text
+    from proxyctl.render.nodes_discover_text import membership_text
+    from proxyctl.render.nodes_machine import membership_json
+
+    section = pxc_section(found.cluster, found.members, silent=found.silent)
+    if is_text and is_configured:
+        say(*membership_text(found).rstrip().split("\n"))
+    elif is_text:
+        unknown = [silent_text(found.silent)] if found.silent else []
+        say(counted(len(found.members), "member"), *unknown)
+    if out is not None:
+        write_file(Path(out), section, is_new=True)
+    if not is_text:
+        write(membership_json(instance, found, section))
+    elif out is None:
+        write(section)

@@ -1,0 +1,309 @@
+"""Commands about where queries go: explain, test, replay."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.commands.digest.snapshots import write_digests
+from proxyctl.cli.connect import asks_instance, connected_with_files, subject_of
+from proxyctl.cli.options import (
+    ConnectionOptions,
+    FileOptions,
+    FormatOption,
+    LayerName,
+    TextFormat,
+    VersionOption,
+    chosen_version,
+)
+from proxyctl.cli.output import progress, say, style, write, write_file
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.state.row import Layer
+
+if TYPE_CHECKING:
+    from proxyctl.routing import Request
+    from proxyctl.routing.explain import Explainer
+    from proxyctl.routing.tests import RoutingTest
+
+_LINES_AT_ONCE = 1_000
+
+
+class ExplainFormat(StrEnum):
+    """How an explanation is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """The session that sends the query."""
+
+    username: Annotated[str | None, typer.Option(metavar="NAME", help="Who sends the query.")] = (
+        None
+    )
+    schemaname: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The session's schema. Default: that of the user, or mysql-default_schema.",
+        ),
+    ] = None
+    client_addr: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The client's address.")
+    ] = None
+    proxy_addr: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The address the client connected to.")
+    ] = None
+    proxy_port: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", min=0, max=65535, help="The port the client connected to."),
+    ] = None
+    flagIN: Annotated[  # noqa: N815 - the column's own name
+        int,
+        typer.Option(metavar="N", min=0, help="What next_query_flagIN of an earlier query left."),
+    ] = 0
+
+    def given(self) -> list[str]:
+        """Return the options that were given."""
+        found = {**vars(self), "flagIN": self.flagIN or None}
+        return [f"--{name.replace('_', '-')}" for name, value in found.items() if value is not None]
+
+
+def explain(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    session: SessionOptions,
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="The query; - reads it from stdin.")
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help='Many queries, one a line: {"query": ..., "username": ...}; - is stdin.',
+        ),
+    ] = None,
+    layer: Annotated[
+        LayerName, typer.Option(help="Which layer of an instance to ask.")
+    ] = LayerName.RUNTIME,
+    all_rules: Annotated[
+        bool, typer.Option("--all-rules", help="List each rule that does not match.")
+    ] = False,
+    proxysql_version: VersionOption = None,
+    format: Annotated[
+        ExplainFormat | None,
+        typer.Option(
+            metavar="text|json|jsonl", help="How to write. Default: text; with --queries jsonl."
+        ),
+    ] = None,
+) -> int:
+    """Show which rules a query meets, what it becomes and where it goes.
+
+    The files are asked; with --host, --port, --socket or --instance what that instance runs with.
+    """
+    from proxyctl.routing.explain import TABLES, Explainer
+
+    if (query is None) == (queries is None):
+        raise UsageError("expected a QUERY or --queries FILE", hint="one of them")
+    if queries is not None and session.given():
+        raise UsageError(f"{session.given()[0]}: with --queries it stands in each line")
+    chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
+    version = chosen_version(proxysql_version)
+    subject = subject_of(files, connection, version=version, tables=TABLES, layer=Layer(layer))
+    is_placed = bool(subject.name) and layer is LayerName.RUNTIME
+    explainer = Explainer(subject.configuration, is_placed=is_placed)
+    with _opened(queries) as lines:
+        requests = _requests(query, session, lines, queries)
+        match chosen:
+            case ExplainFormat.JSONL:
+                _write_lines(explainer, requests)
+            case ExplainFormat.JSON:
+                _write_json(explainer, requests, is_batch=queries is not None)
+            case ExplainFormat.TEXT:
+                _write_texts(explainer, requests, lists_all=all_rules)
+    return ExitCode.DONE
+
+
+@contextmanager
+def _opened(queries: str | None) -> Iterator[Iterable[bytes]]:
+    if queries is None:
+        yield ()
+    elif queries == "-":
+        yield sys.stdin.buffer
+    else:
+        try:
+            file = Path(queries).open("rb")  # noqa: SIM115 - the context manager below closes it
+        except OSError as error:
+            raise ProxyctlError(f"--queries {queries}: {error.strerror}") from error
+        with file:
+            yield file
+
+
+def _requests(
+    query: str | None, session: SessionOptions, lines: Iterable[bytes], path: str | None
+) -> Iterator[Request]:
+    if query is None:
+        from proxyctl.formats.query_lines import read_requests
+
+        yield from read_requests(lines, path or "-")
+        return
+    from proxyctl.routing import Request
+
+    text = os.fsencode(query)
+    if query == "-":
+        text = sys.stdin.buffer.read().removesuffix(b"\n").removesuffix(b"\r")
+    yield Request(text, **vars(session))
+
+
+def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
+    """Write the batch form, many lines per write."""
+    from proxyctl.render.explain_machine import batch_line
+
+    waiting: list[str] = []
+    try:
+        for request in requests:
+            waiting.append(batch_line(explainer.answer(request)))
+            if len(waiting) >= _LINES_AT_ONCE:
+                write("\n".join(waiting) + "\n")
+                waiting.clear()
+    finally:
+        if waiting:
+            write("\n".join(waiting) + "\n")
+
+
+def _write_json(explainer: Explainer, requests: Iterable[Request], *, is_batch: bool) -> None:
+    from proxyctl.render.explain_machine import explain_json
+
+    found = [explain_json(explainer.answer(one)) for one in requests]
+    whole = {"format": 1, "queries": found} if is_batch else {"format": 1, **found[0]}
+    write(json.dumps(whole, indent=2) + "\n")
+
+
+def _write_texts(explainer: Explainer, requests: Iterable[Request], *, lists_all: bool) -> None:
+    from proxyctl.render.explain_text import explain_text
+
+    for number, request in enumerate(requests):
+        text = explain_text(explainer.answer(request), lists_all=lists_all, style=style())
+        write(f"\n{text}" if number else text)
+
+
+def run_tests(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    only: Annotated[
+        str | None,
+        typer.Option("-k", metavar="TEXT", help="Only tests whose name or query holds this."),
+    ] = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Name the rules that no test reaches.")
+    ] = False,
+    junit: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a JUnit report as well.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for each test.")] = False,
+    proxysql_version: VersionOption = None,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Run the routing_tests of the files; exit 1 if one fails.
+
+    The files' own rules are asked; with --host, --port, --socket or --instance those that this
+    instance runs with.
+    """
+    from proxyctl.render.routing_tests_machine import junit_xml, routing_tests_json
+    from proxyctl.render.routing_tests_text import coverage_text, routing_tests_text
+    from proxyctl.routing.tests import run, unreached
+
+    begun = time.monotonic()
+    tests, explainer = _prepared(files, connection, proxysql_version)
+    if not tests:
+        raise ProxyctlError("the files have no routing_tests", hint="add a section `routing_tests`")
+    chosen = [one for one in tests if only is None or only in (one.name or "") or only in one.query]
+    if not chosen:
+        raise ProxyctlError(f"-k {only}: no test has this in its name or its query")
+    results = list(run(chosen, explainer))
+    left = unreached(results, explainer) if coverage else None
+    if format is TextFormat.JSON:
+        write(routing_tests_json(results, left))
+    else:
+        write(routing_tests_text(results, is_verbose=verbose, style=style()))
+        if left is not None:
+            write("\n" + coverage_text(left, explainer, style()))
+    if junit:
+        write_file(Path(junit), junit_xml(results, time.monotonic() - begun))
+    return ExitCode.DONE if all(result.passed for result in results) else ExitCode.ERROR
+
+
+def _prepared(
+    files: FileOptions, connection: ConnectionOptions, proxysql_version: str | None
+) -> tuple[tuple[RoutingTest, ...], Explainer]:
+    """Return the tests of the files, and the explainer that answers them."""
+    from proxyctl.config.project import load_project
+    from proxyctl.routing.explain import TABLES, Explainer
+
+    version = chosen_version(proxysql_version)
+    is_live = asks_instance(files, connection)
+    project = load_project(
+        files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
+    )
+    if not is_live:
+        return project.routing_tests, Explainer(project.configuration)
+    subject = subject_of(files, connection, version=version, tables=TABLES)
+    named = replace(subject.configuration, hostgroup_names=project.desired.hostgroup_names)
+    return project.routing_tests, Explainer(named, is_placed=True)
+
+
+def replay(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    digests: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Digests that --save wrote, not the instance's own."),
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the digests into a file.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="List at most N of each kind.")
+    ] = 20,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 when anything changes, or may.")
+    ] = False,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Show what the files would change for the queries that the instance has seen."""
+    from proxyctl.render.replay_machine import replay_json
+    from proxyctl.render.replay_text import replay_text
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.read import read_digests
+    from proxyctl.stats.replay.change import routing_change
+    from proxyctl.stats.replay.result import replay as replayed
+
+    table = read_digest_file(Path(digests)) if digests else None
+    with connected_with_files(files, connection) as (client, parsed):
+        change = routing_change(client, parsed)
+        if table is None:
+            table = read_digests(client)
+    if save:
+        write_digests(table, Path(save))
+        say(f"{len(table.rows)} digests saved to {save}")
+    with progress("replaying digests", len(table.rows)) as tell:
+        report = replayed(table, change.sides, limit=limit, progress=tell)
+    if format is TextFormat.JSON:
+        write(replay_json(report, change.moves))
+    else:
+        write(replay_text(report, change.moves, style()))
+    if detailed_exitcode and (report.moves or change.moves):
+        return ExitCode.DIFFERENCES
+    return ExitCode.DONE

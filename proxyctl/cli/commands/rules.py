@@ -1,0 +1,48 @@
+"""The command rules: how often query rules are hit."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from proxyctl.cli.connect import connected
+from proxyctl.cli.options import ConnectionOptions, FileOptions, FormatOption, TextFormat
+from proxyctl.cli.output import columns, say, style, write
+from proxyctl.errors import ExitCode
+
+
+def rules(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=86_400,
+            metavar="SECONDS",
+            help="Look twice, so far apart, and add hits a second; the share is that in between.",
+        ),
+    ] = None,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Show hits of the query rules in force, and the rules that nothing has hit."""
+    from proxyctl.render.rules_text import rules_json, rules_text
+    from proxyctl.stats.read import read_rule_hits
+    from proxyctl.stats.rule_hits import rule_report
+
+    with connected(files, connection) as client:
+        earlier = None
+        sample = read_rule_hits(client)
+        if interval is not None:
+            say(f"waiting {interval:g} s for a second look")
+            time.sleep(interval)
+            earlier, sample = sample, read_rule_hits(client)
+        name = client.login.name or client.address
+        report = rule_report(name, client.address, client.version_text, sample, earlier)
+    if format is TextFormat.JSON:
+        write(rules_json(report))
+    else:
+        write(rules_text(report, style(), width=columns()))
+    return ExitCode.DONE

@@ -1,0 +1,131 @@
+"""The commands snapshot, history and rollback."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proxyctl.cli.commands.apply import approve, show
+from proxyctl.cli.connect import chosen_address, connected, connected_with_any_files
+from proxyctl.cli.options import (
+    Allowances,
+    AutoApproveOption,
+    ConnectionOptions,
+    FileOptions,
+    FormatOption,
+    LockTimeoutOption,
+    NoSaveOption,
+    PeerTimeoutOption,
+    TextFormat,
+)
+from proxyctl.cli.output import say, style, write, write_to_stderr
+from proxyctl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from proxyctl.plan.plan import Plan
+
+
+def rollback(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    allowances: Allowances,
+    which: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SNAPSHOT",
+            help="A number or a name of `history`, or a file. Default: the newest.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")
+    ] = False,
+    auto_approve: AutoApproveOption = False,
+    no_save: NoSaveOption = False,
+    lock_timeout: LockTimeoutOption = 30.0,
+    peer_timeout: PeerTimeoutOption = 30.0,
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Restore the configuration from a snapshot."""
+    from proxyctl.apply.apply import ApplyRequest, applied, apply_planned
+    from proxyctl.fleet.outcome import Fleet, Planned
+    from proxyctl.render.apply_text import apply_json, apply_text
+    from proxyctl.render.history_text import taken_when
+    from proxyctl.snapshots import folder
+    from proxyctl.snapshots.rollback import check_fit, rollback_plan
+    from proxyctl.snapshots.snapshot import ROLLBACK
+
+    is_text = format is TextFormat.TEXT
+    options = replace(allowances.options(), saves=not no_save)
+    with connected_with_any_files(files, connection) as (client, _):
+        back_to = folder.read(folder.find(client.address, which))
+        check_fit(client, back_to)
+        say(f"back to {back_to.name}, {taken_when(back_to.header)}")
+        if dry_run:
+            write(_plan_output(rollback_plan(client, back_to, options)[0], is_text=is_text))
+            return ExitCode.DONE
+        shown = None
+        if not auto_approve:
+            shown, _ = rollback_plan(client, back_to, options)
+            fleet = Fleet([Planned(shown.name, shown.address, shown)])
+            approve(fleet, write if is_text else write_to_stderr, verb="rollback")
+        request = ApplyRequest(
+            options,
+            lambda plan: shown is None or plan.fingerprint == shown.fingerprint,
+            lock_timeout_s=lock_timeout,
+            before=show if is_text and auto_approve else lambda _plan: None,
+            progress=say,
+            purpose=ROLLBACK,
+            sources=(back_to.name,),
+            peer_timeout_s=peer_timeout,
+        )
+        found, result = apply_planned(
+            client, lambda at, how, staged: rollback_plan(at, back_to, how, staged), request
+        )
+    with applied(result):
+        write(apply_text(found, result) if is_text else apply_json(found, result))
+    follows = result is None or not result.not_following
+    return ExitCode.DONE if follows else ExitCode.INCOMPLETE
+
+
+def _plan_output(found: Plan, *, is_text: bool) -> str:
+    from proxyctl.render.plan_machine import plan_json
+    from proxyctl.render.plan_text import plan_text
+
+    return plan_text(found, style()) if is_text else plan_json([found])
+
+
+def history(
+    files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
+) -> int:
+    """List the snapshots of an instance, newest first. Needs no ProxySQL."""
+    from proxyctl.render.history_text import history_json, history_text
+    from proxyctl.snapshots import folder
+
+    address = chosen_address(files, connection)
+    found = folder.history(address)
+    if format is TextFormat.JSON:
+        write(history_json(address, found))
+    elif found:
+        write(history_text(found, style()))
+    else:
+        say(f"there is no snapshot of {address} in {folder.folder_of(address)}")
+    return ExitCode.DONE
+
+
+def snapshot(
+    files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
+) -> int:
+    """Keep what the instance holds now, in all three layers."""
+    from proxyctl.render.history_text import taken_json
+    from proxyctl.snapshots.taking import take_by_hand
+
+    with connected(files, connection) as client:
+        taken = take_by_hand(client)
+        address = client.address
+    if format is TextFormat.JSON:
+        write(taken_json(address, taken.path, taken.tables, taken.rows))
+    else:
+        write(f"{taken.path}\n")
+    return ExitCode.DONE

@@ -1,0 +1,85 @@
+"""The command top: checks before the view opens, and the exit after it."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from proxyctl.cli.connect import connected
+from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.cli.output import is_terminal, wants_colour
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+
+_INSTEAD = "without a terminal there are digest top, digest diff and rules, also with --format json"
+
+
+def top(
+    files: FileOptions,
+    connection: ConnectionOptions,
+    interval: Annotated[
+        float, typer.Option(min=0.5, max=3600, metavar="SECONDS", help="From one look to the next.")
+    ] = 2,
+) -> int:
+    """Watch servers, digests and rules live. Sends SELECTs only, and resets nothing."""
+    _need_terminal()
+    _need_library()
+    client = connected(files, connection)
+
+    from proxyctl.cli.top.app import TopApp
+
+    gc.enable()  # it may run for days
+    _prepare_environment()
+    app = TopApp(client, interval)
+    # Without the mouse the terminal's own selection works: people copy queries.
+    ended_by = app.run(mouse=False)
+    if app.failure is not None:
+        raise app.failure
+    if ended_by is not None:
+        _end_as(ended_by)
+    return ExitCode.DONE
+
+
+def _need_terminal() -> None:
+    """Raise UsageError unless all streams are terminals. The view is drawn on stderr."""
+    ends = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
+    for name, stream in ends.items():
+        if not is_terminal(stream):
+            raise UsageError(f"top needs a terminal, and {name} is none", hint=_INSTEAD)
+    term = os.environ.get("TERM", "")
+    if term in ("", "dumb", "unknown"):
+        raise UsageError(
+            f"top needs a terminal that can move the cursor, and TERM is {term or 'not set'}",
+            hint=_INSTEAD,
+        )
+
+
+def _need_library() -> None:
+    if importlib.util.find_spec("textual") is None:
+        raise ProxyctlError(
+            "top draws with the library textual, which is not installed",
+            hint="pip install 'proxyctl-proxysql[top]', or pip install textual",
+        )
+
+
+def _prepare_environment() -> None:
+    """Set the environment for Textual: colour as for other commands, size from the terminal."""
+    if wants_colour(stream_is_terminal=True):
+        os.environ.pop("NO_COLOR", None)  # Textual takes an empty one as set
+    else:
+        os.environ["NO_COLOR"] = "1"
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
+
+
+def _end_as(number: signal.Signals) -> None:
+    """End the process by the signal that ended the view, so that its parent sees the signal."""
+    if number is signal.SIGINT:
+        raise KeyboardInterrupt
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -1,0 +1,92 @@
+"""What is wrong with a command line, in our words: those of Typer change with its version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+from proxyctl.errors import UsageError
+from proxyctl.text import nearest
+
+WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
+"""Typer's UsageError, which has another path in every version of Typer."""
+
+_NEAR = 0.65
+_LONGEST = 300
+_EXTRA = re.compile(r"extra argument\S* \((.+)\)$")
+
+
+def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401 - see above
+    """Return Typer's complaint about `arguments` as ours: what is wrong, and what to do."""
+    words = [one for one in arguments if not one.startswith("-")]
+    context = error.ctx
+    path = context.command_path if context is not None else " ".join(["proxyctl", *words[:1]])
+    see = f"{path} --help shows how it is called"
+    match type(error).__name__:
+        case "UsageError" | "NoSuchCommand" if hasattr(context and context.command, "commands"):
+            # A group of commands has its own name before the one that is not there.
+            said = words[1:] if context.parent is not None else words
+            return _no_such_command(said[0] if said else "", context.command.commands)
+        case "UsageError" if extra := _EXTRA.search(error.message):
+            if "--file" in _options(context):
+                see = f"files are named with -f: {path} -f {extra[1].replace(' ', ' -f ')}"
+            return UsageError(f"unexpected argument: {extra[1]}", hint=see)
+        case "NoSuchOption":
+            return _no_such_option(str(error.option_name), context, see)
+        case "MissingParameter":
+            return UsageError(f"{_name(error.param)} is missing", hint=see)
+        case "BadParameter":
+            return UsageError(f"{_place(error.param, context)}: {_lowered(error.message)}")
+    return UsageError(_lowered(error.message), hint=see)
+
+
+def _no_such_command(word: str, commands: Iterable[str]) -> UsageError:
+    near = "--version" if word == "version" else _nearest(word, commands)
+    hint = f"did you mean {near}?" if near else f"commands: {', '.join(commands)}"
+    return UsageError(f"no such command: {word or repr(word)}", hint=hint)
+
+
+def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
+    near = _nearest(given.lstrip("-"), [name.lstrip("-") for name in _options(context)])
+    if near:
+        see = f"did you mean --{near}?"
+    elif context.parent is None:
+        see = "options stand after the command, which has a --help of its own"
+    return UsageError(f"no such option: {given}", hint=see)
+
+
+def _nearest(word: str, names: Iterable[str]) -> str | None:
+    """Return the name that was meant. People mistype the first letter of a word rarely."""
+    same_start = [name for name in names if name[:1] == word[:1].lower()]
+    return nearest(word, same_start, cutoff=_NEAR)
+
+
+def _options(context: Any) -> list[str]:  # noqa: ANN401 - as above
+    parameters = context.command.get_params(context)
+    return [name for parameter in parameters for name in parameter.opts if name.startswith("--")]
+
+
+def _name(parameter: Any) -> str:  # noqa: ANN401 - as above
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar)
+    return str(max(parameter.opts, key=len))
+
+
+def _place(parameter: Any, context: Any) -> str:  # noqa: ANN401 - as above
+    """Return where the value came from: the option, or its environment variable."""
+    source = context.get_parameter_source(parameter.name)
+    is_environment = source is not None and source.name == "ENVIRONMENT"
+    return str(parameter.envvar) if is_environment else _name(parameter)
+
+
+def _lowered(message: str) -> str:
+    """Return a message in the form of ours, without what pydantic says before and after.
+
+    It may repeat a value of any length, and stays one that is read.
+    """
+    text = message.removeprefix("Value error, ").split(", unable to")[0].rstrip(".")
+    text = text[:1].lower() + text[1:]
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
