@@ -26,7 +26,7 @@ from proxyctl.catalog.variables import (
 from proxyctl.config.columns import expected
 from proxyctl.config.context import SPECIAL
 from proxyctl.config.models import section_adapter
-from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"
 OLDEST = "2.0.1"
@@ -252,7 +252,7 @@ def _lint() -> Iterator[str]:
         yield ""
         yield f"Severity: {check.severity}."
         yield ""
-        yield check.documentation.strip()
+        yield check.text
         yield ""
 
 

@@ -193,9 +193,10 @@ then, as if the files named it, and a file that sets it to something else is an 
 - an `admin-checksum_*` that is false a 0 for its `admin-cluster_*_diffs_before_sync`."""
 
 LINT = """\
-What `proxyctl lint` finds. An **error** does harm, or the row does nothing at all; a **warning**
-may be meant; a **note** is worth knowing. How to run it and how to ignore a finding stands in
-[lint.md](../how-to/lint.md). `proxyctl lint --explain CODE` shows the same."""
+What `proxyctl lint` finds. An **error** does harm, or the row has no effect at all; a **warning**
+may be intended; a **note** is worth knowing. [lint.md](../how-to/lint.md) shows how to run it and
+how to ignore a finding. `proxyctl lint --explain CODE` adds an example of each mistake, and one of
+what is right."""
 
 EXIT_CODES = """\
 With 1 to 3 and 64 no instance was changed. With 0 `apply`, `rollback`, `nodes drain`,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from proxyctl.config.models import Guards
     from proxyctl.config.sections.pxc import Clusters
     from proxyctl.config.sections.sharding import Shards
-    from proxyctl.lint.linting import Ignore
+    from proxyctl.lint.run import Ignore
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 USER_TABLES = ("mysql_users", "pgsql_users")

@@ -19,7 +19,7 @@ from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
 
 if TYPE_CHECKING:
-    from proxyctl.lint.linting import Ignore
+    from proxyctl.lint.run import Ignore
 
 __all__ = ["Instance", "ParsedFiles", "Project", "Sources", "load_project"]
 

@@ -1,34 +1,145 @@
-"""Whether one rule matches every query that another one matches; and finding such a rule fast.
+"""Which rules leave other rules nothing to do.
 
-It is seen by the criteria: the same one, none, or a pattern that is the plain beginning of another.
-What is not seen so counts as not covered.
+Whether a rule matches whatever another one matches shows in the criteria: it has the same
+criterion, none, or a pattern that is the plain beginning of the other's. Everything else counts as
+not covered.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
 
+from proxyctl.catalog import MAX_INT, Value
+from proxyctl.lint.flags import jumps
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.regex import Compiled
 from proxyctl.routing.rule import Rule
 
-_MOST_TRIED = 100
 _COLUMNS = ("match_digest", "match_pattern")
+_NOT_COMPARED = frozenset({"rule_id", "comment"})
+_MOST_TRIED = 200
+"""How many rules are asked about one. The same rule may be there very often."""
 
-_Who = tuple[str | None, str | None, str | None, str | None, int | None]
+
+@dataclass
+class Verdicts:
+    """What rules do to one another.
+
+    Shape: `duplicates` are rule_ids with that of the first such rule; `matching_all` the rules that
+    match every query of every session. `shadowed` are rules with the earlier one that takes all
+    their queries; `overwritten` with the later one that sets another destination for all of them. A
+    rule is in one of the two at most, and a duplicate in none.
+    """
+
+    duplicates: Mapping[int, int]
+    matching_all: Sequence[Rule]
+    shadowed: list[tuple[Rule, Rule]] = field(default_factory=list)
+    overwritten: list[tuple[Rule, Rule]] = field(default_factory=list)
+
+    @property
+    def without_say(self) -> frozenset[int]:
+        """The rules whose destination never counts, or counts as an earlier one's does."""
+        found = {rule.rule_id for rule, _ in (*self.shadowed, *self.overwritten)}
+        return frozenset(found | self.duplicates.keys())
 
 
-class Covers:
+def verdicts(subject: Subject) -> Verdicts:
+    """Return what rules do to one another; worked out once."""
+    return subject.once(_verdicts)
+
+
+def _verdicts(subject: Subject) -> Verdicts:
+    judge = _Judge(subject)
+    # A misread digest is no criterion any more, and has a check of its own.
+    misread = {
+        row.rule.rule_id
+        for row in subject.rule_rows
+        if row.rule and row.text("digest") and row.rule.digest is None
+    }
+    well_read = [rule for rule in subject.rules if rule.rule_id not in misread]
+    found = Verdicts(_duplicates(subject), [rule for rule in well_read if judge.matches_all(rule)])
+    lanes: dict[int, list[Rule]] = {}
+    for rule in well_read:
+        if rule.rule_id in subject.reach.reached and rule.rule_id not in found.duplicates:
+            lanes.setdefault(rule.flag_in, []).append(rule)
+    between = _Between(subject.rules)
+    for lane in lanes.values():
+        shadowed = dict(_shadowed(lane, judge, between))
+        found.shadowed += shadowed.items()
+        rest = [rule for rule in lane if rule not in shadowed]
+        found.overwritten += _overwritten(rest, judge, between)
+    return found
+
+
+def _duplicates(subject: Subject) -> dict[int, int]:
+    """Return the rules that are the same as an earlier one, with that one."""
+    seen: dict[tuple[tuple[str, Value], ...], int] = {}
+    found: dict[int, int] = {}
+    for row in subject.rule_rows:
+        if row.rule is None or row.rule.flag_in == MAX_INT:
+            continue
+        cells = tuple((n, value) for n, value in row.cells.items() if n not in _NOT_COMPARED)
+        first = seen.setdefault(cells, row.rule.rule_id)
+        if first != row.rule.rule_id:
+            found[row.rule.rule_id] = first
+    return found
+
+
+def _shadowed(
+    lane: Sequence[Rule], judge: _Judge, between: _Between
+) -> Iterator[tuple[Rule, Rule]]:
+    """Yield the rules that an earlier rule with apply takes every query from, with that rule."""
+    index = _Index(judge)
+
+    def takes_all(wide: Rule, rule: Rule) -> bool:
+        return between.nobody_comes(wide, rule) and (
+            wide.match_pattern is None or between.nobody_rewrites(wide, rule)
+        )
+
+    for rule in lane:
+        by = next((wide for wide in index.covering(rule) if takes_all(wide, rule)), None)
+        if by is not None:
+            yield rule, by
+        elif rule.apply:
+            index.add(rule)
+
+
+def _overwritten(
+    lane: Sequence[Rule], judge: _Judge, between: _Between
+) -> Iterator[tuple[Rule, Rule]]:
+    """Yield the rules whose destination a later rule always replaces, with that rule."""
+    index = _Index(judge)
+
+    def overwrites(wide: Rule, rule: Rule) -> bool:
+        if wide.destination == rule.destination or not between.all_go_on(rule, wide):
+            return False
+        sees_the_same = rule.replacement is None and between.nobody_rewrites(rule, wide)
+        return wide.match_pattern is None or sees_the_same
+
+    for rule in reversed(lane):
+        if rule.destination is None:
+            continue
+        if not rule.apply and rule.flag_out is None and not rule.ways:
+            by = next((wide for wide in index.covering(rule) if overwrites(wide, rule)), None)
+            if by is not None:
+                yield rule, by
+        index.add(rule)
+
+
+class _Judge:
     """Answers about pairs of rules."""
 
     def __init__(self, subject: Subject) -> None:
-        self._subject = subject
+        self.literals = subject.literals
+        self._has_digests = subject.variables.query_digests
 
     def covers(self, wide: Rule, narrow: Rule) -> bool:
         """Return whether `wide` is known to match whatever `narrow` matches."""
-        if wide.broken or narrow.broken or not self._subject.variables.query_digests:
+        if wide.broken or narrow.broken or not self._has_digests:
             return False
         if wide.digest not in (None, narrow.digest) or not _serves(wide, narrow):
             return False
@@ -38,8 +149,8 @@ class Covers:
         """Return whether the rule is known to match every query of every session."""
         if rule.broken or rule.is_for_some_sessions or rule.digest is not None:
             return False
-        patterns = (rule.match_digest, rule.match_pattern)
-        if any(pattern is not None for pattern in patterns) and rule.negated:
+        patterns = [one for one in (rule.match_digest, rule.match_pattern) if one is not None]
+        if not self._has_digests or (patterns and rule.negated):
             return False
         return all(self._pattern(pattern, None) for pattern in patterns)
 
@@ -51,13 +162,13 @@ class Covers:
             return given is asked and narrow.negated
         return self._pattern(asked, None if narrow.negated else given)
 
-    def _pattern(self, wide: Compiled | None, narrow: Compiled | None) -> bool:
-        if wide is None or wide is narrow:
+    def _pattern(self, wide: Compiled, narrow: Compiled | None) -> bool:
+        if wide is narrow:
             return True
-        asked = self._subject.literals[wide]
+        asked = self.literals[wide]
         if narrow is None:
             return asked.is_plain and not asked.first
-        return asked.covers(self._subject.literals[narrow])
+        return asked.covers(self.literals[narrow])
 
 
 def _serves(wide: Rule, narrow: Rule) -> bool:
@@ -71,81 +182,91 @@ def _serves(wide: Rule, narrow: Rule) -> bool:
     return given is not None and asked.endswith("%") and given.startswith(asked[:-1])
 
 
-class CoverIndex:
+_Who = tuple[str | int | None, ...]
+
+
+class _Index:
     """Rules that may cover others, found by what a covered rule must have as well."""
 
-    def __init__(self, subject: Subject, judge: Covers) -> None:
+    def __init__(self, judge: _Judge) -> None:
         self._judge = judge
-        self._literals = subject.literals
         self._rules: dict[tuple[_Who, object], list[Rule]] = defaultdict(list)
-        self._same: dict[tuple[object, ...], list[Rule]] = defaultdict(list)
 
     def add(self, rule: Rule) -> None:
         """Take a rule that may cover those that are asked for later. Changes: self."""
-        self._same[_criteria(rule)].append(rule)
         self._rules[_who(rule), self._mark(rule)].append(rule)
 
     def covering(self, narrow: Rule) -> Iterator[Rule]:
         """Yield rules that cover this one; not all of them where many might."""
-        tried = 0
-        yield from self._same.get(_criteria(narrow), ())
         marks = self._marks_covering(narrow)
-        for who in _asked_whos(narrow):
-            for mark in marks:
-                for rule in self._rules.get((who, mark), ()):
-                    tried += 1
-                    if tried > _MOST_TRIED:
-                        return
-                    if self._judge.covers(rule, narrow):
-                        yield rule
+        whos = product(*((part,) if part is None else (part, None) for part in _who(narrow)))
+        keys = [(who, mark) for who in whos for mark in marks]
+        candidates = (rule for key in keys for rule in self._rules.get(key, ()))
+        for rule in islice(candidates, _MOST_TRIED):
+            if self._judge.covers(rule, narrow):
+                yield rule
 
     def _mark(self, rule: Rule) -> object:
-        """Return what each rule that this one covers is looked up by."""
+        """Return what each rule that this one covers is looked up by: its first criterion."""
         if rule.digest is not None:
             return rule.digest
         for column in _COLUMNS:
             pattern = getattr(rule, column)
             if pattern is None:
                 continue
-            literals = None if rule.negated else self._literals.get(pattern)
+            literals = None if rule.negated else self._judge.literals.get(pattern)
             if literals is None or not literals.is_plain:
                 return pattern
             if literals.first:
                 return column, literals.first.lower()
         return None
 
-    def _marks_covering(self, rule: Rule) -> set[object]:
+    def _marks_covering(self, rule: Rule) -> list[object]:
         """Return the marks that a rule which covers this one may have."""
-        marks: set[object] = {None, rule.digest}
+        marks: list[object] = [None, rule.digest]
         for column in _COLUMNS:
             pattern = getattr(rule, column)
-            marks.add(pattern)
-            literals = self._literals.get(pattern)
+            marks.append(pattern)
+            literals = self._judge.literals.get(pattern)
             if literals is not None and not rule.negated:
                 first = literals.first.lower()
-                marks.update((column, first[:end]) for end in range(1, len(first) + 1))
-        return marks
-
-
-def _criteria(rule: Rule) -> tuple[object, ...]:
-    return (
-        *_who(rule),
-        rule.client_addr,
-        rule.digest,
-        rule.match_digest,
-        rule.match_pattern,
-        rule.negated and (rule.match_digest or rule.match_pattern) is not None,
-    )
+                marks += [(column, first[:end]) for end in range(1, len(first) + 1)]
+        return list(dict.fromkeys(marks))
 
 
 def _who(rule: Rule) -> _Who:
-    exact = rule.client_addr
-    if exact is not None and exact.endswith("%"):
-        exact = None
-    return rule.username, rule.schemaname, exact, rule.proxy_addr, rule.proxy_port
+    return rule.username, rule.schemaname, rule.proxy_port
 
 
-def _asked_whos(rule: Rule) -> Iterator[_Who]:
-    """Yield who the rules may be for that serve all sessions of this one."""
-    parts = [(part,) if part is None else (part, None) for part in _who(rule)]
-    yield from product(*parts)
+class _Between:
+    """What may happen to a query between two rules of the same flagIN."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._coming: dict[int, list[int]] = defaultdict(list)
+        self._ending: dict[int, list[int]] = defaultdict(list)
+        self._rewriting: list[int] = []
+        for rule in rules:
+            for flag in jumps(rule):
+                self._coming[flag].append(rule.position)
+            if rule.replacement is not None:
+                self._rewriting.append(rule.position)
+            if jumps(rule) or (rule.apply and rule.destination is None):
+                self._ending[rule.flag_in].append(rule.position)
+
+    def nobody_comes(self, first: Rule, last: Rule) -> bool:
+        """Return whether each query that gets to `last` has been at `first`."""
+        return not _has(self._coming.get(last.flag_in, ()), first, last)
+
+    def nobody_rewrites(self, first: Rule, last: Rule) -> bool:
+        """Return whether both rules see the same text. What `first` rewrites is not counted."""
+        return not _has(self._rewriting, first, last)
+
+    def all_go_on(self, first: Rule, last: Rule) -> bool:
+        """Return whether a query goes from one to the other, or to a rule that sends it away."""
+        return not _has(self._ending.get(first.flag_in, ()), first, last)
+
+
+def _has(positions: Sequence[int], first: Rule, last: Rule) -> bool:
+    """Return whether one of some ascending positions is behind `first` and before `last`."""
+    place = bisect_right(positions, first.position)
+    return place < len(positions) and positions[place] < last.position

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from proxyctl.catalog import Value
-from proxyctl.lint.digest_texts import Kind, why_never
+from proxyctl.lint.check import RULES, quoted
 from proxyctl.lint.flags import Reach, reach_of
-from proxyctl.lint.literals import Literals, literals_of
-from proxyctl.routing import Router, RoutingVariables
-from proxyctl.routing.digest import DigestOptions
+from proxyctl.lint.patterns import Literals, literals_of
+from proxyctl.routing import Frontend, Router, RoutingVariables, frontends
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES, Family, families_in
+from proxyctl.state.families import FAMILY_TABLES, Node
 from proxyctl.state.row import Key, Row, Where
 
 T = TypeVar("T")
 
-RULES = "mysql_query_rules"
+SERVERS = "mysql_servers"
 USERS = "mysql_users"
 FAST_ROUTING = "mysql_query_rules_fast_routing"
+
+_READERS = {"reader", "readers", "read", "reads", "readonly", "ro", "replica", "replicas"}
+_READERS |= {"slave", "slaves"}
+_WRITERS = {"writer", "writers", "write", "writes", "primary", "master", "source", "rw"}
+
+Cells = dict[str, Value]
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,31 @@ class RuleRow:
     rule: Rule | None
 
     def text(self, column: str) -> str | None:
-        """Return a text of the row, None for NULL."""
+        """Return a text of the row, None for NULL. It is no Secret even if the cell is one."""
         value = self.cells.get(column)
         return None if value is None else str(value)
+
+    def shown(self, column: str) -> str:
+        """Return a text of the row as a message shows it."""
+        value = self.cells[column]
+        return quoted(value if isinstance(value, str) else str(value))
+
+    @property
+    def patterns(self) -> Iterator[tuple[str, str]]:
+        """The patterns of the row that are not NULL, as (column, text)."""
+        for column in ("match_digest", "match_pattern"):
+            text = self.text(column)
+            if text is not None:
+                yield column, text
+
+
+class FamilyRow(NamedTuple):
+    """An active row of a table of hostgroup families. Shape: `roles` by column name."""
+
+    table: str
+    key: Key
+    cells: Cells
+    roles: dict[str, int]
 
 
 class Subject:
@@ -58,7 +86,7 @@ class Subject:
     ) -> None:
         self.configuration = configuration
         self.plain_passwords = plain_passwords
-        """The instances whose password stands in the files as it is, by name, with their place."""
+        """The instances whose password a file shows in clear text, by name, with their place."""
         self.backend_versions = backend_versions
         """What is known of the MySQL servers behind it, such as `8.0.36-28.1`."""
         self._once: dict[object, object] = {}
@@ -69,9 +97,31 @@ class Subject:
             self._once[make] = make(self)
         return cast(T, self._once[make])
 
+    def cells(self, table: str) -> list[tuple[Key, Cells]]:
+        """Return the rows of a table with their keys, cells by column name."""
+        held = self.configuration.tables.get(table)
+        if held is None:
+            return []
+        names = [column.name for column in held.layout.columns]
+
+        def by_name(row: Row) -> Cells:
+            return dict(zip(names, row, strict=True))
+
+        return [(key, by_name(row)) for key, row in held.rows.items()]
+
+    def holds_all_of(self, table: str, *, if_there: bool = False) -> bool:
+        """Return whether all rows of a table are known. `if_there`: a table that is not is empty.
+
+        Files may leave a table alone, or own a part of it.
+        """
+        held = self.configuration.tables.get(table)
+        return if_there if held is None else held.is_whole
+
+    # -- rules --------------------------------------------------------------------------------
+
     @cached_property
     def router(self) -> Router:
-        """What routes its queries. Raises: ValueError for digest variables that end ProxySQL."""
+        """What routes its queries. Raises: as `router_of`."""
         return router_of(self.configuration)
 
     @property
@@ -101,29 +151,13 @@ class Subject:
         """The plain texts in each pattern that compiles."""
         found: dict[Compiled, Literals] = {}
         for row in self.rule_rows:
-            for column in ("match_digest", "match_pattern"):
+            for column, text in row.patterns:
                 pattern = getattr(row.rule, column, None)
-                text = row.text(column)
-                if pattern is None or isinstance(pattern, Broken) or text is None:
+                if pattern is None or isinstance(pattern, Broken) or pattern in found:
                     continue
-                if pattern not in found:
-                    modifiers = normal_modifiers(row.text("re_modifiers") or "") or ""
-                    found[pattern] = literals_of(text, is_caseless="CASELESS" in modifiers)
+                modifiers = normal_modifiers(row.text("re_modifiers") or "") or ""
+                found[pattern] = literals_of(text, is_caseless="CASELESS" in modifiers)
         return found
-
-    @cached_property
-    def out_of_reach(self) -> Mapping[int, Kind]:
-        """What match_digest asks for that no digest text has, by rule_id."""
-        if not self.variables.query_digests:
-            return {}
-        options = DigestOptions.from_variables(self.configuration.all_variables())
-        why = {pattern: why_never(one, options) for pattern, one in self.literals.items()}
-        found = {
-            rule.rule_id: why.get(rule.match_digest)
-            for rule in self.rules
-            if rule.match_digest is not None
-        }
-        return {rule_id: kind for rule_id, kind in found.items() if kind is not None}
 
     @cached_property
     def variables(self) -> RoutingVariables:
@@ -135,29 +169,90 @@ class Subject:
         """The regular expressions in force."""
         return self.variables.engine
 
+    # -- users --------------------------------------------------------------------------------
+
     @cached_property
-    def families(self) -> tuple[Family, ...]:
-        """The hostgroup families that the rows define."""
-        layouts = {name: held.layout for name, held in self.configuration.tables.items()}
-        rows = {name: self.configuration.rows(name) for name in FAMILY_TABLES if name in layouts}
-        return tuple(families_in(layouts, rows, rds_discovery=False))
+    def logins(self) -> dict[str, Frontend]:
+        """Who may log in, by name."""
+        held = self.configuration.tables.get(USERS)
+        return frontends(held.layout, held.rows.values()) if held else {}
 
-    def holds_all_of(self, table: str, *, if_there: bool = False) -> bool:
-        """Return whether all rows of a table are known. `if_there`: a table that is not is empty.
+    @cached_property
+    def login_keys(self) -> dict[str, Key]:
+        """The row of mysql_users that each login comes from, by name."""
+        return {
+            str(cells["username"]): key
+            for key, cells in self.cells(USERS)
+            if cells["active"] == cells["frontend"] == 1
+        }
 
-        Files may leave a table alone, or own a part of it.
-        """
-        held = self.configuration.tables.get(table)
-        return if_there if held is None else held.is_whole
+    # -- hostgroups ---------------------------------------------------------------------------
 
-    def cells(self, table: str) -> list[tuple[Key, dict[str, Value]]]:
-        """Return the rows of a table with their keys, cells by column name."""
-        held = self.configuration.tables.get(table)
-        if held is None:
-            return []
-        names = [column.name for column in held.layout.columns]
+    @cached_property
+    def families(self) -> tuple[FamilyRow, ...]:
+        """The active rows that make the monitor place nodes."""
+        return tuple(
+            FamilyRow(table, key, cells, _roles(cells))
+            for table in FAMILY_TABLES
+            for key, cells in self.cells(table)
+            if cells.get("active", 1) == 1
+        )
 
-        def by_name(row: Row) -> dict[str, Value]:
-            return dict(zip(names, row, strict=True))
+    @cached_property
+    def galera(self) -> tuple[FamilyRow, ...]:
+        """The active rows of mysql_galera_hostgroups."""
+        return tuple(row for row in self.families if row.table == "mysql_galera_hostgroups")
 
-        return [(key, by_name(row)) for key, row in held.rows.items()]
+    @cached_property
+    def family_hostgroups(self) -> frozenset[int]:
+        """The hostgroups that the monitor fills."""
+        return frozenset(hostgroup for row in self.families for hostgroup in row.roles.values())
+
+    @cached_property
+    def readers(self) -> frozenset[int]:
+        """The hostgroups that serve reads only: of a family, or by a name beside a writer's."""
+        found = {row.roles.get("reader_hostgroup") for row in self.families}
+        names = self.configuration.hostgroup_names
+        words = {one: set(re.split(r"[^a-z]+", name.lower())) for one, name in names.items()}
+        if any(some & _WRITERS for some in words.values()):
+            found |= {
+                hostgroup
+                for hostgroup, some in words.items()
+                if some & _READERS and not some & _WRITERS
+                if hostgroup not in self.family_hostgroups
+            }
+        found -= {row.roles.get("writer_hostgroup") for row in self.families}
+        return frozenset(one for one in found if one is not None)
+
+    @cached_property
+    def servers(self) -> Mapping[int, Mapping[Node, Key]]:
+        """The row of each node in each hostgroup of mysql_servers, OFFLINE_HARD ones not."""
+        found: dict[int, dict[Node, Key]] = {}
+        for key, cells in self.cells(SERVERS):
+            hostgroup = cells["hostgroup_id"]
+            if isinstance(hostgroup, int) and str(cells["status"]).upper() != "OFFLINE_HARD":
+                node = (cells["hostname"], cells["port"])
+                found.setdefault(hostgroup, {}).setdefault(node, key)
+        return found
+
+    def nodes_of(self, family: FamilyRow) -> dict[Node, Key]:
+        """Return the nodes of a family, each with its first row of mysql_servers."""
+        found: dict[Node, Key] = {}
+        for hostgroup in dict.fromkeys(family.roles.values()):
+            for node, key in self.servers.get(hostgroup, {}).items():
+                found.setdefault(node, key)
+        return found
+
+    def called(self, hostgroup: object) -> str:
+        """Return how a message calls a hostgroup: `hostgroup 30 (reader)`."""
+        name = self.configuration.hostgroup_names.get(cast(int, hostgroup))
+        return f"hostgroup {hostgroup}" + (f" ({name})" if name else "")
+
+
+def _roles(cells: Cells) -> dict[str, int]:
+    """Return the hostgroups of a family's row."""
+    return {
+        name: value
+        for name, value in cells.items()
+        if name.endswith("_hostgroup") and isinstance(value, int)
+    }

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 
 from proxyctl.errors import Mistake
-from proxyctl.lint.finding import Check, Severity
-from proxyctl.lint.linting import Placed, Report
+from proxyctl.lint.check import Check, Severity
+from proxyctl.lint.run import Placed, Report
 from proxyctl.render.lint_text import row_text
 from proxyctl.text import printable
 
@@ -35,6 +35,7 @@ def _object(one: Placed) -> dict[str, object]:
         "severity": str(one.severity),
         "table": finding.table,
         "key": list(finding.key),
+        "also": [list(key) for key in finding.also],
         "column": finding.column,
         "message": finding.message,
         "hint": finding.hint,
@@ -78,7 +79,7 @@ def _command(one: Placed) -> str:
         if where.line:
             given |= {"line": str(where.line), "col": str(where.column)}
     about = "" if where is not None else f"{row_text(finding)}: "
-    text = _text(about + finding.message, finding.hint)
+    text = _text(about + finding.text, finding.hint)
     return f"::{_LEVELS[one.severity]} {_properties(given)}::{text}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from proxyctl.catalog import TABLES
 from proxyctl.errors import counted
-from proxyctl.lint.finding import Check, Finding, Severity
-from proxyctl.lint.linting import Placed, Report
+from proxyctl.lint.check import Check, Finding, Severity
+from proxyctl.lint.run import Placed, Report
 from proxyctl.render.style import Style, shown
 from proxyctl.text import printable
 
@@ -28,7 +28,7 @@ def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
         place, about = str(one.where), f"{_short(finding)}: " if finding.key else ""
     elif name:
         place = f"{printable(name)}: {place}"
-    yield f"{printable(place)}: {finding.code} {severity} {printable(about + finding.message)}"
+    yield f"{printable(place)}: {finding.code} {severity} {printable(about + finding.text)}"
     if finding.hint:
         yield f"  hint: {printable(finding.hint)}"
 

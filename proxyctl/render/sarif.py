@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from proxyctl import __version__
 from proxyctl.errors import Mistake
-from proxyctl.lint.finding import Check, Severity
-from proxyctl.lint.linting import Placed, Report
+from proxyctl.lint.check import Check, Severity
+from proxyctl.lint.run import Placed, Report
 from proxyctl.render.lint_text import row_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -81,21 +81,16 @@ def _rule(check: Check) -> dict[str, object]:
         "id": check.code,
         "name": check.name,
         "shortDescription": {"text": check.summary},
-        "fullDescription": {"text": _paragraphs(check)},
+        "fullDescription": {"text": check.text},
         "help": {"text": check.documentation, "markdown": check.documentation},
         "defaultConfiguration": {"level": _LEVELS[check.severity]},
     }
 
 
-def _paragraphs(check: Check) -> str:
-    """Return the documentation without its examples."""
-    return check.documentation.split("```")[0].strip()
-
-
 def _message(one: Placed) -> str:
     finding = one.finding
     hint = f" ({finding.hint})" if finding.hint else ""
-    text = f"{row_text(finding)}: {finding.message}{hint}"
+    text = f"{row_text(finding)}: {finding.text}{hint}"
     return text.encode("utf-8", "backslashreplace").decode()
 
 

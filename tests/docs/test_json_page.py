@@ -16,8 +16,8 @@ from proxyctl.cli.output import error_object
 from proxyctl.doctor.finding import Examination, Finding
 from proxyctl.instance.backend import Said
 from proxyctl.instance.cluster import PeerResult
-from proxyctl.lint.all_checks import all_checks
-from proxyctl.lint.linting import lint
+from proxyctl.lint.check import all_checks
+from proxyctl.lint.run import lint
 from proxyctl.lint.subject import Subject
 from proxyctl.nodes.discover import Membership
 from proxyctl.nodes.model import Check, NodeGroup, NodeReport, NodeView, Place

@@ -15,8 +15,8 @@ from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
-from proxyctl.lint.all_checks import all_checks
-from proxyctl.lint.linting import lint
+from proxyctl.lint.check import all_checks
+from proxyctl.lint.run import lint
 from proxyctl.lint.subject import Subject
 from tests.fuzz.any_file import any_files
 from tests.fuzz.seeds import files_like

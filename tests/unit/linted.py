@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.config.project import Sources, load_project
-from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
 from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
@@ -30,7 +30,7 @@ READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, ap
 
 @pytest.fixture
 def lint(tmp_path, monkeypatch):
-    """Findings of one check over a file in which APP may be a secret, as `key: message`."""
+    """Findings of one check over a file in which APP may be a secret, as `key: text`."""
     monkeypatch.setenv("APP", "sesame")
     return lambda text, code: in_file(write(tmp_path, text), code)
 
@@ -50,9 +50,10 @@ def subject(*rules, users=(), fast_routing=(), **variables):
 
 
 def findings(code, *rules, **given):
-    """What one check finds, as (rule_id, message); other keys as they are."""
+    """What one check finds, as (rule_id, message) for each row; other keys as they are."""
     found = all_checks()[code].find(subject(*rules, **given))
-    return [(one.key[0] if len(one.key) == 1 else one.key, one.message) for one in found]
+    rows = [(key, one.message) for one in found for key in (one.key, *one.also)]
+    return [(key[0] if len(key) == 1 else key, message) for key, message in rows]
 
 
 def said_of(code, *rules, **given):
@@ -71,7 +72,7 @@ def pattern(text, **more):
 
 
 def in_file(path, code):
-    """What one check finds in a file, as `key: message`."""
+    """What one check finds in a file, as `key: text`."""
     project = load_project(Sources((path,)), takes_dead_rules=True)
     found = all_checks()[code].find(Subject(project.configuration))
-    return [f"{'/'.join(map(str, one.key))}: {one.message}" for one in found]
+    return [f"{'/'.join(map(str, one.key))}: {one.text}" for one in found]

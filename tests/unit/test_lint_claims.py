@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from random import Random
 
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
 from proxyctl.routing import Request
 from proxyctl.state.configuration import Configuration, Held
@@ -18,8 +17,7 @@ from tests.support.routing_predicted import predict, router_of
 from tests.support.routing_shapes import ADDRESSES, VARIABLES
 
 PORTS = [6033, 6034, 6035]
-DEAD = ("PX101", "PX102", "PX104", "PX122", "PX201", "PX208")
-_BEHIND = re.compile(r"rules? ([\d, ]+)")
+DEAD = ("PX101", "PX104", "PX122", "PX201", "PX204", "PX208")
 
 
 def case_of(random, ports=PORTS):
@@ -55,13 +53,13 @@ def dead_rules(subject):
     dead = set()
     negated = {rule.rule_id for rule in subject.rules if rule.negated}
     for code in DEAD:
-        found = {one.key[0] for one in all_checks()[code].find(subject) if one.table == RULES}
+        found = {
+            key[0]
+            for one in all_checks()[code].find(subject)
+            if one.table == RULES and (one.severity or all_checks()[code].severity) == "error"
+            for key in (one.key, *one.also)
+        }
         dead |= found - negated if code.startswith("PX1") else found
-    for one in all_checks()["PX203"].find(subject):
-        dead |= {int(number) for number in _BEHIND.search(one.message)[1].split(",")}
-    for one in all_checks()["PX204"].find(subject):
-        if one.column == "flagIN" and one.table == RULES:
-            dead.add(one.key[0])
     return dead
 
 

@@ -38,9 +38,9 @@ def test_findings_stand_in_order_with_their_place(project):
         "proxyctl.yaml:4:5: PX201 [error] rule 20: never reached: rule 10 matches all its queries"
         " first, and has apply\n"
         "  hint: give it a rule_id below 10, or remove it\n"
-        "proxyctl.yaml:4:33: PX109 [warning] rule 20: match_digest ends with a name: it matches"
-        " `sbtest1`, and `sbtest10` too\n"
-        "  hint: end it with \\b\n"
+        "proxyctl.yaml:4:33: PX109 [warning] rule 20: match_digest matches `sbtest1`, and"
+        " `sbtest10` too\n"
+        "  hint: write sbtest1\\b\n"
         "1 error, 1 warning.\n"
     )
     assert found.code == ExitCode.ERROR
@@ -66,6 +66,20 @@ def test_the_files_may_ignore_a_check_or_a_row(project):
     ignoring(project, ["PX201", row])
     assert lint().out.endswith("Nothing found, 2 ignored.\n")
     assert lint().code == ExitCode.DONE
+
+
+def test_an_ignored_row_leaves_the_other_rows_of_a_finding(project):
+    more = "  - {{rule_id: {}, match_digest: '^SELECT b', destination_hostgroup: 3, apply: {}}}\n"
+    text = TEXT + more.format(30, 1) + more.format(40, 0)
+    project.write(text)
+    assert "rule 20: never reached" in lint().out
+    assert "has apply (also rules 30, 40)" in lint().out
+    entry = "{{code: PX201, table: mysql_query_rules, key: {}}}"
+    entries = "".join(f"    - {entry.format(key)}\n" for key in (20, 40))
+    project.write(f"{text}lint:\n  ignore:\n{entries}")
+    found = lint("--format", "json").json["findings"]
+    assert [(one["key"], one["also"]) for one in found if one["code"] == "PX201"] == [([30], [])]
+    assert "PX001" not in lint().out
 
 
 def test_an_ignore_that_ignores_nothing_is_noted(project):
@@ -107,6 +121,7 @@ def test_json(project):
         "severity": "error",
         "table": "mysql_query_rules",
         "key": [20],
+        "also": [],
         "column": None,
         "message": "never reached: rule 10 matches all its queries first, and has apply",
         "hint": "give it a rule_id below 10, or remove it",
@@ -180,7 +195,7 @@ def test_the_list_of_checks_as_json(project):
                 "code": "PX201",
                 "check": "shadowed-rule",
                 "severity": "error",
-                "summary": "A rule that no query reaches, since an earlier one with apply takes"
+                "summary": "A rule that no query reaches, since an earlier rule with apply takes"
                 " them all.",
             }
         ],
@@ -226,8 +241,7 @@ def test_the_password_of_an_instance_in_clear_text(project, monkeypatch):
     project.write(f"instances:\n{text}")
     found = proxyctl("lint", "--select", "PX531").out
     assert found == (
-        "proxyctl.yaml:2:5: PX531 [warning] a: the password of this instance stands here in clear"
-        " text\n"
+        "proxyctl.yaml:2:5: PX531 [warning] a: the password of this instance is in clear text\n"
         "  hint: write password: {env: NAME} or {file: PATH}\n"
         "1 warning.\n"
     )

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from proxyctl.config.project import Sources, load_project
-from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import Subject
 from tests.unit.config_files import write
 

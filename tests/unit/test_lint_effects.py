@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.config.project import Sources, load_project
-from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.regex.samples import samples
 from tests.unit.config_files import write
@@ -60,10 +60,10 @@ def test_a_pattern_of_many_names_has_a_sample():
 def test_groups_that_do_not_exist(lint):
     rule = "match_pattern: 'FROM %s', replace_pattern: 'FROM %s'"
     assert lint("PX401", rule % ("orders", r"\1_v2")) == [
-        r"1: \1 is no group: match_pattern has no group; nothing is replaced"
+        r"1: match_pattern has no group for \1; nothing is replaced"
     ]
     assert lint("PX401", rule % ("(orders)", r"\2_v2")) == [
-        r"1: \2 is no group: match_pattern has 1 group; nothing is replaced"
+        r"1: match_pattern has 1 group for \2; nothing is replaced"
     ]
     assert lint("PX401", rule % ("(orders)", r"a\n")) == [
         r"1: ProxySQL does not know \n here; nothing is replaced"
@@ -74,16 +74,16 @@ def test_groups_that_do_not_exist(lint):
 
 def test_groups_of_another_dialect(lint):
     rule = "match_pattern: 'FROM %s', replace_pattern: 'FROM $1_v2'"
-    assert lint("PX402", rule % "(orders)") == [
-        "1: $1 is no group here, but text that goes to the backend"
+    assert lint("PX401", rule % "(orders)") == [
+        "1: $1 is no group for ProxySQL: the backend gets it as it is"
     ]
-    assert lint("PX402", rule % "orders") == []
+    assert lint("PX401", rule % "orders") == []
 
 
 def test_negated_rewriting(lint):
     rule = "match_pattern: 'LIMIT', negate_match_pattern: %s, replace_pattern: 'x'"
     assert lint("PX401", rule % "true") == [
-        "1: a negated rule takes only queries in which there is nothing to replace"
+        "1: a negated rule takes only queries with nothing to replace"
     ]
     assert lint("PX401", rule % "false") == []
 
@@ -91,7 +91,9 @@ def test_negated_rewriting(lint):
 def test_caches_of_what_changes(lint):
     found, locks = lint("PX411", "match_digest: '^SELECT', cache_ttl: 5000, apply: true")
     assert locks.startswith("1: caches locking reads, which then lock nothing")
-    assert found.startswith("1: caches what is another answer each time: `SELECT NOW()`; also")
+    assert found.startswith(
+        "1: caches queries whose answer differs each time: `SELECT NOW()`; also"
+    )
     for rule in (
         r"match_digest: '^SELECT name FROM countries', cache_ttl: 5000",
         r"match_digest: '^SELECT'",
@@ -106,7 +108,7 @@ def test_caches_behind_a_rule_that_takes_the_rest_out(lint):
     (locks,) = lint("PX411", first, second)
     assert "caches locking reads" in locks
     (changing,) = lint("PX411", r"match_digest: ' (UPDATE|SHARE)', apply: true", second)
-    assert "caches what is another answer" in changing
+    assert "caches queries whose answer differs" in changing
 
 
 def test_times_that_look_like_seconds(lint):
@@ -124,21 +126,20 @@ def test_times_that_look_like_seconds(lint):
 
 def test_empty_texts(lint):
     assert lint("PX421", "match_digest: a, OK_msg: ''", "match_digest: b, error_msg: ''") == [
-        "1: '' is a message: ProxySQL answers OK to each query of this rule, and no backend sees"
-        " it",
-        "2: '' is a message: ProxySQL answers an error without text, and no backend sees the query",
+        "1: '' is an answer: ProxySQL answers OK, and no backend sees the query",
+        "2: '' is an answer: ProxySQL answers an error, and no backend sees the query",
     ]
     assert lint("PX421", "match_digest: a, OK_msg: fine", "match_digest: b, OK_msg: null") == []
     assert lint("PX421", "match_digest: ''", "match_pattern: '', negate_match_pattern: true") == [
         "1: '' matches every query",
-        "2: '' matches every query, so that the rule never does",
+        "2: '' matches every query, and the rule none",
     ]
     assert lint("PX421", "username: ''") == []
 
 
 def test_two_answers(lint):
     assert lint("PX425", "match_digest: a, OK_msg: b, error_msg: c") == [
-        "1: OK_msg wins: the error is never sent"
+        "1: ProxySQL sends OK_msg, never the error"
     ]
     assert lint("PX425", "match_digest: a, error_msg: c") == []
 
@@ -149,7 +150,7 @@ def test_mirrors(lint):
         " hostgroup"
     ]
     assert lint("PX424", "match_digest: a, mirror_hostgroup: 3, destination_hostgroup: 3") == [
-        "1: hostgroup 3 gets each query twice: it is the destination, too"
+        "1: hostgroup 3 runs each query twice: it is the destination, too"
     ]
     at_flag = "flagIN: 7, destination_hostgroup: 3"
     assert lint("PX424", "match_digest: a, mirror_flagOUT: 7", at_flag) == []
@@ -166,8 +167,8 @@ def test_negation(lint):
 
 def test_columns_that_do_nothing(lint):
     assert lint("PX425", "match_digest: a, reconnect: true, cache_timeout: 5") == [
-        "1: ProxySQL takes this column and never looks at it",
-        "1: ProxySQL takes this column and never looks at it",
+        "1: ProxySQL never uses reconnect",
+        "1: ProxySQL never uses cache_timeout",
     ]
     assert lint("PX425", "match_digest: a, multiplex: 0") == []
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.linted import digest, findings, pattern, said_of
+from proxyctl.lint.check import Severity, all_checks
+from tests.unit.linted import digest, findings, pattern, said_of, subject
 
 READS = digest("^SELECT", destination_hostgroup=2)
 LOCKS = digest("^SELECT .*FOR UPDATE")
@@ -69,7 +70,8 @@ def test_queries_may_come_in_between():
     first = digest("^SELECT", rule_id=10, flagIN=5)
     second = digest("^SELECT .*x", rule_id=20, flagIN=5)
     assert said_of("PX201", to_5 | {"rule_id": 1}, first, second) == [20]
-    assert said_of("PX201", to_5 | {"rule_id": 1}, first, to_5, second) == []
+    later = to_5 | {"username": "web"}
+    assert said_of("PX201", to_5 | {"rule_id": 1}, first, later, second) == []
 
 
 def test_a_query_may_be_rewritten_in_between():
@@ -109,15 +111,15 @@ def test_a_destination_that_a_later_rule_overwrites():
 def test_a_rule_that_ends_all_behind_it():
     all_ = {"destination_hostgroup": 1, "apply": 1}
     rules = [all_, READS, LOCKS]
-    assert findings("PX203", *rules) == [
-        (1, "matches every query and has apply: rules 2, 3 behind it never reached")
-    ]
-    # It is said once: not of each rule behind it, and not as a note.
-    assert said_of("PX201", *rules) == []
+    [found] = all_checks()["PX201"].find(subject(*rules))
+    assert found.text == (
+        "never reached: rule 1 matches all its queries first, and has apply (also rule 3)"
+    )
+    # It is not a note as well.
     assert said_of("PX213", *rules) == []
     for text in (".*", "^.*", "^"):
-        assert said_of("PX203", digest(text), READS) == [1]
-        assert said_of("PX203", pattern(text), READS, query_processor_regex=2) == [1]
+        assert said_of("PX201", digest(text), READS) == [2]
+        assert said_of("PX201", pattern(text), READS, query_processor_regex=2) == [2]
     for near in (
         digest("."),
         digest("^$"),
@@ -126,8 +128,8 @@ def test_a_rule_that_ends_all_behind_it():
         {**all_, "flagIN": 5},
         digest(".*", negate_match_pattern=1),
     ):
-        assert said_of("PX203", near, READS) == []
-    assert said_of("PX203", READS, all_) == []
+        assert said_of("PX201", near, READS) == []
+    assert said_of("PX201", READS, all_) == []
 
 
 def test_a_rule_without_criteria_is_noted():
@@ -154,7 +156,7 @@ def test_a_flagin_that_nothing_sets():
 def test_a_flagin_that_only_rules_with_apply_set():
     """With apply ProxySQL ends there, with mysql-query_processor_iterations as well."""
     ends = digest("x", flagOUT=5)
-    message = "flagIN 5 is set by rule 1 only, with apply: 1, which ends the rules"
+    message = "flagIN 5 is set only by rule 1, which ends the rules with apply: 1"
     for iterations in (0, 3):
         rules = (ends, digest("y", flagIN=5))
         found = findings("PX204", *rules, query_processor_iterations=iterations)
@@ -183,10 +185,10 @@ def test_a_flagout_to_nowhere():
 
 def test_a_flagout_backwards():
     back = [digest("y", flagIN=5), digest("x", flagOUT=5, apply=0)]
-    assert findings("PX204", *back) == [(2, "leads to flagIN 5 of rules before it only: rule 1")]
+    assert findings("PX204", *back) == [(1, "never reached: flagIN 5 is set behind it, by rule 2")]
     assert said_of("PX204", *back, query_processor_iterations=1) == []
     assert said_of("PX204", back[1], back[0]) == []
-    # One of two rules stands before: it is named itself.
+    # One of two rules stands before.
     assert said_of("PX204", *back, digest("z", flagIN=5)) == [1]
     # Back to 0 is how a side path ends.
     assert said_of("PX204", back[1], digest("y", flagIN=5, flagOUT=0, apply=0)) == []
@@ -217,13 +219,16 @@ def test_fast_routing_that_is_switched_off():
 
 
 def test_a_rule_that_stands_twice():
-    assert findings("PX212", READS, {**READS, "comment": "again"}) == [(2, "the same as rule 1")]
-    assert said_of("PX201", READS, READS) == []
-    assert said_of("PX212", READS, {**READS, "destination_hostgroup": 3}) == []
-    assert said_of("PX212", READS, {**READS, "active": 0}) == []
+    again = {**READS, "comment": "again"}
+    [found] = all_checks()["PX201"].find(subject(READS, again, again))
+    assert (found.text, found.severity) == ("the same as rule 1 (also rule 3)", Severity.WARNING)
+    other = {**READS, "destination_hostgroup": 3}
+    [found] = all_checks()["PX201"].find(subject(READS, other))
+    assert found.severity is None
+    assert said_of("PX201", READS, {**READS, "active": 0}) == []
 
 
 def test_what_a_misread_digest_does_is_said_at_the_digest():
     rules = [{"digest": "nonsense", "apply": 1, "destination_hostgroup": 1}, READS]
     assert said_of("PX123", *rules) == [1]
-    assert said_of("PX203", *rules) == said_of("PX213", *rules) == said_of("PX201", *rules) == []
+    assert said_of("PX213", *rules) == said_of("PX201", *rules) == []

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.config.project import Sources, load_project
-from proxyctl.lint.all_checks import all_checks
+from proxyctl.lint.check import all_checks
+from proxyctl.lint.sessions import route_of, sessions
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_sessions import sessions
-from proxyctl.lint.traffic_twins import ask
 from proxyctl.routing.probes import PROBES
 from tests.unit.config_files import write
 from tests.unit.linted import READS, SPLIT, lint
@@ -139,9 +138,11 @@ def test_each_schema_and_address_that_rules_name_is_tried(lint):
         "  - {rule_id: 6, client_addr: '10.0.%', match_digest: '^SELECT',"
         " destination_hostgroup: 20}\n"
     )
-    one, other = lint(SPLIT + RULES + rules, "PX301")
-    assert "of user app in schema shop to" in one
-    assert "of user app from 10.0.0.1 to" in other
+    (found,) = lint(SPLIT + RULES + rules, "PX301")
+    assert "of user app in schema shop to" in found
+    assert found.endswith("(also rule 6)")
+    (found,) = lint(SPLIT + RULES + rules[rules.index("\n") + 1 :], "PX301")
+    assert "of user app from 10.0.0.1 to" in found
 
 
 def test_a_session_behind_next_query_flagin_is_tried(lint):
@@ -277,8 +278,8 @@ def test_transactions_that_a_single_rule_parts(lint):
     one_table = RULES + rule % "match_digest: '^SELECT a FROM b$'"
     assert lint(loose + one_table, "PX307") == [
         "app/1: transaction_persistent is 0, and inside a transaction"
-        " `INSERT INTO t (c) VALUES ('a')` goes to hostgroup 10 (writer), and what rule 5 takes to"
-        " hostgroup 20 (reader)"
+        " `INSERT INTO t (c) VALUES ('a')` goes to hostgroup 10 (writer), queries that match rule 5"
+        " go to hostgroup 20 (reader)"
     ]
     assert lint(SPLIT + one_table, "PX307") == []
     assert len(lint(loose + RULES + rule % "digest: '0xD7C9A2A3B4C5D6E6'", "PX307")) == 1
@@ -314,7 +315,7 @@ def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
     asked = 0
     for session in sessions(subject):
         for probe in PROBES:
-            found = ask(subject, session, probe.query)
+            found = route_of(subject, session, probe.query)
             direct = subject.router.evaluate(session.request(probe.query))
             assert (found.rule_id, found.matched_rules) == (direct.rule_id, direct.matched_rules)
             assert found.destination_hostgroup == direct.destination_hostgroup

@@ -26,8 +26,8 @@ from proxyctl.state.row import Layer, Secret
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.config.sections.instances import Instance
-    from proxyctl.lint.finding import Check
-    from proxyctl.lint.linting import Ignore, Report
+    from proxyctl.lint.check import Check
+    from proxyctl.lint.run import Ignore, Report
     from proxyctl.lint.subject import Subject
 
 
@@ -73,8 +73,8 @@ def lint(
     format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
 ) -> int:
     """Find what is taken, and cannot do what it seems to. Exit 1 for an error."""
-    from proxyctl.lint.all_checks import UNUSED_IGNORE
-    from proxyctl.lint.linting import lint as run
+    from proxyctl.lint.check import UNUSED_IGNORE
+    from proxyctl.lint.run import lint as run
 
     if explain is not None:
         write(_explained(explain))
@@ -105,7 +105,7 @@ def lint(
 def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
     """Return the chosen checks. Raises: UsageError for an unknown code."""
     from proxyctl.config.mistakes import did_you_mean
-    from proxyctl.lint.all_checks import UnknownCode, chosen
+    from proxyctl.lint.check import UnknownCode, chosen
 
     try:
         return chosen(select, ignore)

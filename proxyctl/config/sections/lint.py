@@ -12,7 +12,7 @@ from proxyctl.state.row import Key
 
 if TYPE_CHECKING:
     from proxyctl.config.models import IgnoredFindings, Lint
-    from proxyctl.lint.linting import Ignore
+    from proxyctl.lint.run import Ignore
 
 
 def compile_lint(parts: Iterable[Part], context: Context) -> tuple[Ignore, ...]:
@@ -31,8 +31,8 @@ def _entry(
     part: Part, position: int, entry: str | IgnoredFindings, context: Context
 ) -> Ignore | None:
     # Only here: with the checks come the engines, and most files have no such section.
-    from proxyctl.lint.all_checks import UnknownCode, codes_of
-    from proxyctl.lint.linting import Ignore
+    from proxyctl.lint.check import UnknownCode, codes_of
+    from proxyctl.lint.run import Ignore
 
     keys: Keys = ("ignore", position)
     code = entry if isinstance(entry, str) else entry.code

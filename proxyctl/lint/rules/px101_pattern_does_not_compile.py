@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.broken_patterns import broken, effect, why_not_re2
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.patterns import is_pasted
+from proxyctl.lint.subject import RuleRow, Subject
+from proxyctl.routing.regex import BadPattern, Engine, as_bytes, compile_pattern
+from proxyctl.state.row import Secret
+
+_FOR_RE2 = "write it without look-around and back references, or as two rules"
 
 
 @check("PX101", "pattern-does-not-compile", Severity.ERROR)
 def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
-    r"""A pattern that the engine in force cannot compile.
+    r"""A pattern that the regular expression engine in force cannot compile.
 
-    ProxySQL loads the rule in silence. It never matches; with `negate_match_pattern` it matches
+    ProxySQL loads the rule silently. The rule never matches; with `negate_match_pattern` it matches
     every query.
 
-    Correct the pattern. A parenthesis, a bracket or a question mark that is meant as such needs a
-    backslash before it.
+    Correct the pattern. Put a backslash before a parenthesis, a bracket or a question mark that
+    stands for itself. With `mysql-query_processor_regex: 2` the engine is RE2, which has neither
+    look-around, such as `(?!...)`, nor back references, such as `\1`: write two rules instead.
 
     ```yaml
     # Bad
@@ -30,12 +35,38 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 10, match_digest: '^SELECT count\(', destination_hostgroup: 2, apply: 1}
     ```
+
+    ```yaml
+    # Bad
+    variables: {mysql-query_processor_regex: 2}
+    mysql_query_rules:
+      - {rule_id: 10, match_digest: '^SELECT (?!.*FOR UPDATE)', destination_hostgroup: 2}
+    ```
     """
-    for row, column, problem in broken(subject):
-        if why_not_re2(subject, row, column) is None:
-            yield Finding(
-                RULES,
-                row.key,
-                f"{column} does not compile in {subject.engine}: {problem}; {effect(row)}",
-                column,
-            )
+    for row in subject.rule_rows:
+        for column, problem in row.rule.broken.items() if row.rule else ():
+            # Without digests match_digest is not looked at, and PX120 reports it.
+            is_asked = column == "match_pattern" or subject.variables.query_digests
+            if not is_asked or is_pasted(row, column):
+                continue
+            # The engine's words may repeat the pattern.
+            why = "(sensitive)" if isinstance(row.cells[column], Secret) else problem
+            message = f"{column} does not compile in {subject.engine}: {why}; {_effect(row)}"
+            hint = _FOR_RE2 if _is_for_pcre_only(subject, row, column) else None
+            yield Finding(RULES, row.key, message, column, hint)
+
+
+def _is_for_pcre_only(subject: Subject, row: RuleRow, column: str) -> bool:
+    """Return whether PCRE compiles what RE2, the engine in force, does not."""
+    if subject.engine is not Engine.RE2:
+        return False
+    try:
+        compile_pattern(as_bytes(row.text(column) or ""), Engine.PCRE)
+    except BadPattern:
+        return False
+    return True
+
+
+def _effect(row: RuleRow) -> str:
+    is_negated = row.rule is not None and row.rule.negated
+    return "negated, it matches every query" if is_negated else "the rule never matches"

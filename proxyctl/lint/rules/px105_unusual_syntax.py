@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import Subject
 
 
 @check("PX105", "unusual-syntax", Severity.NOTE)
 def unusual_syntax(subject: Subject) -> Iterator[Finding]:
-    r"""A pattern whose syntax is unusual: what proxyctl says of it is not verified.
+    r"""A pattern with rare syntax, for which proxyctl's answers are not verified.
 
-    ProxySQL matches with PCRE 8, proxyctl with PCRE2. The two agree on what most rules have:
+    ProxySQL matches with PCRE 8, proxyctl with PCRE2. The two agree on what most rules contain:
     words, `.`, `\d`, simple brackets, groups, look-ahead, quantifiers. They may differ for
-    look-behind, named groups, back references, conditions, verbs and other rare syntax. So
-    `explain`, `test`, `replay` and other checks may be wrong about such a rule.
+    look-behind, named groups, back references, conditions, verbs and other rare syntax. `explain`,
+    `test`, `replay` and other checks may then be wrong about the rule.
 
-    Try the rule on a ProxySQL, or write the pattern more plainly.
+    Try the rule on a ProxySQL, or write a simpler pattern.
 
     ```yaml
     # Bad

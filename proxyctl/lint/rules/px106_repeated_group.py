@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import Subject
 from proxyctl.routing.regex import Engine, repeats_a_group
 
 
@@ -13,12 +13,12 @@ from proxyctl.routing.regex import Engine, repeats_a_group
 def repeated_group(subject: Subject) -> Iterator[Finding]:
     r"""A group that repeats without bound, such as `(a|b)+`.
 
-    PCRE recurses for each turn of the group. A query with some thousands of turns overflows the
-    stack of ProxySQL's thread, and ProxySQL ends. Groups inside of each other, such as `(a+)+`,
-    can also keep it busy for seconds.
+    PCRE recurses for each repetition. A query with some thousands of them overflows the stack of
+    ProxySQL's thread, and ProxySQL crashes. Nested groups, such as `(a+)+`, can also keep it busy
+    for seconds.
 
-    Use brackets, `[ab]+`, or a bound that queries keep to, `(a|b){1,200}`; or use RE2, which does
-    not recurse: `mysql-query_processor_regex: 2`.
+    Use brackets, `[ab]+`, or a bound, `(a|b){1,200}`; or use RE2, which does not recurse:
+    `mysql-query_processor_regex: 2`.
 
     ```yaml
     # Bad
@@ -35,10 +35,7 @@ def repeated_group(subject: Subject) -> Iterator[Finding]:
     if subject.engine is not Engine.PCRE:
         return
     for row in subject.rule_rows:
-        for column in ("match_digest", "match_pattern"):
-            text = row.text(column)
-            if text is not None and repeats_a_group(text):
-                message = (
-                    f"a group of {column} repeats without bound: a long query may end ProxySQL"
-                )
-                yield Finding(RULES, row.key, message, column)
+        for column, text in row.patterns:
+            if repeats_a_group(text):
+                message = "a group repeats without bound: a long query may crash ProxySQL"
+                yield Finding(RULES, row.key, message, column, "use brackets, a bound, or RE2")

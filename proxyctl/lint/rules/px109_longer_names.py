@@ -3,77 +3,89 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, RuleRow, Subject
-from proxyctl.lint.table_names import lone_name, names_in, open_name
-from proxyctl.lint.wording import quoted
+from proxyctl.lint.check import RULES, Finding, Severity, check, quoted
+from proxyctl.lint.patterns import is_sql_word
+from proxyctl.lint.subject import RuleRow, Subject
 from proxyctl.state.row import Secret
 
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
+_OPEN = re.compile(
+    r"""(?: \A (?: \[[^\]]*\] | [^\w\[] )* (?: \w+\W*\.\W* )?
+          | \b (?: FROM | INTO | UPDATE | JOIN | TABLE ) \W+ (?: \w+[^\w\s]+ )*? )
+        \b (?P<name> [A-Za-z_]\w* ) (?: `\? )? \)* (?: \Z | \.[*+] )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The name of a table that nothing ends: the pattern is over, or anything may follow."""
+
+_SQL_WITH_DIGIT = re.compile(
+    r"sha[12]|md5|crc32|log2|log10|atan2|ucs2|utf\d+\w*|latin\d+|int\d|float\d", re.IGNORECASE
+)
 
 
 @check("PX109", "longer-names", Severity.WARNING)
 def longer_names(subject: Subject) -> Iterator[Finding]:
-    r"""A pattern that ends with the name of a table or a number, and also matches longer ones.
+    r"""A pattern that names a table and also matches the longer names of other tables.
 
-    A pattern may match anywhere: `FROM sbtest1` is also in `FROM sbtest10` and `FROM sbtest1_old`.
-    The query on the other table goes where it should not. `.*` behind the name does not end it. A
-    word that is all of a pattern counts as a name if it ends with a digit, or if another pattern
-    has a longer name that begins with it. Nothing is said of names that end with `_`.
+    A pattern matches anywhere: `FROM sbtest1` is also in `FROM sbtest10`, whose queries then go
+    where they should not. `.*` behind the name does not end it. A name is reported if it ends with
+    a digit, or if a later rule names a longer one. A match_pattern that ends with a number is
+    reported, too: `user_id = 1` is also in `user_id = 10`.
 
-    The same holds for a match_pattern that ends with a number: `user_id = 1` is also in
-    `user_id = 10`.
-
-    End the name: `\b`, or `( |$)` where a name may hold `$`. If all the names are meant, ignore the
-    finding for this rule.
+    End the name with `\b`, or ignore the finding for this rule if the longer names are meant.
 
     ```yaml
     # Bad
     mysql_query_rules:
       - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, match_digest: 'FROM orders', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 30, match_digest: 'FROM orders_archive\b', destination_hostgroup: 3, apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
       - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1\b', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, match_digest: 'FROM wp_user', destination_hostgroup: 2, apply: 1}
     ```
     """
-    named = subject.once(_names)
-    for row, column, text in _patterns(subject):
-        if column == "match_pattern" and _NUMBER.search(text):
-            message = "match_pattern ends with a number, and matches longer numbers too"
-            yield Finding(RULES, row.key, message, column, hint=r"end it with \b")
-            continue
-        found = open_name(text) or lone_name(text, named)
-        if found is None:
-            continue
-        name, longer = quoted(_shown(row, column, found.name)), found.name + "0"
-        what = f"{column} ends with a name" if found.is_last else f"nothing ends a name in {column}"
-        message = f"{what}: it matches {name}, and {quoted(_shown(row, column, longer))} too"
-        hint = r"end it with \b"
-        if not found.is_last and not isinstance(row.cells[column], Secret):
-            hint = rf"write {found.name}\b"
-        yield Finding(RULES, row.key, message, column, hint)
+    later: dict[str, str] = {}
+    """Each name of the rules behind, by each of its beginnings."""
+    for row in reversed(subject.rule_rows):
+        patterns = list(_patterns(subject, row))
+        for column, text in patterns:
+            # The `b` of `\b` is no name.
+            plain = re.sub(r"\\[A-Za-z]", " ", text)
+            found = _OPEN.search(plain)
+            longer = found and _longer(found["name"], later)
+            if column == "match_pattern" and _NUMBER.search(text):
+                message = "match_pattern ends with a number, and also matches longer numbers"
+                yield Finding(RULES, row.key, message, column, r"end it with \b")
+            elif found and longer:
+                name, hint = found["name"], rf"write {found['name']}\b"
+                if isinstance(row.cells[column], Secret):
+                    name, longer, hint = Secret(name), Secret(longer), r"end the name with \b"
+                message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
+                yield Finding(RULES, row.key, message, column, hint)
+        for _, text in patterns:
+            for name in re.findall(r"[A-Za-z_]\w*", re.sub(r"\\[A-Za-z]", " ", text)):
+                later |= {name[:end].lower(): name for end in range(1, len(name))}
 
 
-def _names(subject: Subject) -> Sequence[str]:
-    """Return the words of all patterns, sorted."""
-    return sorted({name for _, _, text in _patterns(subject) for name in names_in(text)})
+def _longer(name: str, later: dict[str, str]) -> str | None:
+    """Return a longer name that a pattern with this name at its end matches by mistake."""
+    if is_sql_word(name) or _SQL_WITH_DIGIT.fullmatch(name):
+        return None
+    # `FROM archive_` is the beginning of many names on purpose.
+    if name.endswith("_"):
+        return None
+    return name + "0" if name[-1].isdigit() else later.get(name.lower())
 
 
-def _shown(row: RuleRow, column: str, name: str) -> str:
-    """Return a name of a pattern; a Secret if the pattern is one."""
-    return Secret(name) if isinstance(row.cells[column], Secret) else name
-
-
-def _patterns(subject: Subject) -> Iterator[tuple[RuleRow, str, str]]:
-    """Yield the patterns of rules that compile and choose by them."""
-    for row in subject.rule_rows:
-        for column in ("match_digest", "match_pattern"):
-            text = row.text(column)
-            is_asked = column == "match_pattern" or subject.variables.query_digests
-            if text and is_asked and row.rule is not None and column not in row.rule.broken:
-                yield row, column, text
+def _patterns(subject: Subject, row: RuleRow) -> Iterator[tuple[str, str]]:
+    """Yield the patterns of a rule that compile and are tried."""
+    for column, text in row.patterns:
+        is_tried = column == "match_pattern" or subject.variables.query_digests
+        if is_tried and row.rule is not None and column not in row.rule.broken:
+            yield column, text

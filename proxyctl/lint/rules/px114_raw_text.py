@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.pasted_digests import MARK, is_pasted
-from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
+from proxyctl.lint.patterns import is_pasted
+from proxyctl.lint.rules.px103_pasted_digest import MARK
+from proxyctl.lint.subject import RuleRow, Subject
 
 _WORD_FIRST = re.compile(r"(?:\(\?i\))?\^\(*(?:\?:|\?i\))?(?:\?i:)?[A-Za-z]")
 _DOTS_AT_THE_EDGES = re.compile(r"\A(?:\.[*+]\??)+|(?:\.[*+]\??)+\Z")
@@ -15,18 +16,16 @@ _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
 
 
 @check("PX114", "raw-text", Severity.WARNING)
-def start_of_raw_text(subject: Subject) -> Iterator[Finding]:
-    r"""A match_pattern with `^` before a word or `.*` between two, in a rule that rewrites nothing.
+def raw_text(subject: Subject) -> Iterable[Finding]:
+    r"""A match_pattern with `^` before a word or `.*` between two, where match_digest would do.
 
-    match_pattern sees the query as the client sent it. A blank, a line break or a comment before
-    the first word, as many libraries put there, and `^SELECT` misses the query. match_digest sees
-    it without them.
+    match_pattern sees the query as the client sent it. Many libraries put a comment or a space
+    before the first word: `^SELECT` misses such a query. `.` does not match a line break:
+    `SELECT.*FOR UPDATE` misses a query of several lines. match_digest sees one line that begins
+    with the first word.
 
-    Use match_digest. If the rule is about values, begin the pattern with `^\s*`.
-
-    `.` does not match a line break: `SELECT.*FOR UPDATE` misses a query that is written over
-    several lines. Digest texts are one line. `(?s)` at the beginning of the pattern lets `.` match
-    line breaks.
+    Use match_digest. For a rule about values, begin the pattern with `^\s*`, or with `(?s)` to let
+    `.` match line breaks.
 
     ```yaml
     # Bad
@@ -42,29 +41,23 @@ def start_of_raw_text(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: 'SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: 1}
     ```
     """
+    return grouped(_raw_texts(subject))
+
+
+def _raw_texts(subject: Subject) -> Iterator[Finding]:
     for row, text in _deciding(subject):
-        if _WORD_FIRST.match(text):
-            message = "a blank or a comment at the beginning of a query, and `^` misses it"
-            if _has_dots(text):
-                message += "; `.` does not match a line break"
-            yield Finding(RULES, row.key, message, "match_pattern", hint="use match_digest")
-        elif _has_dots(text):
-            message = "`.` does not match a line break, and queries may have one there"
-            hint = "use match_digest, or begin the pattern with (?s)"
-            yield Finding(RULES, row.key, message, "match_pattern", hint)
-
-
-def _has_dots(text: str) -> bool:
-    if "(?s" in text:
-        return False
-    return _DOTS.search(_DOTS_AT_THE_EDGES.sub("", text)) is not None
+        is_split = "(?s" not in text and _DOTS.search(_DOTS_AT_THE_EDGES.sub("", text))
+        if is_split or _WORD_FIRST.match(text):
+            message = (
+                "match_pattern sees the query as it was sent, and misses it if a space, a comment"
+                " or a line break is where the pattern has none"
+            )
+            yield Finding(RULES, row.key, message, "match_pattern", "use match_digest")
 
 
 def _deciding(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
     """Yield the match_pattern of rules that could have match_digest instead, as it seems."""
-    if not subject.variables.query_digests:
-        return
-    for row in subject.rule_rows:
+    for row in subject.rule_rows if subject.variables.query_digests else ():
         text = row.text("match_pattern")
         if not text or row.rule is None or row.rule.replacement is not None:
             continue

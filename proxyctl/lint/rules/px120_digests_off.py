@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
+from proxyctl.lint.subject import Subject
+
+_ON = "set mysql-query_digests: true, or use match_pattern"
 
 
 @check("PX120", "digests-off", Severity.ERROR)
-def digests_off(subject: Subject) -> Iterator[Finding]:
+def digests_off(subject: Subject) -> Iterable[Finding]:
     """A rule with match_digest or digest while `mysql-query_digests` is false.
 
-    Without digests ProxySQL skips match_digest: the rule then matches every query that its other
-    criteria let through. What `digest` is compared with is left over from an earlier query.
+    Without digests ProxySQL skips match_digest: the rule matches every query that its other
+    criteria accept. It compares `digest` with whatever an earlier query left.
 
     Turn the variable on, or use match_pattern.
 
@@ -31,17 +33,15 @@ def digests_off(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
     """
-    if subject.variables.query_digests:
-        return
-    for row in subject.rule_rows:
-        if row.rule is None:
-            continue
-        if row.rule.match_digest is not None:
-            message = "match_digest is skipped, since mysql-query_digests is false: it matches all"
-            yield Finding(RULES, row.key, message, "match_digest", _ON)
-        elif row.rule.digest is not None:
-            message = "no query has a digest, since mysql-query_digests is false"
-            yield Finding(RULES, row.key, message, "digest", _ON)
+    return () if subject.variables.query_digests else grouped(_asking(subject))
 
 
-_ON = "mysql-query_digests: true, or match_pattern"
+def _asking(subject: Subject) -> Iterator[Finding]:
+    for rule in subject.rules:
+        key = (rule.rule_id,)
+        if rule.match_digest is not None:
+            message = "mysql-query_digests is false: match_digest is skipped and matches everything"
+            yield Finding(RULES, key, message, "match_digest", _ON)
+        elif rule.digest is not None:
+            message = "mysql-query_digests is false: no query has a digest"
+            yield Finding(RULES, key, message, "digest", _ON)

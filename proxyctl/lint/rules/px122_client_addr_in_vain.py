@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.rule_columns import (
-    address_problem,
-    cell_text,
-    misread_cells,
-)
-from proxyctl.lint.subject import RULES, Subject
-from proxyctl.lint.wording import quoted
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import Subject
 from proxyctl.state.runtime import client_addr_problem
+
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
 
 
 @check("PX122", "client-addr-in-vain", Severity.ERROR)
 def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
-    """A client_addr that no client has, or for which ProxySQL drops the whole rule.
+    """A client_addr that no client has, or for which ProxySQL drops the rule.
 
-    ProxySQL compares it with the client's address letter by letter. Only a `%` at the end is a
-    wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A client of the
-    Unix socket has the address `localhost`.) With a `%` elsewhere, or more than 45 characters, LOAD
-    leaves the rule out without a word.
+    ProxySQL compares the text with the client's address, character by character. Only a `%` at the
+    end is a wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A
+    client of the Unix socket has the address `localhost`.) With a `%` elsewhere, or more than 45
+    characters, LOAD drops the rule silently.
 
-    Write the part of the address that is the same, and one `%`; or a rule for each address.
+    Write the common beginning of the addresses and one `%`, or a rule for each address.
 
     ```yaml
     # Bad
@@ -42,10 +39,19 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
     """
     for row in subject.rule_rows:
         text = row.text("client_addr")
-        problem = client_addr_problem(text)
-        if problem is not None and text is not None:
-            hint = "write one % at the end, or a rule for each address" if "%" in text else None
-            message = f"client_addr {quoted(cell_text(row, 'client_addr'))}: {problem}"
+        problem = None if text is None else client_addr_problem(text) or _no_address(text)
+        if problem is not None:
+            message = f"client_addr {row.shown('client_addr')}: {problem}"
+            hint = "only % at the end is a wildcard, as in 10.0.0.%"
             yield Finding(RULES, row.key, message, "client_addr", hint)
-    hint = "only % at the end is a wildcard, as in 10.0.0.%"
-    yield from misread_cells(subject, "client_addr", address_problem, hint)
+
+
+def _no_address(text: str) -> str | None:
+    """Return why no client has this address; None if one may.
+
+    Source: ProxySQL 2.7.1, run: it compares texts, and a client of the Unix socket is `localhost`.
+    """
+    known = text.removesuffix("%")
+    if _ADDRESS.fullmatch(known) or "localhost".startswith(known):
+        return None
+    return "no client has this address, and the rule never matches"

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.rule_columns import (
-    cell_text,
-    digest_problem,
-    is_another_spelling,
-)
-from proxyctl.lint.subject import RULES, Subject
-from proxyctl.lint.wording import quoted
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.state.cells import normal_digest
+
+_DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
+_SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
 
 
 @check("PX123", "digest-misspelt", Severity.ERROR)
-def no_digest(subject: Subject) -> Iterator[Finding]:
-    """A digest that ProxySQL reads as none, as another one, or does not show like this.
+def digest_misspelt(subject: Subject) -> Iterator[Finding]:
+    """A digest that ProxySQL ignores or reads as another number.
 
-    ProxySQL reads it as C does: `0x` and hexadecimal digits. What it cannot read is no criterion:
-    the rule then matches every query that its other criteria let through. Without `0x` the digits
-    are read as decimal, as far as they go: `12AB` is 12.
+    ProxySQL reads `0x` and hexadecimal digits. It ignores what it cannot read: the rule then
+    matches every query that its other criteria accept. Without `0x` it reads decimal digits up to
+    the first letter: `12AB` is 12. It is a warning where only the spelling differs, in decimal or
+    with a space: a search for it in stats_mysql_query_digest finds nothing.
 
-    Copy it from stats_mysql_query_digest, `0x` included, and quote it in YAML.
-
-    It is a warning where ProxySQL takes the digest for the number that it shows: in decimal, or
-    with a blank beside it. Nobody finds it in stats_mysql_query_digest as it is written here.
+    Copy the digest from stats_mysql_query_digest, with `0x`, and quote it in YAML.
 
     ```yaml
     # Bad
@@ -41,14 +38,16 @@ def no_digest(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
     ```
     """
+    hint = "write 0x and up to 16 hexadecimal digits, as stats_mysql_query_digest shows it"
     for row in subject.rule_rows:
         text = row.text("digest")
-        problem = None if text is None else digest_problem(text)
-        if text is None or problem is None:
+        # '' is no criterion, and right.
+        if not text or (_DIGEST.match(text) and int(text, 16)):
             continue
-        severity = Severity.WARNING if is_another_spelling(text) else None
-        message = f"digest {quoted(cell_text(row, 'digest'))} {problem}"
-        yield Finding(RULES, row.key, message, "digest", _AS_SHOWN, severity=severity)
-
-
-_AS_SHOWN = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
+        read = normal_digest(text)
+        problem = "is ignored, and the rule matches every query"
+        if read is not None:
+            problem = f"is read as {read}"
+        message = f"digest {row.shown('digest')} {problem}"
+        severity = Severity.WARNING if _SAME_NUMBER.fullmatch(text) else None
+        yield Finding(RULES, row.key, message, "digest", hint, severity=severity)

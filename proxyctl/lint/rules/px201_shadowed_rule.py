@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.shadowing import (
-    verdicts,
-)
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
+from proxyctl.lint.cover import verdicts
+from proxyctl.lint.subject import Subject
 
 
 @check("PX201", "shadowed-rule", Severity.ERROR)
-def shadowed_rule(subject: Subject) -> Iterator[Finding]:
-    """A rule that no query reaches, since an earlier one with apply takes them all.
+def shadowed_rule(subject: Subject) -> Iterable[Finding]:
+    """A rule that no query reaches, since an earlier rule with apply takes them all.
 
-    Rules are tried by rule_id, and `apply: 1` ends that. Where an earlier rule matches every query
-    that this one matches, this one never has a hit. That shows in the criteria: the earlier rule
-    asks for nothing else, and its pattern is the same, or a plain text that this one begins with.
+    ProxySQL tries rules by rule_id until one with `apply: 1` matches. A rule never has a hit where
+    an earlier one matches all its queries: the earlier rule has the same criteria, fewer, or a
+    pattern that is the beginning of this one. It is a warning where the whole rule is the same but
+    for rule_id and comment: scripts that insert rules at each run leave such rows behind.
 
-    Give the narrower rule the smaller rule_id.
+    Give the narrower rule the smaller rule_id, or remove it.
 
     ```yaml
     # Bad: locking reads go to 2 as well.
@@ -35,8 +34,15 @@ def shadowed_rule(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
     """
-    found = subject.once(verdicts)
+    return grouped(_shadowed(subject))
+
+
+def _shadowed(subject: Subject) -> Iterator[Finding]:
+    found = verdicts(subject)
     for rule, by in found.shadowed:
         message = f"never reached: rule {by.rule_id} matches all its queries first, and has apply"
         hint = f"give it a rule_id below {by.rule_id}, or remove it"
         yield Finding(RULES, (rule.rule_id,), message, hint=hint)
+    for rule_id, first in found.duplicates.items():
+        message, hint = f"the same as rule {first}", "remove one of them"
+        yield Finding(RULES, (rule_id,), message, hint=hint, severity=Severity.WARNING)

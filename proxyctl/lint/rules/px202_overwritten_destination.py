@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.shadowing import (
-    verdicts,
-)
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.cover import verdicts
+from proxyctl.lint.subject import Subject
 
 
 @check("PX202", "overwritten-destination", Severity.ERROR)
 def overwritten_destination(subject: Subject) -> Iterator[Finding]:
     """A destination_hostgroup that a later rule always overwrites.
 
-    Without `apply: 1` the rules go on, and of several that match the last one wins. Where a later
-    rule matches every query that this one matches, the destination of this one never counts.
+    Without `apply: 1` ProxySQL tries the next rules, and the last one that matches wins. The
+    destination of a rule never counts where a later rule matches all its queries.
 
     Add `apply: 1`, or leave the destination out.
 
@@ -34,10 +32,9 @@ def overwritten_destination(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
     """
-    for rule, by in subject.once(verdicts).overwritten:
+    for rule, by in verdicts(subject).overwritten:
         message = (
             f"destination_hostgroup {rule.destination} never counts: rule {by.rule_id} matches all"
             f" its queries too and sets {by.destination}"
         )
-        key = (rule.rule_id,)
-        yield Finding(RULES, key, message, "destination_hostgroup", hint="add apply: 1")
+        yield Finding(RULES, (rule.rule_id,), message, "destination_hostgroup", "add apply: 1")

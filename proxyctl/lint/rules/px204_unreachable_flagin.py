@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.flags import jumps
-from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
-from proxyctl.lint.wording import listed
+from proxyctl.lint.check import RULES, Finding, Severity, check, grouped, listed
+from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import number
 
 
 @check("PX204", "unreachable-flagin", Severity.ERROR)
-def unreachable_flagin(subject: Subject) -> Iterator[Finding]:
+def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, with a flagIN that no query has.
 
-    A query begins with flagIN 0. It gets another one by the flagOUT of a rule that matches (or by
-    `flagOUTs` in its attributes), by the next_query_flagIN of the query before it, or by
-    mirror_flagOUT. A rule that waits for a flagIN that nothing sets never has a hit. A rule with
-    `apply: 1` ends the rules, so that its flagOUT leads nowhere.
+    A query begins with flagIN 0. It gets another one from the flagOUT (or the `flagOUTs` in the
+    attributes) of a rule that matches, from the next_query_flagIN of the query before it, or from
+    mirror_flagOUT. A rule with `apply: 1` ends the rules, so its flagOUT leads nowhere. ProxySQL
+    continues behind the rule that matched, unless `mysql-query_processor_iterations` is set: a
+    flagOUT does not reach rules with a smaller rule_id.
 
-    ProxySQL goes on behind the rule that matched, unless `mysql-query_processor_iterations` says
-    otherwise. A flagOUT to rules with a smaller rule_id only does not reach them: give these larger
-    rule_ids.
-
-    Set flagOUT in the rule before, or correct the number. A rule with flagIN 2147483647 is left
-    alone: it keeps fast routing alive.
+    Set flagOUT in an earlier rule, or correct the number. flagIN 2147483647 is not reported: a rule
+    with it keeps fast routing alive.
 
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, username: app, flagOUT: 100}
-      - {rule_id: 20, flagIN: 101, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, flagIN: 102, match_digest: '^UPDATE ', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 20, username: app, flagOUT: 100}
+      - {rule_id: 30, username: web, flagOUT: 102}
+      - {rule_id: 40, flagIN: 101, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
 
     ```yaml
@@ -42,83 +39,41 @@ def unreachable_flagin(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, username: app, flagOUT: 100}
       - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
-
-    ```yaml
-    # Bad
-    mysql_query_rules:
-      - {rule_id: 10, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 20, username: app, flagOUT: 100}
-    ```
-
-    ```yaml
-    # Good
-    mysql_query_rules:
-      - {rule_id: 20, username: app, flagOUT: 100}
-      - {rule_id: 30, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
-    ```
     """
-    reach = subject.reach
+    return grouped((*_of_rules(subject), *_of_fast_routing(subject)))
+
+
+def _of_rules(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
-        if rule.rule_id in reach.reached or rule.flag_in == MAX_INT:
-            continue
-        setters = reach.setters.get(rule.flag_in, ())
-        if not any(setter.rule_id in reach.reached for setter in setters):
-            enders = reach.enders.get(rule.flag_in, ())
-            message = f"never reached: {_nobody(rule.flag_in, setters, enders)}"
-            yield Finding(RULES, (rule.rule_id,), message, "flagIN", _hint(setters, enders))
+        if rule.rule_id not in subject.reach.reached and rule.flag_in != MAX_INT:
+            why, hint = _why(subject, rule.flag_in)
+            yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", hint)
+
+
+def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
+    reached = subject.reach.reached
     for key, cells in subject.cells(FAST_ROUTING):
         flag = number(cells["flagIN"]) or 0
-        setters = reach.setters.get(flag, ())
-        if flag and not any(setter.rule_id in reach.reached for setter in setters):
-            enders = reach.enders.get(flag, ())
-            message = f"never used: {_nobody(flag, setters, enders)}"
-            yield Finding(FAST_ROUTING, key, message, "flagIN", _hint(setters, enders))
-    yield from _backwards(subject)
+        setters = subject.reach.setters.get(flag, ())
+        if flag and not any(setter.rule_id in reached for setter in setters):
+            why, hint = _why(subject, flag)
+            yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", hint)
 
 
-def _backwards(subject: Subject) -> Iterator[Finding]:
-    """Yield the rules that lead back, and those that only rules behind them lead to."""
-    if subject.variables.query_processor_iterations:
-        return
-    lanes: dict[int, list[Rule]] = {}
-    for rule in subject.rules:
-        lanes.setdefault(rule.flag_in, []).append(rule)
-    fast = {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
-    said: set[int] = set()
-    for rule in subject.rules:
-        if rule.apply or rule.rule_id not in subject.reach.reached:
-            continue
-        for flag in sorted(jumps(rule) & lanes.keys() - fast):
-            before = [other.rule_id for other in lanes[flag]]
-            # Back to 0 ends a side path: the rules of 0 that stand before have been tried.
-            if flag and before[-1] < rule.rule_id:
-                said.add(flag)
-                message = f"leads to flagIN {flag} of rules before it only: {listed(before)}"
-                hint = "give them larger rule_ids: ProxySQL goes on behind the rule that matched"
-                yield Finding(RULES, (rule.rule_id,), message, "flagOUT", hint)
-    for rule in subject.rules:
-        if rule.rule_id in subject.reach.reached or rule.flag_in in said:
-            continue
-        behind = subject.reach.setters.get(rule.flag_in, ())
-        setters = [one.rule_id for one in behind if one.rule_id in subject.reach.reached]
-        if setters:
-            by = listed(setters)
-            message = f"never reached: flagIN {rule.flag_in} is set behind it, by {by}"
-            hint = "give it a larger rule_id: ProxySQL goes on behind the rule that matched"
-            yield Finding(RULES, (rule.rule_id,), message, "flagIN", hint)
-
-
-def _nobody(flag: int, setters: Sequence[Rule], enders: Sequence[Rule]) -> str:
-    if not setters and enders:
-        by = listed([one.rule_id for one in enders])
-        return f"flagIN {flag} is set by {by} only, with apply: 1, which ends the rules"
-    if not setters:
-        return f"no rule sets flagIN {flag}"
-    ids = [setter.rule_id for setter in setters]
-    return f"flagIN {flag} is set by {listed(ids)} only, never reached either"
-
-
-def _hint(setters: Sequence[Rule], enders: Sequence[Rule]) -> str | None:
+def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
+    """Return why nothing with this flagIN is reached, and the fix."""
+    setters, enders = (by.get(flag, ()) for by in (subject.reach.setters, subject.reach.enders))
+    behind = [one for one in setters if one.rule_id in subject.reach.reached]
+    if behind:
+        hint = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
+        return f"flagIN {flag} is set behind it, by {_listed(behind)}", hint
     if setters:
-        return None
-    return "take apply: 1 out there" if enders else "set it as flagOUT in a rule before"
+        return f"flagIN {flag} is set only by {_listed(setters)}, never reached either", None
+    if enders:
+        why = f"flagIN {flag} is set only by {_listed(enders)}, which ends the rules with apply: 1"
+        return why, "remove apply: 1 there"
+    return f"no rule sets flagIN {flag}", "set it as flagOUT in an earlier rule"
+
+
+def _listed(rules: Sequence[Rule]) -> str:
+    return listed([rule.rule_id for rule in rules])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.flags import jumps
-from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.state.cells import number
 
 
 @check("PX205", "flagout-to-nowhere", Severity.WARNING)
 def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
-    """A flagOUT that no rule has as its flagIN, nor a row of fast routing.
+    """A flagOUT that no rule and no row of fast routing has as its flagIN.
 
     The query meets no further rule. It goes where the rules so far have sent it, or to the user's
     default hostgroup.

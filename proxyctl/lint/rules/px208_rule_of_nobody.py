@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
-from proxyctl.lint.wording import quoted
-from proxyctl.routing.tables import Frontend, frontends
+from proxyctl.lint.check import RULES, Finding, Severity, check, grouped, quoted
+from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.state.row import Key
 
 
 @check("PX208", "rule-of-nobody", Severity.ERROR)
-def rule_of_fast_forward_user(subject: Subject) -> Iterator[Finding]:
+def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, for a user whose queries never meet it.
 
-    With `fast_forward: 1` the queries of a user go straight to the default hostgroup. Rules that
-    name the user never have a hit.
+    With `fast_forward: 1` a user's queries go straight to the default hostgroup, and rules that
+    name the user never have a hit. It is a warning where no active row of mysql_users has the
+    username: nobody can log in with that name. Names are case-sensitive. Nothing is reported where
+    mysql_users has no rows.
 
-    Switch fast_forward off, or remove the rule.
-
-    It is a warning where no active row of mysql_users has the username of a rule, or of a row of
-    fast routing: nobody can log in with that name. Names are compared to the letter. It is only
-    said where mysql_users has rows.
-
-    A row of fast routing with the username '' is for all users without a row of their own.
+    Correct the name, switch fast_forward off, or remove the rule.
 
     ```yaml
     # Bad
@@ -40,44 +35,32 @@ def rule_of_fast_forward_user(subject: Subject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_users:
-      - {username: backup, password: '', default_hostgroup: 1}
       - {username: app, password: '', default_hostgroup: 1}
     mysql_query_rules:
-      - {rule_id: 10, username: backup, match_digest: '^SELECT ', destination_hostgroup: 2}
       - {rule_id: 20, username: app, match_digest: '^SELECT ', destination_hostgroup: 2}
     mysql_query_rules_fast_routing:
-      - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 2}
+      - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```
     """
-    users = _users(subject)
-    if not users:
-        return
-    for rule in subject.rules:
-        if rule.username is None:
-            continue
-        user, name = users.get(rule.username), quoted(rule.username)
+    return grouped(_of_nobody(subject)) if subject.logins else ()
+
+
+def _of_nobody(subject: Subject) -> Iterator[Finding]:
+    for table, key, name in _named(subject):
+        user = subject.logins.get(name)
         if user is None:
-            message = f"no active row of mysql_users has the frontend user {name}"
-            warning = Severity.WARNING
-            yield Finding(RULES, (rule.rule_id,), message, "username", severity=warning)
+            message = f"no active row of {USERS} has the frontend user {quoted(name)}"
+            yield Finding(table, key, message, "username", severity=Severity.WARNING)
         elif user.fast_forward:
-            message = f"never used: {name} has fast_forward, and meets no rules"
-            yield Finding(RULES, (rule.rule_id,), message, "username")
+            message = f"never used: {quoted(name)} has fast_forward, and meets no rules"
+            yield Finding(table, key, message, "username")
+
+
+def _named(subject: Subject) -> Iterator[tuple[str, Key, str]]:
+    """Yield the rules and the rows of fast routing that name a user."""
+    for rule in subject.rules:
+        if rule.username is not None:
+            yield RULES, (rule.rule_id,), rule.username
     for key, cells in subject.cells(FAST_ROUTING):
-        name = str(cells["username"])
-        user = users.get(name)
-        if name and (user is None or user.fast_forward):
-            message = f"no active row of mysql_users has the frontend user {quoted(name)}"
-            if user is not None:
-                message = f"{quoted(name)} has fast_forward, and is never routed"
-            yield Finding(FAST_ROUTING, key, message, "username", severity=Severity.WARNING)
-
-
-def _users(subject: Subject) -> dict[str, Frontend] | None:
-    """Return who may log in; None where the configuration says nothing of users."""
-    return subject.once(_logins)
-
-
-def _logins(subject: Subject) -> dict[str, Frontend] | None:
-    held = subject.configuration.tables.get(USERS)
-    return frontends(held.layout, held.rows.values()) if held else None
+        if cells["username"]:
+            yield FAST_ROUTING, key, str(cells["username"])

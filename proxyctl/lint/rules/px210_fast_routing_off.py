@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog.fast_routing import last_rule_in_the_way
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import FAST_ROUTING, Subject
 
 
 @check("PX210", "fast-routing-off", Severity.ERROR)
 def fast_routing_off(subject: Subject) -> Iterator[Finding]:
-    """Fast routing that is never looked at, since the last active rule has apply.
+    """Fast routing that ProxySQL never uses, since the last active rule has apply.
 
-    ProxySQL asks fast routing unless the rule that it tried last has apply=1, whether that rule
-    matched or not. Where the last active rule has it, a query that no rule matches goes to the
-    user's default hostgroup.
+    ProxySQL skips fast routing if the last rule that it tried has apply=1, whether that rule
+    matched or not. A query that no rule matches then goes to the user's default hostgroup.
 
     Leave `keep_fast_routing_alive` at its default: proxyctl then adds a rule behind the last one
-    that matches nothing. On an instance, add such a rule: a flagIN that nothing leads to, apply=0.
+    that matches nothing. On an instance, add such a rule: apply=0 and a flagIN that no rule sets.
 
     ```yaml
     # Bad
@@ -38,13 +37,13 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     ```
     """
     rules = subject.configuration.tables.get(RULES)
-    if rules is None or not subject.cells(FAST_ROUTING):
+    if rules is None or not subject.router.fast_routing:
         return
     at_work = {row.key for row in subject.rule_rows if row.rule is not None}
     last = last_rule_in_the_way(
         rules.layout, (row for key, row in rules.rows.items() if key in at_work)
     )
     if last is not None:
-        message = f"the last active rule has apply: {FAST_ROUTING} is never looked at"
-        hint = "add a rule behind it with apply 0 and a flagIN that nothing leads to"
+        message = f"the last active rule has apply: ProxySQL never uses {FAST_ROUTING}"
+        hint = "add a rule behind it with apply 0 and a flagIN that no rule sets"
         yield Finding(RULES, (last,), message, "apply", hint)

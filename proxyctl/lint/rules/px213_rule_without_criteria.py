@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.shadowing import (
-    verdicts,
-)
-from proxyctl.lint.subject import RULES, RuleRow, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.cover import verdicts
+from proxyctl.lint.subject import Subject
 
 
 @check("PX213", "rule-without-criteria", Severity.NOTE)
 def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
     r"""A rule that matches every query of every session.
 
-    As the last rule it may be meant, and as one without apply, for logging or a default. It is a
+    It may be intended as the last rule, or without apply as a default or for logging. It is a
     mistake where a criterion was forgotten.
 
     Add a criterion, or ignore the note for this rule.
 
     ```yaml
-    # Bad: every query has this answer.
+    # Bad: every query gets this answer.
     mysql_query_rules:
       - {rule_id: 10, error_msg: 'no such table'}
     ```
@@ -32,15 +30,14 @@ def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, match_digest: 'FROM old_orders\b', error_msg: 'no such table'}
     ```
     """
-    found = subject.once(verdicts)
-    said = {one.rule_id for rule, behind in found.ends for one in (rule, *behind)}
-    said |= set(found.duplicates)
-    # Of an empty pattern another check speaks.
-    said |= {row.rule.rule_id for row in subject.rule_rows if row.rule and _has_empty(row)}
+    found = verdicts(subject)
+    # A rule that ends others, or is one of them, is reported as such; PX421 reports empty patterns.
+    reported = {one.rule_id for pair in found.shadowed for one in pair} | found.duplicates.keys()
+    reported |= {
+        row.rule.rule_id
+        for row in subject.rule_rows
+        if row.rule and "" in (row.text("match_digest"), row.text("match_pattern"))
+    }
     for rule in found.matching_all:
-        if rule.flag_in == 0 and rule.rule_id not in said:
+        if rule.flag_in == 0 and rule.rule_id not in reported:
             yield Finding(RULES, (rule.rule_id,), "matches every query of every session")
-
-
-def _has_empty(row: RuleRow) -> bool:
-    return "" in (row.text("match_digest"), row.text("match_pattern"))

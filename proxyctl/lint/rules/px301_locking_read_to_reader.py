@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_observations import Sent
-from proxyctl.lint.traffic_sent import found_of_kind
+from proxyctl.lint.traffic import Sent, sent_to_readers
 from proxyctl.routing.probes import Kind
 
 _LOCKS_FIRST = r"'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
@@ -18,21 +17,20 @@ _NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
 
 
 @check("PX301", "locking-read-to-reader", Severity.ERROR)
-def locking_reads(subject: Subject) -> Iterator[Finding]:
-    """A rule sends locking reads to a reader.
+def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
+    """A rule that sends locking reads to a reader.
 
-    `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` lock rows so that nobody changes
-    them until the transaction ends. A lock on a reader keeps nobody from writing on the writer, and
-    the rows that the reader returns may be old. On Galera, too, locks are local to a node.
+    `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` keep others from changing rows
+    until the transaction ends. A lock on a reader keeps nobody from writing on the writer, and the
+    reader may return old rows. On Galera, too, locks are local to a node.
 
-    The check sends such queries through the rules, in several spellings: over several lines, in
-    lower case, with `;`, NOWAIT or SKIP LOCKED behind and a comment in front, for each user and
-    schema that rules tell apart, and for each rule that sends to a reader with a query of its own.
-    Readers are the `reader_hostgroup` of a family, hostgroups with a name like `reader` beside one
-    like `writer`, and a hostgroup that takes the reads of a session whose writes all go elsewhere.
+    lint tries such queries in several spellings, for each user and schema that rules distinguish,
+    and for each rule that sends to a reader a query that its pattern matches. Readers are the
+    `reader_hostgroup` of a family, a hostgroup named like `reader` beside one named like `writer`,
+    and a hostgroup that gets the reads of a session whose writes all go to another one.
 
-    Put a rule for locking reads before the one for reads. Use match_digest: a digest is on one
-    line and without comments. Write no `$`: NOWAIT or a `;` may follow.
+    Put a rule for locking reads before the one for reads. Use match_digest, which sees one line
+    without comments, and no `$`: NOWAIT or a `;` may follow.
 
     ```yaml
     # Bad
@@ -55,7 +53,7 @@ def locking_reads(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    for finding, sent in found_of_kind(subject, Kind.LOCK):
+    for finding, sent in sent_to_readers(subject, Kind.LOCK):
         pattern = _LOCKS_FIRST if _begins_with_select(sent) else _LOCKS_ANYWHERE
         hint = f"put a rule before it that sends match_digest {pattern} to the writer, with apply"
         yield replace(finding, hint=hint)

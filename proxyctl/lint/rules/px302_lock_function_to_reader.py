@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_sent import found_of_kind
+from proxyctl.lint.traffic import sent_to_readers
 from proxyctl.routing.probes import Kind
 
-_FUNCTIONS_FIRST = (
+_FUNCTIONS = (
     r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"
 )
 
 
 @check("PX302", "lock-function-to-reader", Severity.WARNING)
-def lock_functions(subject: Subject) -> Iterator[Finding]:
-    r"""A rule sends GET_LOCK and its like to a reader.
+def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
+    r"""A rule that sends GET_LOCK and similar functions to a reader.
 
-    A lock by name is known to one server only. Two clients that ask two readers get it both.
-    ROW_COUNT tells about the last statement of a connection, which was on the writer.
-    LAST_INSERT_ID is not meant: ProxySQL itself sends it where the last write went. Of a rule that
-    sends locking reads there, too, PX301 speaks first.
+    A named lock exists on one server only: two clients that ask two readers both get it. ROW_COUNT
+    is about the last statement of a connection, and that was on the writer. LAST_INSERT_ID is not
+    reported: ProxySQL itself sends it where the last write went. A rule that also sends locking
+    reads to the reader is reported by PX301 only.
+
+    Put a rule for these functions before the one for reads.
 
     ```yaml
     # Bad
@@ -48,8 +50,12 @@ def lock_functions(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """  # noqa: E501 - a pattern stays on its line
-    hint = f"put a rule before it that sends match_digest {_FUNCTIONS_FIRST} to the writer"
-    locking = {(one.table, one.key) for one, _ in found_of_kind(subject, Kind.LOCK)}
-    for finding, _ in found_of_kind(subject, Kind.FUNCTION):
+    hint = f"put a rule before it that sends match_digest {_FUNCTIONS} to the writer"
+    locking = {
+        (one.table, key)
+        for one, _ in sent_to_readers(subject, Kind.LOCK)
+        for key in (one.key, *one.also)
+    }
+    for finding, _ in sent_to_readers(subject, Kind.FUNCTION):
         if (finding.table, finding.key) not in locking:
             yield replace(finding, hint=hint)

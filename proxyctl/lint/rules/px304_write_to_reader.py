@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_observations import observations
-from proxyctl.lint.traffic_sent import sent_text
+from proxyctl.lint.traffic import sent_to_readers
 from proxyctl.routing.probes import Kind
 
 
 @check("PX304", "write-to-reader", Severity.ERROR)
-def writes(subject: Subject) -> Iterator[Finding]:
-    """A rule sends writes to a reader.
+def write_to_reader(subject: Subject) -> Iterator[Finding]:
+    """A rule that sends writes to a reader.
 
-    With read_only the reader refuses them; without, its data are no longer the writer's. BEGIN on a
-    reader is worse than it looks: with transaction_persistent the whole transaction stays there.
+    A reader with read_only refuses the write; without it, the reader's data no longer equal the
+    writer's. BEGIN counts as a write: with transaction_persistent the whole transaction follows it.
 
-    The usual reasons: a pattern without `^`, so that `INSERT ... SELECT` counts as a read; a rule
-    for everything that is not INSERT, UPDATE or DELETE, and CALL, REPLACE, DDL and BEGIN are
-    forgotten. Name the reads and let default_hostgroup be the writer.
+    The usual reasons are a pattern without `^`, which matches `INSERT ... SELECT` as a read, and a
+    rule for everything that is not INSERT, UPDATE or DELETE, which also takes CALL, REPLACE, DDL
+    and BEGIN. Name the reads, and let default_hostgroup be the writer.
 
     ```yaml
     # Bad
@@ -39,7 +39,5 @@ def writes(subject: Subject) -> Iterator[Finding]:
     ```
     """
     hint = "name the reads (match_digest '^SELECT') and let default_hostgroup take the rest"
-    for (culprit, kind), sent in observations(subject).sent.items():
-        if kind is Kind.WRITE:
-            message = sent_text(subject, sent)
-            yield Finding(culprit.table, culprit.key, message, culprit.column, hint)
+    for finding, _ in sent_to_readers(subject, Kind.WRITE):
+        yield replace(finding, hint=hint)

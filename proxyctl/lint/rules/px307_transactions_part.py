@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_observations import routes_of
-from proxyctl.lint.traffic_parting import parting_rule
-from proxyctl.lint.traffic_readers import called
-from proxyctl.lint.traffic_sessions import Session, classes, login_keys, logins, sessions
-from proxyctl.routing import Source
-from proxyctl.routing.probes import BEGIN, INSERT, READ
+from proxyctl.lint.check import Finding, Severity, check, grouped
+from proxyctl.lint.cover import verdicts
+from proxyctl.lint.sessions import classes, route_of, session_for
+from proxyctl.lint.subject import USERS, Subject
+from proxyctl.routing.probes import INSERT, READ
+from proxyctl.routing.rule import Rule
 
 
 @check("PX307", "transactions-part", Severity.WARNING)
-def parted_transactions(subject: Subject) -> Iterator[Finding]:
-    """A user without transaction_persistent, whose reads and writes go to different hostgroups.
+def transactions_part(subject: Subject) -> Iterable[Finding]:
+    """A user without transaction_persistent whose reads and writes go to different hostgroups.
 
-    With `transaction_persistent: false` rules hold inside transactions, too: after BEGIN and UPDATE
-    on the writer, a SELECT goes to a reader, which neither sees the change nor the snapshot. It is
-    also said where a single rule, for one table or one digest, sends elsewhere than the writes go.
-    Leave it on, as it is by default, or send all that the user says to one hostgroup.
+    With `transaction_persistent: false` rules apply inside transactions, too: after BEGIN and
+    UPDATE on the writer, a SELECT goes to a reader, which sees neither the change nor the snapshot.
+    It is also reported where a rule for one table or one digest sends elsewhere than the writes go.
+
+    Leave transaction_persistent at its default, true, or send all of the user's queries to one
+    hostgroup.
 
     ```yaml
     # Bad
@@ -39,52 +40,51 @@ def parted_transactions(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    keys = login_keys(subject)
-    loose = {
-        str(cells["username"])
-        for key, cells in subject.cells("mysql_users")
-        if cells["transaction_persistent"] == 0 and key == keys.get(str(cells["username"]))
-    }
-    if not loose:
-        return
-    parted = {
-        session.username: session for session in sessions(subject) if _is_parted(subject, session)
-    }
-    stands_for = classes(subject)
-    for name in logins(subject):
-        session = parted.get(stands_for[name]) if name in loose else None
-        if session is not None:
-            routes = routes_of(subject, session)
-            message = (
-                "transaction_persistent is 0, and inside a transaction"
-                f" `{INSERT.query}` goes to"
-                f" {called(subject, routes[INSERT].destination_hostgroup)}, `{READ.query}` to"
-                f" {called(subject, routes[READ].destination_hostgroup)}"
-            )
-            hint = "leave transaction_persistent at 1"
-            yield Finding("mysql_users", keys[name], message, "transaction_persistent", hint)
+    return grouped(_parted(subject))
+
+
+def _parted(subject: Subject) -> Iterator[Finding]:
+    loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
+    sending = _sending(subject) if loose else {}
+    said: dict[str | None, str | None] = {}
+    for name, stands_for in classes(subject).items():
+        key = subject.login_keys.get(name or "")
+        if key not in loose or key is None:
             continue
-        parting = parting_rule(subject, stands_for[name]) if name in loose else None
-        if parting is not None:
-            message = (
-                f"transaction_persistent is 0, and inside a transaction `{INSERT.query}` goes to"
-                f" {called(subject, parting.hostgroup)}, and what rule {parting.rule.rule_id} takes"
-                f" to {called(subject, parting.rule.destination)}"
-            )
+        if stands_for not in said:
+            said[stands_for] = _split(subject, stands_for, sending)
+        message = said[stands_for]
+        if message is not None:
             hint = "leave transaction_persistent at 1"
-            yield Finding("mysql_users", keys[name], message, "transaction_persistent", hint)
+            yield Finding(USERS, key, message, "transaction_persistent", hint)
 
 
-def _is_parted(subject: Subject, session: Session) -> bool:
-    routes = routes_of(subject, session)
-    read, *written = (routes[probe] for probe in (READ, INSERT, BEGIN))
-    hostgroup = read.destination_hostgroup
-    return (
-        read.source in (Source.RULE, Source.FAST_ROUTING, Source.DEFAULT_HOSTGROUP)
-        and hostgroup is not None
-        and not read.is_answered
-        and any(
-            route.destination_hostgroup not in (None, hostgroup) and not route.is_answered
-            for route in written
-        )
-    )
+def _sending(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
+    """Return the rules that a query may reach and that send it somewhere, by username."""
+    found: dict[str | None, list[Rule]] = defaultdict(list)
+    for rule in subject.rules:
+        answers = {"OK_msg", "error_msg"} & dict(rule.sets).keys()
+        is_reached = rule.rule_id in subject.reach.reached
+        if rule.destination is not None and is_reached and not answers and not rule.broken:
+            found[rule.username].append(rule)
+    return found
+
+
+def _split(
+    subject: Subject, username: str | None, sending: Mapping[str | None, Sequence[Rule]]
+) -> str | None:
+    """Return how rules send a part of the user's queries elsewhere than the rest."""
+    if subject.logins[username or ""].fast_forward:
+        return None
+    without_say = verdicts(subject).without_say
+    for rule in (*sending.get(None, ()), *sending.get(username, ())):
+        for probe in () if rule.rule_id in without_say else (INSERT, READ):
+            route = route_of(subject, session_for(rule, username), probe.query)
+            hostgroup = route.destination_hostgroup
+            if hostgroup not in (None, rule.destination) and not route.is_answered:
+                return (
+                    f"transaction_persistent is 0, and inside a transaction `{probe.query}` goes to"
+                    f" {subject.called(hostgroup)}, queries that match rule {rule.rule_id} go to"
+                    f" {subject.called(rule.destination)}"
+                )
+    return None

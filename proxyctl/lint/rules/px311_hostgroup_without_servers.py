@@ -4,44 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.destinations import (
-    Destination,
-    destinations,
-)
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import called, family_rows, nodes_of
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.destinations import destinations
+from proxyctl.lint.subject import SERVERS, Subject
 
-
-def _not_served(subject: Subject) -> Iterator[Destination]:
-    if not subject.holds_all_of("mysql_servers"):
-        return
-    served = set(nodes_of(subject))
-    served |= {number for row in family_rows(subject) for number in row.roles.values()}
-    yield from (one for one in destinations(subject) if one.hostgroup not in served)
-
-
-_LOST = "the copies are lost; the query itself goes its way"
-_LATE = "ProxySQL lets a client wait for mysql-connect_timeout_server_max, then fails with 9001"
+_LOST = "only the copies are lost; the query itself is not affected"
+_LATE = "a client waits for mysql-connect_timeout_server_max, then gets error 9001"
 
 
 @check("PX311", "hostgroup-without-servers", Severity.ERROR)
-def without_servers(subject: Subject) -> Iterator[Finding]:
-    """A rule, a row of fast routing or a user sends to a hostgroup that has no server.
+def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
+    """A rule, a row of fast routing or a user that sends to a hostgroup without servers.
 
-    ProxySQL does not refuse such a query: the client waits for mysql-connect_timeout_server_max, 10
-    seconds, and then gets error 9001. Copies for a mirror_hostgroup without servers are lost.
-    Hostgroups of a family count as served: the monitor fills them. It is not said where the files
-    leave mysql_servers alone.
+    The client waits for mysql-connect_timeout_server_max, 10 seconds, and then gets error 9001.
+    Copies for a mirror_hostgroup without servers are lost. A user's default_hostgroup, 0 by
+    default, gets whatever no rule decides, such as BEGIN and SET.
 
-    A user's default_hostgroup takes whatever no rule decides: BEGIN, SET, and each statement that
-    nobody thought of. Without a value it is 0. It is not said of users whose every query a rule
-    takes.
+    Hostgroups of a family are not reported: the monitor fills them. Nor is anything reported where
+    the files leave mysql_servers alone, or of a user whose every query a rule takes.
+
+    Correct the number, or add a server.
 
     ```yaml
     # Bad
     mysql_servers:
       - {hostgroup_id: 10, hostname: db1.example.com}
+    mysql_users:
+      - {username: app}
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
@@ -51,27 +40,17 @@ def without_servers(subject: Subject) -> Iterator[Finding]:
     mysql_servers:
       - {hostgroup_id: 10, hostname: db1.example.com}
       - {hostgroup_id: 20, hostname: db2.example.com}
+    mysql_users:
+      - {username: app, default_hostgroup: 10}
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
-
-    ```yaml
-    # Bad
-    mysql_servers:
-      - {hostgroup_id: 10, hostname: db1.example.com}
-    mysql_users:
-      - {username: app}
-    ```
-
-    ```yaml
-    # Good
-    mysql_servers:
-      - {hostgroup_id: 10, hostname: db1.example.com}
-    mysql_users:
-      - {username: app, default_hostgroup: 10}
-    ```
     """
-    for one in _not_served(subject):
-        message = f"{called(subject, one.hostgroup)}{one.others} has no server"
-        hint = _LOST if one.column == "mirror_hostgroup" else _LATE
-        yield Finding(one.table, one.key, message, one.column, hint)
+    if not subject.holds_all_of(SERVERS):
+        return
+    served = subject.servers.keys() | subject.family_hostgroups
+    for table, column, hostgroup, (key, *also) in destinations(subject):
+        if hostgroup not in served:
+            message = f"{subject.called(hostgroup)} has no server"
+            hint = _LOST if column == "mirror_hostgroup" else _LATE
+            yield Finding(table, key, message, column, hint, also=tuple(also))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.destinations import (
-    destinations,
-)
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.destinations import destinations
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import called, family_rows
 
 
 @check("PX313", "offline-hostgroup-used", Severity.WARNING)
-def to_offline(subject: Subject) -> Iterator[Finding]:
-    """Queries are sent to the offline hostgroup of a family.
+def offline_hostgroup_used(subject: Subject) -> Iterator[Finding]:
+    """A rule, a row of fast routing or a user that sends to a family's offline hostgroup.
 
-    The monitor puts the nodes there that are broken or out of step, and it shows them as ONLINE: a
-    rule that names this hostgroup reaches exactly the nodes that should get nothing.
+    The monitor moves nodes there that are broken or out of sync, and shows them as ONLINE: the
+    queries reach exactly the nodes that should get none.
+
+    Send the queries to the writer or the reader hostgroup.
 
     ```yaml
     # Bad
@@ -38,15 +37,11 @@ def to_offline(subject: Subject) -> Iterator[Finding]:
     ```
     """
     role = "offline_hostgroup"
-    found = {row.roles[role]: row for row in family_rows(subject) if role in row.roles}
-    for one in destinations(subject):
-        row = found.get(one.hostgroup)
+    families = {row.roles[role]: row for row in subject.families if role in row.roles}
+    for table, column, hostgroup, (key, *also) in destinations(subject):
+        row = families.get(hostgroup)
         if row is not None:
-            message = f"{called(subject, one.hostgroup)}{one.others} is the {role} of {row.table}"
-            hint = (
-                "the monitor puts nodes there that are out; the writer is"
-                f" {called(subject, row.roles['writer_hostgroup'])}"
-            )
-            if "reader_hostgroup" in row.roles:
-                hint += f", readers are in {called(subject, row.roles['reader_hostgroup'])}"
-            yield Finding(one.table, one.key, message, one.column, hint)
+            message = f"{subject.called(hostgroup)} is the {role} of {row.table}"
+            writer, reader = (row.roles[f"{one}_hostgroup"] for one in ("writer", "reader"))
+            hint = f"the writer is {subject.called(writer)}, the reader {subject.called(reader)}"
+            yield Finding(table, key, message, column, hint, also=tuple(also))

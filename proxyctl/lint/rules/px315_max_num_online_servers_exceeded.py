@@ -6,24 +6,24 @@ from collections import Counter
 from collections.abc import Iterator
 
 from proxyctl.catalog import Version
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import called, family_rows
-from proxyctl.state.cells import number as as_number
-from proxyctl.state.families import ServerColumns
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import SERVERS, Subject
+from proxyctl.state.cells import number
 
 _ATTRIBUTES = "mysql_hostgroup_attributes"
-_MAX_ONLINE_SINCE = Version(2, 6, 3)
-"""The first ProxySQL that takes notice of max_num_online_servers."""
+_SINCE = Version(2, 6, 3)
+"""The first ProxySQL that obeys max_num_online_servers."""
 
 
 @check("PX315", "max-num-online-servers-exceeded", Severity.ERROR)
-def more_than_may_be_online(subject: Subject) -> Iterator[Finding]:
-    """A hostgroup has more servers than max_num_online_servers lets be ONLINE.
+def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
+    """A hostgroup with more ONLINE servers than its max_num_online_servers.
 
-    ProxySQL 2.6.3 and later uses none of them then: the limit chooses nobody, it stops the
-    hostgroup. Servers of weight 0 count, too. Hostgroups of a family are not looked at: the monitor
+    ProxySQL 2.6.3 and later then uses none of them: the limit does not choose servers, it stops the
+    hostgroup. Servers of weight 0 count, too. Hostgroups of a family are not reported: the monitor
     fills them.
+
+    Raise the limit, or remove servers.
 
     ```yaml
     # Bad
@@ -43,21 +43,20 @@ def more_than_may_be_online(subject: Subject) -> Iterator[Finding]:
       - {hostgroup_id: 20, hostname: db3.example.com}
     ```
     """
-    tables = subject.configuration.tables
-    servers, attributes = tables.get("mysql_servers"), tables.get(_ATTRIBUTES)
-    if servers is None or attributes is None or attributes.layout.version < _MAX_ONLINE_SINCE:
+    attributes = subject.configuration.tables.get(_ATTRIBUTES)
+    if attributes is None or attributes.layout.version < _SINCE:
         return
-    placed = {number for row in family_rows(subject) for number in row.roles.values()}
-    columns = ServerColumns.of(servers.layout)
     online = Counter(
-        row[columns.hostgroup]
-        for row in servers.rows.values()
-        if str(row[columns.status]).upper() == "ONLINE"
+        cells["hostgroup_id"]
+        for _, cells in subject.cells(SERVERS)
+        if str(cells["status"]).upper() == "ONLINE"
     )
-    most = attributes.layout.index["max_num_online_servers"]
-    limits = {as_number(key[0]): as_number(row[most]) or 0 for key, row in attributes.rows.items()}
-    crowded = {hostgroup for hostgroup, limit in limits.items() if online[hostgroup] > limit}
-    for hostgroup in sorted(crowded - placed, key=str):
-        message = f"more servers of {called(subject, hostgroup)} are ONLINE: none would be used"
-        hint = "raise it, or take servers out"
-        yield Finding(_ATTRIBUTES, (hostgroup,), message, "max_num_online_servers", hint)
+    for key, cells in subject.cells(_ATTRIBUTES):
+        hostgroup, most = number(key[0]), number(cells["max_num_online_servers"]) or 0
+        if online[hostgroup] > most and hostgroup not in subject.family_hostgroups:
+            message = (
+                f"{online[hostgroup]} servers of {subject.called(hostgroup)} are ONLINE, and more"
+                f" than {most} may not be: ProxySQL uses none of them"
+            )
+            hint = "raise it, or remove servers"
+            yield Finding(_ATTRIBUTES, key, message, "max_num_online_servers", hint)

@@ -5,61 +5,70 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.rewriting import rewriting
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import Subject
 from proxyctl.state.row import Secret
 
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
+_OTHER_DIALECT = re.compile(r"\$(\d)|\$\{(\d)")
 
 
 @check("PX401", "replacement-invalid", Severity.ERROR)
-def invalid_replacements(subject: Subject) -> Iterator[Finding]:
+def replacement_invalid(subject: Subject) -> Iterator[Finding]:
     r"""A replace_pattern that ProxySQL cannot carry out: the query stays as it is.
 
-    `\1` to `\9` are the groups of match_pattern, `\0` is all that it matched, and `\\` a backslash.
-    With a group that the pattern does not have, or another letter behind the backslash, ProxySQL
-    changes nothing and says nothing. The rule counts its hits all the same.
+    `\1` to `\9` are the groups of match_pattern, `\0` is the whole match, and `\\` is a backslash.
+    With a group that the pattern does not have, or another character behind the backslash, ProxySQL
+    silently changes nothing; the rule counts its hits all the same. With negate_match_pattern the
+    rule takes only queries in which there is nothing to replace.
 
-    A rule with negate_match_pattern takes the queries that match_pattern does not match, and then
-    looks for match_pattern in them: there is nothing to replace, ever.
+    It is a warning where a group is written `$1`, as in other tools: the backend gets `$1`.
 
     ```yaml
     # Bad
     mysql_query_rules:
       - {rule_id: 1, match_pattern: 'FROM orders', replace_pattern: 'FROM \1_v2'}
       - {rule_id: 2, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
+      - {rule_id: 3, match_pattern: 'FROM (orders|items)', replace_pattern: 'FROM $1_v2'}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, match_pattern: 'FROM (orders)', replace_pattern: 'FROM \1_v2'}
+      - {rule_id: 1, match_pattern: 'FROM (orders|items)', replace_pattern: 'FROM \1_v2'}
       - {rule_id: 2, match_pattern: '^(SELECT (?!.* LIMIT ).*)$', replace_pattern: '\1 LIMIT 9'}
     ```
     """
-    for row, _, template in rewriting(subject):
-        rule = row.rule
-        groups = rule.match_pattern.groups if rule and rule.match_pattern else 0
-        for found in _REFERENCE.finditer(template):
-            letter = found[1]
-            if letter.isdigit() and int(letter) > groups:
-                has = (
-                    "no group" if groups == 0 else "1 group" if groups == 1 else f"{groups} groups"
-                )
-                message = f"\\{letter} is no group: match_pattern has {has}; nothing is replaced"
-                hint = "put parentheses around what it stands for"
-            elif not letter.isdigit() and letter != "\\":
-                message = f"ProxySQL does not know \\{letter} here; nothing is replaced"
-                hint = r"\0 to \9 are groups, \\ is a backslash; anything else stands for itself"
-            else:
-                continue
-            if isinstance(row.cells["replace_pattern"], Secret):
-                message = "a group or an escape that ProxySQL does not know; nothing is replaced"
-            yield Finding(RULES, row.key, message, "replace_pattern", hint)
-            break
-    for row, _, _ in rewriting(subject):
-        if row.rule and row.rule.negated:
-            message = "a negated rule takes only queries in which there is nothing to replace"
+    for row in subject.rule_rows:
+        rule, template = row.rule, row.text("replace_pattern")
+        if rule is None or rule.match_pattern is None or "match_pattern" in rule.broken:
+            continue
+        groups = rule.match_pattern.groups
+        problem = None if template is None else _problem(template, groups)
+        if template is not None and rule.negated:
             hint = "without negate_match_pattern, name what is to be replaced"
+            problem = "a negated rule takes only queries with nothing to replace", hint
+        if problem is not None:
+            message, hint = problem
+            if isinstance(row.cells["replace_pattern"], Secret):
+                message = "ProxySQL does not know a group or an escape in it; nothing is replaced"
             yield Finding(RULES, row.key, message, "replace_pattern", hint)
+        elif template and groups and (dollar := _OTHER_DIALECT.search(template)):
+            message = f"{dollar[0]} is no group for ProxySQL: the backend gets it as it is"
+            hint = f"write \\{dollar[1] or dollar[2]}"
+            warning = Severity.WARNING
+            yield Finding(RULES, row.key, message, "replace_pattern", hint, severity=warning)
+
+
+def _problem(template: str, groups: int) -> tuple[str, str] | None:
+    """Return the first thing in a replacement that ProxySQL does not know, and the fix."""
+    has = {0: "no group", 1: "1 group"}.get(groups, f"{groups} groups")
+    for found in _REFERENCE.finditer(template):
+        letter = found[1]
+        if letter.isdigit() and int(letter) > groups:
+            why = f"match_pattern has {has} for \\{letter}; nothing is replaced"
+            return why, "put parentheses around the part that it stands for"
+        if not letter.isdigit() and letter != "\\":
+            why = f"ProxySQL does not know \\{letter} here; nothing is replaced"
+            return why, r"\0 to \9 are groups, \\ is a backslash; write other characters plainly"
+    return None

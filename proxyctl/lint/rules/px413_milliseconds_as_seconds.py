@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.subject import Subject
 
 _LIKE_SECONDS = 100
-_ROUND_SECONDS = frozenset({120, 180, 300, 600, 900, 1800, 3600, 7200, 86400})
+_ROUND_SECONDS = {
+    "cache_ttl": frozenset({120, 180, 300, 600, 900, 1800, 3600, 7200, 86400}),
+    "timeout": frozenset[int](),
+}
 """From two minutes to a day, as lifetimes are written in seconds."""
 
 
 @check("PX413", "milliseconds-as-seconds", Severity.WARNING)
-def short_ttl(subject: Subject) -> Iterator[Finding]:
+def milliseconds_as_seconds(subject: Subject) -> Iterator[Finding]:
     """A cache_ttl or a timeout that looks like seconds.
 
-    cache_ttl is in milliseconds. With 60 an answer is old after 60 milliseconds, and hardly any
-    query finds it. It is said up to 100, and of what is a round time in seconds: 300, 600, 3600 and
-    the like. If the milliseconds are meant, ignore the finding for this rule.
+    Both are in milliseconds. With `cache_ttl: 60` an answer expires after 60 milliseconds, and
+    hardly any query finds it. With `timeout: 30` ProxySQL kills every query of the rule that takes
+    longer than 30 milliseconds, with error 1907. Values up to 100 are reported, and for cache_ttl
+    round times such as 300, 600 and 3600.
 
-    The same holds for timeout, up to 100: with 30, ProxySQL kills every query of the rule that
-    takes longer than 30 milliseconds, with error 1907.
+    Multiply by 1000, or ignore the finding for this rule if milliseconds are intended.
 
     ```yaml
     # Bad
@@ -37,14 +40,10 @@ def short_ttl(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
     ```
     """
-    yield from _like_seconds(subject, "cache_ttl", _ROUND_SECONDS)
-    yield from _like_seconds(subject, "timeout", frozenset())
-
-
-def _like_seconds(subject: Subject, column: str, also: Set[int]) -> Iterator[Finding]:
-    for rule in subject.rules:
-        value = dict(rule.sets).get(column)
-        if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in also):
-            message = f"{column} {value} is {value / 1000:g} seconds"
-            hint = f"it is in milliseconds; {value} seconds are {value * 1000}"
-            yield Finding(RULES, (rule.rule_id,), message, column, hint)
+    for column, also in _ROUND_SECONDS.items():
+        for rule in subject.rules:
+            value = dict(rule.sets).get(column)
+            if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in also):
+                message = f"{column} {value} is {value / 1000:g} seconds"
+                hint = f"it is in milliseconds; {value} seconds are {value * 1000}"
+                yield Finding(RULES, (rule.rule_id,), message, column, hint)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import RULES, Subject
+from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
+from proxyctl.lint.subject import Subject
 
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
 
 
 @check("PX425", "column-without-effect", Severity.WARNING)
-def negates_nothing(subject: Subject) -> Iterator[Finding]:
-    """A column that does nothing, or something else than it seems to.
+def column_without_effect(subject: Subject) -> Iterable[Finding]:
+    """A column of a rule that does nothing, or something else than it seems to.
 
-    negate_match_pattern turns match_digest and match_pattern around and nothing else: not digest,
-    not username, not schemaname. Without these two it does nothing.
+    negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
+    schemaname. With both patterns (a note) it inverts each: the rule matches where neither of them
+    does. Of OK_msg and error_msg, ProxySQL sends OK_msg. It never uses reconnect, sticky_conn and
+    cache_timeout (a note).
 
-    With both of them (a note) it turns around each for itself: the rule matches where neither of
-    them does, and not where they do not match together.
-
-    A rule with both OK_msg and error_msg answers OK. The error is never sent.
-
-    reconnect, sticky_conn and cache_timeout (a note) are left from earlier plans, and ProxySQL 2.7
-    never looks at them. What keeps a session on its connection is `multiplex: 0`; how long an
-    answer is kept is cache_ttl.
+    Remove the column. `multiplex: 0` keeps a session on its connection; cache_ttl sets how long an
+    answer is kept.
 
     ```yaml
     # Bad
@@ -44,22 +40,24 @@ def negates_nothing(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 4, match_digest: '^SELECT @', multiplex: 0}
     ```
     """
+    return grouped(_idle(subject))
+
+
+def _idle(subject: Subject) -> Iterator[Finding]:
+    note = Severity.NOTE
     for rule in subject.rules:
-        if rule.negated and rule.match_digest is None and rule.match_pattern is None:
-            message = "there is no match_digest or match_pattern to turn around; it does nothing"
-            yield Finding(RULES, (rule.rule_id,), message, "negate_match_pattern")
-    for rule in subject.rules:
-        if rule.negated and rule.match_digest is not None and rule.match_pattern is not None:
-            key, column = (rule.rule_id,), "negate_match_pattern"
-            message = "matches only where neither match_digest nor match_pattern does"
-            yield Finding(RULES, key, message, column, severity=Severity.NOTE)
-    for rule in subject.rules:
-        if {"OK_msg", "error_msg"} <= dict(rule.sets).keys():
-            message = "OK_msg wins: the error is never sent"
-            yield Finding(RULES, (rule.rule_id,), message, "error_msg", "keep one of the two")
-    for rule in subject.rules:
+        key, sets = (rule.rule_id,), dict(rule.sets)
+        patterns = sum(one is not None for one in (rule.match_digest, rule.match_pattern))
+        if rule.negated and patterns == 0:
+            message = "has no effect without match_digest or match_pattern"
+            yield Finding(RULES, key, message, "negate_match_pattern", "remove it")
+        if rule.negated and patterns == 2:
+            message = "the rule matches only where neither match_digest nor match_pattern does"
+            yield Finding(RULES, key, message, "negate_match_pattern", severity=note)
+        if {"OK_msg", "error_msg"} <= sets.keys():
+            message = "ProxySQL sends OK_msg, never the error"
+            yield Finding(RULES, key, message, "error_msg", "keep one of the two")
         for column in _IDLE:
-            if column in dict(rule.sets):
-                key = (rule.rule_id,)
-                message = "ProxySQL takes this column and never looks at it"
-                yield Finding(RULES, key, message, column, severity=Severity.NOTE)
+            if column in sets:
+                message = f"ProxySQL never uses {column}"
+                yield Finding(RULES, key, message, column, "remove it", severity=note)

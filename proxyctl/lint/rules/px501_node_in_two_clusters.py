@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.families import (
-    SERVERS,
-    Node,
-    galera_rows,
-    nodes_in,
-)
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import FamilyRow, called
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import SERVERS, FamilyRow, Subject
+from proxyctl.state.families import Node, node_text
 
 
 @check("PX501", "node-in-two-clusters", Severity.ERROR)
-def node_twice(subject: Subject) -> Iterator[Finding]:
-    """The same node stands in two Galera families.
+def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
+    """A node that is in two Galera families.
 
-    ProxySQL keeps what it knows of a node by host and port, and for one family only. The other one
-    loses the node, or places it by what holds in the first.
+    ProxySQL stores what it knows of a node by host and port, for one family only. The other family
+    loses the node, or places it by the state of the first.
+
+    List each node in the family of its own cluster only.
 
     ```yaml
     # Bad
@@ -47,19 +43,11 @@ def node_twice(subject: Subject) -> Iterator[Finding]:
     ```
     """
     first: dict[Node, FamilyRow] = {}
-    for row in galera_rows(subject):
-        for node, rows in nodes_in(subject, row).items():
+    for row in subject.galera:
+        for node, key in subject.nodes_of(row).items():
             other = first.setdefault(node, row)
-            if other is not row and not _share(other, row):
-                key, _ = rows[0]
-                one, two = other.roles["writer_hostgroup"], row.roles["writer_hostgroup"]
-                message = (
-                    f"{node[0]}:{node[1]} is a node of the Galera family of"
-                    f" {called(subject, one)}, and of that of {called(subject, two)}"
-                )
-                hint = "a node belongs to one cluster; name it by one family only"
+            if set(other.roles.values()).isdisjoint(row.roles.values()):
+                one, two = (subject.called(of.roles["writer_hostgroup"]) for of in (other, row))
+                message = f"{node_text(node)} is in the Galera families of {one} and of {two}"
+                hint = "list a node in the family of its own cluster only"
                 yield Finding(SERVERS, key, message, None, hint)
-
-
-def _share(one: FamilyRow, other: FamilyRow) -> bool:
-    return not set(one.roles.values()).isdisjoint(other.roles.values())

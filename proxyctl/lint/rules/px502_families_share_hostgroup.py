@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import FamilyRow, called, family_rows
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import FamilyRow, Subject
 
 
 @check("PX502", "families-share-hostgroup", Severity.ERROR)
-def shared(subject: Subject) -> Iterator[Finding]:
-    """Two families name the same hostgroup.
+def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
+    """Two families with the same hostgroup.
 
-    Between two tables ProxySQL does not notice: it loads both rows, and two monitors move the same
-    servers, each its own way.
+    ProxySQL checks each table by itself and loads both rows. Then two monitors move the same
+    servers, each in its own way.
+
+    Remove one of the rows.
 
     ```yaml
     # Bad
@@ -33,12 +34,10 @@ def shared(subject: Subject) -> Iterator[Finding]:
     ```
     """
     first: dict[int, FamilyRow] = {}
-    for row in family_rows(subject):
-        told = False
-        for hostgroup in row.roles.values():
-            other = first.setdefault(hostgroup, row)
-            if other is not row and not told:
-                told = True
-                message = f"{called(subject, hostgroup)} belongs to a row of {other.table}, too"
-                hint = "two monitors move the same servers; keep one of the rows"
-                yield Finding(row.table, row.key, message, None, hint)
+    for row in subject.families:
+        shared = [one for one in row.roles.values() if first.setdefault(one, row) is not row]
+        if shared:
+            other = first[shared[0]]
+            message = f"{subject.called(shared[0])} is in a row of {other.table}, too"
+            hint = "remove one of the rows: two monitors move the same servers"
+            yield Finding(row.table, row.key, message, None, hint)

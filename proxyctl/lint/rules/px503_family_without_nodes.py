@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.families import (
-    SERVERS,
-    nodes_in,
-)
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import family_rows
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import SERVERS, Subject
 
 
 @check("PX503", "family-without-nodes", Severity.WARNING)
-def no_nodes(subject: Subject) -> Iterator[Finding]:
-    """A family without a single node in mysql_servers.
+def family_without_nodes(subject: Subject) -> Iterator[Finding]:
+    """A family without a node in mysql_servers.
 
     The monitor asks the nodes that are listed in one of the family's hostgroups. Galera has no
-    discovery at all, and the others begin with a node that they know. It is not said where the
-    files leave mysql_servers alone.
+    discovery, and discovery elsewhere begins with a known node. Nothing is reported where the files
+    leave mysql_servers alone.
+
+    List the nodes in the writer hostgroup.
 
     ```yaml
     # Bad
@@ -37,9 +34,7 @@ def no_nodes(subject: Subject) -> Iterator[Finding]:
       - {hostgroup_id: 10, hostname: db1.example.com}
     ```
     """
-    if not subject.holds_all_of(SERVERS):
-        return
-    for row in family_rows(subject):
-        if not nodes_in(subject, row):
+    for row in subject.families if subject.holds_all_of(SERVERS) else ():
+        if not subject.nodes_of(row):
             hint = "list its nodes in the writer hostgroup"
-            yield Finding(row.table, row.key, "no server is in any hostgroup of it", None, hint)
+            yield Finding(row.table, row.key, "no server is in its hostgroups", None, hint)

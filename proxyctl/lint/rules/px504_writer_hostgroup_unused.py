@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.destinations import destinations
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import called, family_rows
+from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.state.cells import number
 
 
 @check("PX504", "writer-hostgroup-unused", Severity.WARNING)
-def unused_writer(subject: Subject) -> Iterator[Finding]:
-    """Nothing is ever sent to the writer hostgroup of a family.
+def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
+    """A family whose writer hostgroup gets no queries.
 
-    No rule, no row of fast routing and no user's default_hostgroup names it. Often a hostgroup was
-    renumbered, and the rules or the users were not. It is not said where the files leave
-    mysql_users alone.
+    No rule, no row of fast routing and no user's default_hostgroup has its number. Often a
+    hostgroup was renumbered, and the rules or the users were not. Nothing is reported where the
+    files leave mysql_users alone.
+
+    Correct the number.
 
     ```yaml
     # Bad
@@ -35,20 +37,15 @@ def unused_writer(subject: Subject) -> Iterator[Finding]:
     ```
     """
     # Others may own users, or rules, that send something there.
-    if not subject.cells("mysql_users") or not all(
-        subject.holds_all_of(name, if_there=True)
-        for name in ("mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing")
-    ):
+    users = subject.cells(USERS)
+    tables = (USERS, RULES, FAST_ROUTING)
+    if not users or not all(subject.holds_all_of(name, if_there=True) for name in tables):
         return
-    used = {one.hostgroup for one in destinations(subject)}
-    used |= {
-        value
-        for _, cells in subject.cells("mysql_users")
-        if isinstance(value := cells["default_hostgroup"], int)
-    }
-    for row in family_rows(subject):
+    used: set[int | None] = {one.hostgroup for one in destinations(subject)}
+    used |= {number(cells["default_hostgroup"]) for _, cells in users}
+    for row in subject.families:
         writer = row.roles.get("writer_hostgroup")
         if writer is not None and writer not in used:
-            message = f"nothing is sent to {called(subject, writer)}"
-            hint = "no rule, fast routing or default_hostgroup names it"
+            message = f"{subject.called(writer)} gets no queries"
+            hint = "name it in a rule, in fast routing or as a default_hostgroup"
             yield Finding(row.table, row.key, message, "writer_hostgroup", hint)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import family_rows
+
+_NAME = "mysql-monitor_enabled"
 
 
 @check("PX505", "families-not-monitored", Severity.WARNING)
-def not_monitored(subject: Subject) -> Iterator[Finding]:
-    """There are families, and mysql-monitor_enabled is false.
+def families_not_monitored(subject: Subject) -> Iterator[Finding]:
+    """A family while mysql-monitor_enabled is false.
 
-    Nobody then looks at the nodes: after a failover the writes still go to the old writer.
+    Without the monitor nothing moves the nodes: after a failover the writes still go to the old
+    writer.
+
+    Turn the monitor on.
 
     ```yaml
     # Bad
@@ -29,8 +33,6 @@ def not_monitored(subject: Subject) -> Iterator[Finding]:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     ```
     """
-    name = "mysql-monitor_enabled"
-    rows = family_rows(subject)
-    if rows and subject.configuration.variables.get(name) == "false":
-        message = f"nobody looks at the nodes of {rows[0].table}"
-        yield Finding("mysql_variables", (name,), message, "variable_value")
+    if subject.families and subject.configuration.variables.get(_NAME) == "false":
+        message = f"nothing monitors the nodes of {subject.families[0].table}"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", "set it to true")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.families import GALERA, galera_rows
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import called
 
 
 @check("PX511", "no-writers", Severity.ERROR)
 def no_writers(subject: Subject) -> Iterator[Finding]:
-    """max_writers of a Galera family is 0.
+    """A Galera family with max_writers 0.
 
     ProxySQL then takes every node out of the writer hostgroup, and each write fails.
+
+    Set max_writers to 1.
 
     ```yaml
     # Bad
@@ -30,7 +30,7 @@ def no_writers(subject: Subject) -> Iterator[Finding]:
          offline_hostgroup: 40, max_writers: 1}
     ```
     """
-    for row in galera_rows(subject):
+    for row in subject.galera:
         if row.cells["max_writers"] == 0:
-            message = f"no node may stay in {called(subject, row.roles['writer_hostgroup'])}"
-            yield Finding(GALERA, row.key, message, "max_writers", "write 1")
+            message = f"no node may stay in {subject.called(row.roles['writer_hostgroup'])}"
+            yield Finding(row.table, row.key, message, "max_writers", "set it to 1")

@@ -5,47 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.families import galera_rows
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import called
-from proxyctl.state.row import Key
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import Cells, Subject
 
 _SCRIPT = re.compile(
-    r"galera[_-]?check|proxysql_node_monitor|pxc_scheduler_handler|proxysql_scheduler",
+    r"[^/\s]*(?:galera[_-]?check|proxysql_node_monitor|pxc_scheduler_handler|proxysql_scheduler)"
+    r"[^/\s]*",
     re.IGNORECASE,
 )
-
 _OPTION = re.compile(r"-{1,2}(?:[\w-]*(?:hg|hostgroups?)|H)[= ]\s*\"?'?([\d:,WR-]+)", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+")
-_POSITIONAL = ("arg1", "arg2")
-_ARGUMENTS = ("arg1", "arg2", "arg3", "arg4", "arg5")
-
-
-def _scripts(subject: Subject) -> Iterator[tuple[Key, str, set[int]]]:
-    """Yield the entries that run a script for Galera: key, name, hostgroups in the arguments."""
-    for key, cells in subject.cells("scheduler"):
-        texts = [str(cells[name]) for name in ("filename", *_ARGUMENTS) if cells[name] is not None]
-        found = next((text for text in texts if _SCRIPT.search(text)), None)
-        if cells["active"] != 1 or found is None:
-            continue
-        options = [option[1] for text in texts[1:] for option in _OPTION.finditer(text + " ")]
-        options += [str(cells[n]) for n in _POSITIONAL if _NUMBER.fullmatch(str(cells[n]).strip())]
-        numbers = {int(number) for text in options for number in _NUMBER.findall(text)}
-        name = re.split(r"[/\s]", found.strip())
-        yield key, next(part for part in name if _SCRIPT.search(part)), numbers
 
 
 @check("PX521", "scheduler-and-native-galera", Severity.ERROR)
-def same_hostgroups(subject: Subject) -> Iterator[Finding]:
-    """An external scheduler and a row of mysql_galera_hostgroups place the same nodes.
+def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
+    """A scheduler entry that moves the nodes of a row of mysql_galera_hostgroups.
 
-    proxysql_galera_checker, pxc_scheduler_handler and their like rewrite mysql_servers every few
-    seconds, and so does ProxySQL's own Galera monitor. They do not know of each other: nodes change
-    hostgroup back and forth, and a writer may be missing in between. Use one of the two.
+    proxysql_galera_checker, pxc_scheduler_handler and similar scripts rewrite mysql_servers every
+    few seconds, and so does ProxySQL's own Galera monitor. Nodes then change hostgroup back and
+    forth, and at times there is no writer. It is a warning where the script reads its hostgroups
+    from a file of its own: ignore it if they are not those of the row.
 
-    It is a warning where the script has its hostgroups in a configuration file. If they are others
-    than those of the row, ignore it.
+    Remove the scheduler entry, or the row.
 
     ```yaml
     # Bad
@@ -61,18 +41,6 @@ def same_hostgroups(subject: Subject) -> Iterator[Finding]:
     ```
 
     ```yaml
-    # Bad
-    mysql_galera_hostgroups:
-      - {writer_hostgroup: 10, backup_writer_hostgroup: 20,
-         reader_hostgroup: 30, offline_hostgroup: 40}
-    scheduler:
-      - id: 1
-        interval_ms: 2000
-        filename: /usr/bin/pxc_scheduler_handler
-        arg1: --configfile=config.toml
-    ```
-
-    ```yaml
     # Good
     mysql_galera_hostgroups:
       - {writer_hostgroup: 10, backup_writer_hostgroup: 20,
@@ -80,21 +48,26 @@ def same_hostgroups(subject: Subject) -> Iterator[Finding]:
     scheduler: []
     ```
     """
-    for key, name, numbers in _scripts(subject):
-        for row in galera_rows(subject):
-            shared = sorted(numbers & set(row.roles.values()))
-            if shared:
-                message = (
-                    f"{name} moves the servers of {called(subject, shared[0])}, and so does the"
-                    " Galera monitor"
-                )
-                hint = "remove this entry, or the row of mysql_galera_hostgroups"
-                yield Finding("scheduler", key, message, None, hint)
-                break
-    if not galera_rows(subject):
-        return
-    for key, name, numbers in _scripts(subject):
-        if not numbers:
-            message = f"{name} and the Galera monitor may both move the same servers"
-            hint = "its hostgroups have to be others than those of mysql_galera_hostgroups"
+    hint = "remove this entry, or the row of mysql_galera_hostgroups"
+    placed = {hostgroup for row in subject.galera for hostgroup in row.roles.values()}
+    for key, cells in subject.cells("scheduler") if placed else ():
+        names = ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")
+        texts = [str(cells[name]) for name in names if cells[name] is not None]
+        script = next((found[0] for text in texts if (found := _SCRIPT.search(text))), None)
+        if cells["active"] != 1 or script is None:
+            continue
+        numbers = _hostgroups(cells, texts)
+        if shared := sorted(numbers & placed):
+            message = f"{script} and the Galera monitor move the servers of"
+            yield Finding("scheduler", key, f"{message} {subject.called(shared[0])}", None, hint)
+        elif not numbers:
+            message = f"{script} and the Galera monitor may move the same servers"
             yield Finding("scheduler", key, message, None, hint, severity=Severity.WARNING)
+
+
+def _hostgroups(cells: Cells, texts: list[str]) -> set[int]:
+    """Return the hostgroups in the arguments of a script: of an option, or the first two."""
+    options = [found[1] for text in texts[1:] for found in _OPTION.finditer(text + " ")]
+    positional = [str(cells[name]).strip() for name in ("arg1", "arg2")]
+    options += [text for text in positional if text.isdecimal()]
+    return {int(number) for text in options for number in re.findall(r"\d+", text)}

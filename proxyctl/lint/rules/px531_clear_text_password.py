@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import Secret
 
-_USERS = ("mysql_users", "pgsql_users")
-
 
 @check("PX531", "clear-text-password", Severity.WARNING)
-def clear_text(subject: Subject) -> Iterator[Finding]:
-    """A password stands in a file as it is.
+def clear_text_password(subject: Subject) -> Iterator[Finding]:
+    """A password in clear text in a file.
 
-    Whoever reads the file, or its history, can log in. Take it from the environment or from a file
-    of its own, or write its hash; ProxySQL takes all three. Variables with a password in them, and
-    `instances`, have no hash: there it has to be a reference.
+    Whoever reads the file, or its history, can log in.
+
+    Take the password from the environment or from a file of its own, or write its hash. A variable
+    with a password and an entry of `instances` have no hash and need a reference.
 
     ```yaml
     # Bad
@@ -34,15 +33,15 @@ def clear_text(subject: Subject) -> Iterator[Finding]:
     ```
     """  # noqa: E501 - a hash stays on its line
     place = subject.configuration.place
-    for table in _USERS:
+    for table in ("mysql_users", "pgsql_users"):
         for key, cells in subject.cells(table):
             password = cells["password"]
             if not isinstance(password, str) or isinstance(password, Secret) or not password:
                 continue
             if place(table, key, "password") is None:
-                break
+                break  # an instance
             if hashed_password(table, password) != password:
-                message = f"the password of {key[0]} stands here in clear text"
+                message = f"the password of {key[0]} is in clear text"
                 hint = "write password: {env: NAME}, {file: PATH}, or its hash"
                 yield Finding(table, key, message, "password", hint)
     for name, value in sorted(subject.configuration.variables.items()):
@@ -50,9 +49,9 @@ def clear_text(subject: Subject) -> Iterator[Finding]:
         if not is_secret_variable(name) or isinstance(value, Secret) or not value:
             continue
         if place(table, (name,), None) is not None:
-            message = f"{name} stands here in clear text"
+            message = f"{name} is in clear text"
             yield Finding(table, (name,), message, "variable_value", "write {env: NAME}")
     for name, where in subject.plain_passwords.items():
-        message = "the password of this instance stands here in clear text"
+        message = "the password of this instance is in clear text"
         hint = "write password: {env: NAME} or {file: PATH}"
         yield Finding("instances", (name,), message, "password", hint, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
 _WELL_KNOWN = {
@@ -14,12 +14,13 @@ _WELL_KNOWN = {
 
 
 @check("PX532", "well-known-password", Severity.WARNING)
-def well_known(subject: Subject) -> Iterator[Finding]:
-    """A login of the admin interface has the password that everybody knows.
+def well_known_password(subject: Subject) -> Iterator[Finding]:
+    """A login of the admin interface with a password from ProxySQL's documentation.
 
-    ProxySQL lets admin in from its own machine only, but every other name from anywhere. Whoever is
-    in may read all users and replace them. It is said of what is set, not of what the files leave
-    alone.
+    ProxySQL lets `admin` in from its own machine only, but every other name from anywhere. Whoever
+    is in can read and replace all users. Only variables that are set are checked, not defaults.
+
+    Choose another password.
 
     ```yaml
     # Bad
@@ -36,5 +37,6 @@ def well_known(subject: Subject) -> Iterator[Finding]:
         found = [login for login in str(value).split(";") if login in logins]
         if found:
             who = " and ".join(login.partition(":")[0] for login in found)
-            message = f"the password of {who} is the one that everybody knows"
-            yield Finding("admin_variables", (name,), message, "variable_value")
+            message = f"the password of {who} is well known"
+            hint = "choose another password"
+            yield Finding("admin_variables", (name,), message, "variable_value", hint)

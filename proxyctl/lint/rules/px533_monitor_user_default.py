@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import family_rows
 
-_MONITOR, _MONITOR_PASSWORD = "mysql-monitor_username", "mysql-monitor_password"
+_NAME, _PASSWORD = "mysql-monitor_username", "mysql-monitor_password"
 
 
 @check("PX533", "monitor-user-default", Severity.WARNING)
-def default_monitor(subject: Subject) -> Iterator[Finding]:
-    """There are families, and the monitor's user has ProxySQL's default name and password.
+def monitor_user_default(subject: Subject) -> Iterator[Finding]:
+    """A family while the monitor's user has ProxySQL's default name and password.
 
-    The monitor logs in to each backend with it. Where that fails, a node of a Galera family is
-    taken out at the third check, and a replication family is not followed any more. A user
-    `monitor` with the password `monitor` is also the first thing that somebody tries. It is not
-    said where the files leave all mysql variables alone.
+    The monitor logs in to each backend as this user. Where the login fails, ProxySQL takes a Galera
+    node out at the third check, and does not follow a replication family. The user `monitor` with
+    the password `monitor` is also the first that an attacker tries. Only variables that are set are
+    checked: a file that does not name the password says nothing about it.
+
+    Set both variables, and create the user on the backends.
 
     ```yaml
     # Bad
-    variables: {mysql-server_version: "8.0.36"}
+    variables: {mysql-monitor_username: monitor, mysql-monitor_password: monitor}
     mysql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     ```
@@ -30,7 +31,6 @@ def default_monitor(subject: Subject) -> Iterator[Finding]:
     ```yaml
     # Good
     variables:
-      mysql-server_version: "8.0.36"
       mysql-monitor_username: proxysql
       mysql-monitor_password: {env: MONITOR_PASSWORD}
     mysql_replication_hostgroups:
@@ -38,15 +38,8 @@ def default_monitor(subject: Subject) -> Iterator[Finding]:
     ```
     """
     variables = subject.configuration.variables
-    if not family_rows(subject) or not any(name.startswith("mysql-") for name in variables):
-        return
-    password = variables.get(_MONITOR_PASSWORD, "monitor")
-    if variables.get(_MONITOR, "monitor") == "monitor" == str(password):
-        name = next((one for one in (_MONITOR_PASSWORD, _MONITOR) if one in variables), None)
-        rows = family_rows(subject)
+    is_default = variables.get(_NAME, "monitor") == "monitor" == str(variables.get(_PASSWORD))
+    if subject.families and is_default:
         message = "the monitor logs in to the backends as monitor, with the default password"
-        hint = f"set {_MONITOR} and {_MONITOR_PASSWORD}"
-        if name is not None:
-            yield Finding("mysql_variables", (name,), message, "variable_value", hint)
-        else:
-            yield Finding(rows[0].table, rows[0].key, message, None, hint)
+        hint = f"set {_NAME} and {_PASSWORD}"
+        yield Finding("mysql_variables", (_PASSWORD,), message, "variable_value", hint)

@@ -6,22 +6,24 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.server_version import version_numbers
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.server_version import NAME, finding
+from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
+_NAME = "mysql-server_version"
 _DEFAULTS = ("5.5.30", "8.0.11")
-"""What ProxySQL comes with, before 2.6 and since; an old one may stay in its database."""
+"""ProxySQL's defaults, before 2.6 and since; an old one may stay in its database."""
 
 
 @check("PX541", "server-version-default", Severity.WARNING)
-def left_at_default(subject: Subject) -> Iterator[Finding]:
-    """mysql-server_version is what ProxySQL comes with, 8.0.11 or once 5.5.30, set or not.
+def server_version_default(subject: Subject) -> Iterator[Finding]:
+    """mysql-server_version has ProxySQL's default, 8.0.11 or once 5.5.30.
 
-    ProxySQL tells it to each client, whatever the backends are. Connectors decide by it which SQL
-    they send: after 5.5.30 or 8.0.11 they may ask for `query_cache_size` or `tx_isolation`, which a
-    newer server refuses. Set it to the version of the backends, the lowest of them. It is not said
-    where the files leave all mysql variables alone, nor if `--backend-version` names that version.
+    ProxySQL tells each client this version, whatever the backends are. Connectors decide by it
+    which SQL they send: after 5.5.30 or 8.0.11 they may ask for `query_cache_size` or
+    `tx_isolation`, which a newer server refuses. Nothing is reported where the files set no mysql
+    variable, or if `--backend-version` names that version.
+
+    Set it to the lowest version of the backends.
 
     ```yaml
     # Bad
@@ -34,14 +36,15 @@ def left_at_default(subject: Subject) -> Iterator[Finding]:
     ```
     """
     variables = subject.configuration.variables
-    default = VARIABLES[NAME].default_in(subject.configuration.version)
-    hint = "set it to the lowest version of the backends"
-    if NAME in variables:
-        told = str(variables[NAME])
+    default = VARIABLES[_NAME].default_in(subject.configuration.version)
+    message = f"not set: ProxySQL tells clients {default}, whatever the backends are"
+    if _NAME in variables:
+        told = str(variables[_NAME])
         behind = [version_numbers(one) for one in subject.backend_versions]
-        if told in (*_DEFAULTS, default) and version_numbers(told) not in behind:
-            whose = "ProxySQL's default" if told == default else "an older ProxySQL's default"
-            yield finding(f"{told} is {whose}, whatever the backends are", hint)
-        return
+        if told not in (*_DEFAULTS, default) or version_numbers(told) in behind:
+            return
+        whose = "ProxySQL's default" if told == default else "an older ProxySQL's default"
+        message = f"{told} is {whose}, whatever the backends are"
     if any(name.startswith("mysql-") for name in variables):
-        yield finding(f"not set: clients are told {default}, whatever the backends are", hint)
+        hint = "set it to the lowest version of the backends"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.server_version import compared_with
+from proxyctl.catalog.server_version import is_mariadb, version_numbers
+from proxyctl.lint.check import Finding, Severity, check, quoted
 from proxyctl.lint.subject import Subject
+
+_NAME = "mysql-server_version"
 
 
 @check("PX542", "server-version-above-backends", Severity.WARNING)
-def above_backends(subject: Subject) -> Iterator[Finding]:
-    """mysql-server_version is above the lowest version of the backends, or of another product.
+def server_version_above_backends(subject: Subject) -> Iterator[Finding]:
+    """mysql-server_version is above the lowest backend's version, or that of another product.
 
-    A client that believes it sends SQL which that backend does not know yet. It can be checked only
-    when the versions of the backends are given.
+    A client that relies on it sends SQL which that backend does not know yet. The versions of the
+    backends come from `--backend-version`.
+
+    Set it to the lowest version of the backends.
 
     ```yaml
     # Bad
@@ -28,4 +32,21 @@ def above_backends(subject: Subject) -> Iterator[Finding]:
     variables: {mysql-server_version: "8.0.30"}
     ```
     """
-    yield from compared_with(subject, subject.backend_versions)
+    told = subject.configuration.variable(_NAME) or ""
+    backends = subject.backend_versions
+    numbers = version_numbers(told)
+    known = [(found, text) for text in backends if (found := version_numbers(text)) is not None]
+    if numbers is None or not known:
+        return
+    lowest, text = min(known)
+    others = [one for one in backends if is_mariadb(one) is not is_mariadb(told)]
+    hint = f"set it to {text}"
+    if others:
+        what = f"a backend is {others[0]}"
+        hint = "clients tell MySQL and MariaDB apart by it"
+    elif numbers > lowest:
+        what = f"the lowest backend is {text}"
+    else:
+        return
+    message = f"ProxySQL tells clients {quoted(told)}, and {what}"
+    yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

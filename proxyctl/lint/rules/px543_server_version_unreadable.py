@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog.server_version import version_numbers
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.server_version import NAME, finding, shown
+from proxyctl.lint.check import Finding, Severity, check, quoted
 from proxyctl.lint.subject import Subject
+
+_NAME = "mysql-server_version"
 
 
 @check("PX543", "server-version-unreadable", Severity.ERROR)
-def unreadable(subject: Subject) -> Iterator[Finding]:
+def server_version_unreadable(subject: Subject) -> Iterator[Finding]:
     """mysql-server_version does not begin with a version number.
 
-    Connectors read it before they log in, and some give up: with `MariaDB-10.6` PyMySQL fails in
-    the handshake, at the admin port as well, since ProxySQL says it there, too. proxyctl is then
-    locked out, and a mysql client has to put it right.
+    Connectors read it before they log in, and some fail: with `MariaDB-10.6` PyMySQL fails in the
+    handshake, at the admin port as well. proxyctl is then locked out, and only a mysql client can
+    correct the variable.
+
+    Put the number first.
 
     ```yaml
     # Bad
@@ -28,9 +31,8 @@ def unreadable(subject: Subject) -> Iterator[Finding]:
     variables: {mysql-server_version: "10.6.12-MariaDB"}
     ```
     """
-    told = subject.configuration.variables.get(NAME)
+    told = subject.configuration.variables.get(_NAME)
     if told is not None and version_numbers(told) is None:
-        message = (
-            f"{shown(told)} does not begin with a version such as 8.0.36: clients fail to log in"
-        )
-        yield finding(message, "put the number first, as in 10.6.12-MariaDB")
+        message = f"{quoted(told)} does not begin with a number: clients fail to log in"
+        hint = "put the number first, as in 10.6.12-MariaDB"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

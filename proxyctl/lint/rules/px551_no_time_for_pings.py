@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.finding import Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import SERVERS, Subject
 
-_TABLE, _COLUMN = "mysql_variables", "variable_value"
 _NAME = "mysql-default_max_latency_ms"
 
 
 @check("PX551", "no-time-for-pings", Severity.ERROR)
-def no_time(subject: Subject) -> Iterator[Finding]:
+def no_time_for_pings(subject: Subject) -> Iterator[Finding]:
     """mysql-default_max_latency_ms is 0, which is no time at all.
 
-    ProxySQL then uses no server without a max_latency_ms of its own: its queries wait for
-    mysql-connect_timeout_server_max, and fail with 9001. To let pings take as long as they like,
-    give a large number.
+    ProxySQL then uses no server without a max_latency_ms of its own: queries wait for
+    mysql-connect_timeout_server_max and fail with error 9001.
+
+    To allow any latency, set a large number.
 
     ```yaml
     # Bad
@@ -29,10 +29,10 @@ def no_time(subject: Subject) -> Iterator[Finding]:
     variables: {mysql-default_max_latency_ms: 60000}
     ```
     """
-    variables = subject.configuration.variables
-    if _NAME not in variables or str(variables[_NAME]) != "0":
+    if str(subject.configuration.variables.get(_NAME)) != "0":
         return
-    limits = [cells.get("max_latency_ms") for _, cells in subject.cells("mysql_servers")]
+    limits = [cells.get("max_latency_ms") for _, cells in subject.cells(SERVERS)]
     if not limits or not all(limits):
-        message = "0 leaves no time to a ping: servers without a max_latency_ms are never used"
-        yield Finding(_TABLE, (_NAME,), message, _COLUMN, "a large number lets pings take long")
+        message = "0 leaves no time for a ping: servers without a max_latency_ms are never used"
+        hint = "set a large number to allow any latency"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic_readers import family_rows, nodes_of, reader_hostgroups
 from proxyctl.routing import Source
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import SeenDigest
@@ -54,13 +53,13 @@ def find_readers(configuration: Configuration) -> Readers:
     found: dict[int, int] = {}
     kinds: dict[int, str] = {}
     members: set[int] = set()
-    for row in family_rows(subject):
+    for row in subject.families:
         members |= set(row.roles.values())
         writer, reader = row.roles.get("writer_hostgroup"), row.roles.get("reader_hostgroup")
         if writer is not None and reader is not None and writer != reader:
             found[writer], kinds[writer] = reader, row.table
     names = {n: text for n, text in configuration.hostgroup_names.items() if n not in members}
-    for reader in reader_hostgroups(subject) - members:
+    for reader in subject.readers - members:
         for writer in names:
             if writer not in found and _are_pair(configuration, writer, reader):
                 found[writer], kinds[writer] = reader, "names"
@@ -74,7 +73,7 @@ def _are_pair(configuration: Configuration, writer: int, reader: int) -> bool:
     if len(words[0] - words[1]) != 1 or len(words[1] - words[0]) != 1:
         return False
     alone = Subject(replace(configuration, tables={}, hostgroup_names=names))
-    return reader_hostgroups(alone) == {reader}
+    return alone.readers == {reader}
 
 
 def _nodes(subject: Subject) -> dict[int, frozenset[tuple[object, object]]]:
@@ -85,7 +84,7 @@ def _nodes(subject: Subject) -> dict[int, frozenset[tuple[object, object]]]:
     }
     return {
         hostgroup: frozenset(node for node in nodes if (hostgroup, *node) not in down)
-        for hostgroup, nodes in nodes_of(subject).items()
+        for hostgroup, nodes in subject.servers.items()
     }
 
 

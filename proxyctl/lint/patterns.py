@@ -1,13 +1,20 @@
-r"""The plain texts in a pattern: what each match begins with, and what stands in each match.
+r"""What a pattern shows without being tried: its plain texts, a pasted digest, words of SQL.
 
-`^SELECT c FROM t(1|2) WHERE` begins with `SELECT c FROM t` and holds ` WHERE`, too. Groups, classes
-and whatever else is no plain text only end the text before them.
+Each match of `^SELECT c FROM t(1|2) WHERE` begins with `SELECT c FROM t` and contains ` WHERE`.
+Groups, classes and other syntax only end the plain text before them.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxyctl.routing.digest import Digester
+from proxyctl.routing.regex import as_bytes
+
+if TYPE_CHECKING:
+    from proxyctl.lint.subject import RuleRow
 
 _TOKEN = re.compile(
     r"""(?P<one> \\. | \[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\] | . )
@@ -101,3 +108,54 @@ def _letter(one: str) -> str | None:
         return None
     is_escaped = one != letter
     return None if (letter.isalnum() if is_escaped else letter in _SPECIAL) else letter
+
+
+_REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")
+"""What patterns contain and a digest text hardly ever does."""
+
+_VALUE = re.compile(
+    r"""(?: [=<>(,] | \b (?: LIMIT | LIKE | BETWEEN | AND | OFFSET | INTERVAL | SELECT | VALUES | IN
+        | THEN | ELSE | WHEN ) ) \ ? \?
+      | \(\*\) | \b SELECT\ \*\  """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A `?` where digest texts have a value, and stars that stand for columns."""
+
+_DIGESTER = Digester()
+
+
+def looks_pasted(row: RuleRow, text: str) -> bool:
+    """Return whether a pattern, read as plain text, is a digest text with a value in it."""
+    literal = _literal(text)
+    if row.rule is None or _REGEX_ONLY.search(literal) or not _VALUE.search(literal):
+        return False
+    as_text = as_bytes(literal)
+    return _DIGESTER.digest(as_text).text == as_text
+
+
+def is_pasted(row: RuleRow, column: str) -> bool:
+    """Return whether a pattern looks like a digest text that it does not match."""
+    text = row.text(column)
+    if text is None or ("?" not in text and "*" not in text) or not looks_pasted(row, text):
+        return False
+    pattern = getattr(row.rule, column)
+    return pattern is not None and not pattern.matches(as_bytes(_literal(text)))
+
+
+def _literal(text: str) -> str:
+    return text.removeprefix("^").removesuffix("$")
+
+
+_SQL_WORD = re.compile(
+    r"""all|and|as|begin|between|by|call|case|columns|commit|count|create|database|delete|desc
+        |describe|distinct|drop|explain|from|group|having|in|insert|interval|into|join|key|kill
+        |left|like|limit|load|lock|max|min|not|on|optimize|or|order|rename|replace|right|rollback
+        |select|set|show|start|sum|table|tables|transaction|trigger|truncate|union|unlock|update
+        |use|user|values|variables|view|where|with|write""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_sql_word(word: str) -> bool:
+    """Return whether a word alone is SQL rather than the name of a table."""
+    return _SQL_WORD.fullmatch(word) is not None

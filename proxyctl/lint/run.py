@@ -1,20 +1,19 @@
-"""Runs checks over a configuration, leaves out what is ignored, and puts findings in order."""
+"""Runs checks over a configuration, leaves out what is ignored, and sorts the findings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from proxyctl.lint.all_checks import UNUSED_IGNORE
-from proxyctl.lint.finding import Check, Finding, Severity
+from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
 from proxyctl.lint.subject import Subject
 from proxyctl.state.row import Key, Where
 
 
 @dataclass(frozen=True)
 class Ignore:
-    """Findings that are meant to be. `table` and `key` narrow it to one table, or to one row."""
+    """Findings that are intended. `table` and `key` narrow it to one table, or to one row."""
 
     codes: frozenset[str]
     text: str
@@ -22,13 +21,11 @@ class Ignore:
     table: str | None = None
     key: Key | None = None
 
-    def takes(self, finding: Finding) -> bool:
-        """Return whether it is about this finding."""
-        if finding.code not in self.codes:
+    def takes(self, finding: Finding, key: Key) -> bool:
+        """Return whether it is about this row of a finding."""
+        if finding.code not in self.codes or self.table not in (None, finding.table):
             return False
-        if self.table is not None and self.table != finding.table:
-            return False
-        return self.key is None or _as_text(self.key) == _as_text(finding.key[: len(self.key)])
+        return self.key is None or _as_text(self.key) == _as_text(key[: len(self.key)])
 
 
 def _as_text(key: Key) -> tuple[str, ...]:
@@ -75,36 +72,44 @@ class Report:
 def lint(
     subject: Subject, checks: Sequence[Check], ignores: Sequence[Ignore] = (), *, name: str = ""
 ) -> Report:
-    """Return what the checks find. Raises: ValueError as `Subject.router`."""
+    """Return what the checks find. Raises: ProxyctlError as `Subject.router`."""
     used: set[int] = set()
     kept: list[Placed] = []
     ignored = 0
     place = subject.configuration.place
     for one in checks:
         for found in one.find(subject):
-            finding = replace(found, code=one.code)
-            taken = {number for number, ignore in enumerate(ignores) if ignore.takes(finding)}
-            used |= taken
-            if taken:
+            finding = _without_ignored(replace(found, code=one.code), ignores, used)
+            if finding is None:
                 ignored += 1
-            else:
-                where = finding.where or place(finding.table, finding.key, finding.column)
-                kept.append(Placed(finding, one, where))
+                continue
+            where = finding.where or place(finding.table, finding.key, finding.column)
+            kept.append(Placed(finding, one, where))
     ran = {one.code: one for one in checks}
     if UNUSED_IGNORE in ran:
-        kept += _unused(
-            [i for n, i in enumerate(ignores) if n not in used and i.codes <= ran.keys()],
-            ran[UNUSED_IGNORE],
-        )
+        idle = (one for number, one in enumerate(ignores) if number not in used)
+        kept += _unused((one for one in idle if one.codes <= ran.keys()), ran[UNUSED_IGNORE])
     kept.sort(key=_order)
     return Report(kept, checks, ignored, name)
 
 
-def _unused(ignores: Iterable[Ignore], by: Check) -> Iterable[Placed]:
+def _without_ignored(finding: Finding, ignores: Sequence[Ignore], used: set[int]) -> Finding | None:
+    """Return the finding without the rows that are ignored; None if none is left. Changes: used."""
+    if not ignores:
+        return finding
+    left: list[Key] = []
+    for key in (finding.key, *finding.also):
+        taking = {number for number, one in enumerate(ignores) if one.takes(finding, key)}
+        used |= taking
+        if not taking:
+            left.append(key)
+    return replace(finding, key=left[0], also=tuple(left[1:])) if left else None
+
+
+def _unused(ignores: Iterable[Ignore], by: Check) -> Iterator[Placed]:
     for ignore in ignores:
-        finding = Finding(
-            "lint", (), f"{ignore.text} ignores nothing", hint="remove it", code=by.code
-        )
+        message = f"{ignore.text} ignores nothing"
+        finding = Finding("lint", (), message, hint="remove it", code=by.code)
         yield Placed(finding, by, ignore.where)
 
 

@@ -1,0 +1,241 @@
+"""The sessions that queries are tried in, and where queries of a session go.
+
+There is a session for each kind of user that rules can tell apart. A configuration may have a pair
+of rules for each of thousands of users, so a query is tried once for all sessions whose own rules
+look alike: when the rules that name their user or schema are the same one by one, between the same
+other rules, both sessions take the same way, each through its own rules.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from proxyctl.lint.subject import Subject
+from proxyctl.routing import Request, Route, Source
+from proxyctl.routing.rule import Rule
+from proxyctl.routing.tables import FastKey
+
+_SHAPE = (
+    "flag_in",
+    "client_addr",
+    "proxy_addr",
+    "proxy_port",
+    "digest",
+    "match_digest",
+    "match_pattern",
+    "negated",
+    "replacement",
+    "is_global",
+    "flag_out",
+    "ways",
+    "sets",
+    "apply",
+)
+"""What decides whether a rule matches and what happens then, but for who it names."""
+
+
+class Session(NamedTuple):
+    """A client, as far as rules ask for it. None is what no rule asks for."""
+
+    username: str | None
+    schemaname: str | None = None
+    client_addr: str | None = None
+    proxy_addr: str | None = None
+    proxy_port: int | None = None
+    flag: int = 0
+
+    def request(self, query: str) -> Request:
+        """Return a query of this session."""
+        text = query.encode("utf-8", "surrogateescape")
+        return Request(text, *self[:5], flagIN=self.flag)
+
+    def __str__(self) -> str:
+        """The words that follow a query: whose it is. Empty where any session would do."""
+        words = {
+            "of user": self.username,
+            "in schema": self.schemaname,
+            "from": self.client_addr,
+            "through": self.proxy_addr,
+            "through port": self.proxy_port,
+            "with flagIN": self.flag or None,
+        }
+        return "".join(f" {word} {value}" for word, value in words.items() if value is not None)
+
+
+def route_of(subject: Subject, session: Session, query: str) -> Route:
+    """Return where a query of a session goes. Digests and texts may be those of another session."""
+    return subject.once(_Routes).of(session, query)
+
+
+def schema_of(subject: Subject, session: Session) -> str:
+    """Return the schema that a session is in."""
+    return subject.router.schema_of(session.request(""))
+
+
+def fast_key(subject: Subject, session: Session, flag: int) -> FastKey | None:
+    """Return the row of fast routing that decides for a session: its user's, else of no user."""
+    schemaname = schema_of(subject, session)
+    return subject.router.fast_routing.find(session.username, schemaname, flag)
+
+
+def classes(subject: Subject) -> dict[str | None, str | None]:
+    """Return for each user the one that stands for it: no rule tells the two apart.
+
+    Shape: None stands for nobody in particular where no user is known.
+    """
+    return subject.once(_classes)
+
+
+def sessions(subject: Subject) -> tuple[Session, ...]:
+    """Return a session for each kind of user, and for what rules ask for besides users."""
+    return subject.once(_sessions)
+
+
+def anybody(subject: Subject) -> str | None:
+    """Return a user for rules that name none; None where no user is known."""
+    return next(iter(subject.logins), None)
+
+
+def session_for(rule: Rule, username: str | None) -> Session:
+    """Return a session that has what the rule asks for; of `username` if it names no user."""
+    address = rule.client_addr
+    if address is not None and "%" in address:
+        address = address.partition("%")[0]
+        if address.endswith("."):
+            # 10.0.% takes 10.0.0.1.
+            address += "0." * (3 - address.count("."))
+        address = address + "1" if address else None
+    return Session(
+        rule.username or username, rule.schemaname, address, rule.proxy_addr, rule.proxy_port
+    )
+
+
+def _classes(subject: Subject) -> dict[str | None, str | None]:
+    named = {rule.username for rule in subject.rules}
+    schemas = {rule.schemaname for rule in subject.rules}
+    first: dict[object, str] = {}
+    found: dict[str | None, str | None] = {}
+    for name, user in subject.logins.items():
+        schema = user.default_schema if user.default_schema in schemas else None
+        kind = (user.default_hostgroup, user.fast_forward, schema)
+        found[name] = name if name in named else first.setdefault(kind, name)
+    return found or {None: None}
+
+
+def _sessions(subject: Subject) -> tuple[Session, ...]:
+    user = anybody(subject)
+    found = [Session(name) for name in classes(subject).values()]
+    flags = {dict(rule.sets).get("next_query_flagIN") for rule in subject.rules}
+    found += [Session(user, flag=flag) for flag in sorted(f for f in flags if isinstance(f, int))]
+    found += [session_for(rule, user) for rule in subject.rules if rule.is_for_some_sessions]
+    found += _routed_fast(subject)
+    return tuple(dict.fromkeys(found))
+
+
+def _routed_fast(subject: Subject) -> Iterator[Session]:
+    """Yield one user and schema for each way in which rows of fast routing are alike."""
+    ways: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for (username, schemaname, flag), hostgroup in subject.router.fast_routing.items():
+        ways.setdefault((username, schemaname), []).append((flag, hostgroup))
+    named = {rule.username for rule in subject.rules}
+    schemas = {rule.schemaname for rule in subject.rules}
+    known: set[object] = set()
+    for (username, schemaname), found in ways.items():
+        user = subject.logins.get(username)
+        kind = (
+            username if username in named else None,
+            schemaname if schemaname in schemas else None,
+            None if user is None else user.default_hostgroup,
+            tuple(sorted(found)),
+        )
+        if kind not in known:
+            known.add(kind)
+            yield Session(username or anybody(subject), schemaname)
+
+
+class _Twin(NamedTuple):
+    """The session that is tried in place of one, the rules that name it, and those of the one."""
+
+    session: Session
+    rules: tuple[Rule, ...]
+    own: tuple[Rule, ...]
+
+
+class _Routes:
+    """Where queries go, as far as it was asked."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._named: dict[tuple[str | None, str | None], list[Rule]] = {}
+        self._others: list[int] = []
+        """The positions of the rules that name nobody."""
+        for rule in subject.rules:
+            if rule.username is None is rule.schemaname:
+                self._others.append(rule.position)
+            else:
+                self._named.setdefault((rule.username, rule.schemaname), []).append(rule)
+        self._flags: dict[tuple[str, str], set[int]] = {}
+        for username, schemaname, flag in dict(subject.router.fast_routing.items()):
+            self._flags.setdefault((username, schemaname), set()).add(flag)
+        self._first: dict[object, tuple[Session, tuple[Rule, ...]]] = {}
+        self._twins: dict[Session, _Twin] = {}
+        self._routes: dict[tuple[Session, str], Route] = {}
+
+    def of(self, session: Session, query: str) -> Route:
+        """Return where a query of the session goes."""
+        twin = self._twins.get(session)
+        if twin is None:
+            twin = self._twins[session] = self._twin(session)
+        route = self._routes.get((twin.session, query))
+        if route is None:
+            route = self._subject.router.evaluate(twin.session.request(query))
+            self._routes[twin.session, query] = route
+        return route if twin.session == session else self._translated(route, session, twin)
+
+    def _twin(self, session: Session) -> _Twin:
+        user = self._subject.logins.get(session.username or "")
+        schemaname = schema_of(self._subject, session)
+        name = session.username
+        whos = {(name, None), (None, schemaname), (name, schemaname)} - {(None, None)}
+        found = [rule for who in whos for rule in self._named.get(who, ())]
+        own = tuple(sorted(found, key=lambda rule: rule.position))
+        kind = (
+            session[2:],
+            user is None,
+            user is not None and user.fast_forward,
+            tuple((bisect_left(self._others, rule.position), *_shape(rule)) for rule in own),
+            frozenset(self._flags.get((name or "", schemaname), ())),
+            frozenset(self._flags.get(("", schemaname), ())),
+        )
+        first, rules = self._first.setdefault(kind, (session, own))
+        return _Twin(first, rules, own)
+
+    def _translated(self, route: Route, session: Session, twin: _Twin) -> Route:
+        """Return the route of a session from that of its twin."""
+        own = {rule.rule_id: mine for rule, mine in zip(twin.rules, twin.own, strict=True)}
+        matched = tuple(
+            own[number].rule_id if number in own else number for number in route.matched_rules
+        )
+        rule_id, destination = route.rule_id, route.destination_hostgroup
+        if rule_id in own:
+            rule_id, destination = own[rule_id].rule_id, own[rule_id].destination
+        elif route.source is Source.FAST_ROUTING:
+            key = fast_key(self._subject, session, route.flagIN)
+            destination = None if key is None else self._subject.router.fast_routing[key]
+        elif route.source is Source.DEFAULT_HOSTGROUP:
+            destination = self._subject.logins[session.username or ""].default_hostgroup
+        return replace(
+            route, rule_id=rule_id, matched_rules=matched, destination_hostgroup=destination
+        )
+
+
+def _shape(rule: Rule) -> tuple[object, ...]:
+    """Return what two rules have in common that do the same for two users.
+
+    Where they send to may differ, not whether they send somewhere.
+    """
+    what = tuple(getattr(rule, name) for name in _SHAPE)
+    return (rule.username is None, rule.schemaname is None, rule.destination is None, *what)

@@ -1,0 +1,313 @@
+"""Which queries go to readers, found by trying sample queries in every kind of session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from proxyctl.lint.check import RULES, Finding
+from proxyctl.lint.patterns import is_sql_word
+from proxyctl.lint.sessions import Session, anybody, fast_key, route_of, session_for, sessions
+from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.routing import Route, Source
+from proxyctl.routing.probes import (
+    BASIC,
+    BEGIN,
+    DELETE,
+    INSERT,
+    LOCK_ENDS,
+    PROBES,
+    READ,
+    UPDATE,
+    Kind,
+    Probe,
+)
+from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.rule import Rule
+from proxyctl.state.row import Key, Secret
+
+_WRITES = (INSERT, UPDATE, DELETE, BEGIN)
+_SHOWN = 4
+
+
+class Culprit(NamedTuple):
+    """The row that sends queries somewhere."""
+
+    table: str
+    key: Key
+    column: str
+
+
+@dataclass
+class Sent:
+    """What a row sends to a reader, of one kind.
+
+    Shape: `query` is the first of them, `whats` name them all in the order of the probes.
+    """
+
+    hostgroup: int
+    session: Session
+    query: str
+    whats: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Observations:
+    """What goes to readers.
+
+    Shape: `sent` by culprit and kind. A row that sends a whole session to a reader, or whatever no
+    rule takes, is not in it: that may be intended.
+    """
+
+    sent: dict[tuple[Culprit, Kind], Sent] = field(default_factory=dict)
+    readers: set[int] = field(default_factory=set)
+    whole_sessions: set[Session] = field(default_factory=set)
+    doubtful: list[tuple[Culprit, Probe, Route, Session]] = field(default_factory=list)
+    """What goes to a reader for want of a rule, of sessions whose other writes do not."""
+    begins_elsewhere: bool = False
+    """Whether there is a session whose transactions begin on a writer."""
+
+    def note(self, culprit: Culprit, probe: Probe, route: Route, session: Session) -> None:
+        """Remember that the probe goes to a reader. Changes: sent."""
+        sent = Sent(route.destination_hostgroup or 0, session, probe.query)
+        found = self.sent.setdefault((culprit, probe.kind), sent)
+        if probe.what not in found.whats:
+            found.whats.append(probe.what)
+
+
+def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
+    """Yield what rows send queries of a kind to a reader, with the query in the message.
+
+    Rules with the same patterns that send the same queries are one finding.
+    """
+    texts = {row.key: tuple(row.patterns) for row in subject.rule_rows}
+    found: dict[object, tuple[Culprit, Sent, list[Key]]] = {}
+    for (culprit, of_kind), sent in subject.once(_observations).sent.items():
+        if of_kind is kind:
+            alike: object = culprit
+            if culprit.table == RULES:
+                alike = (culprit.column, texts.get(culprit.key), sent.query, *sent.whats)
+            found.setdefault(alike, (culprit, sent, []))[2].append(culprit.key)
+    for culprit, sent, (key, *also) in found.values():
+        hostgroup = subject.called(sent.hostgroup)
+        message = f"sends `{shown(sent.query)}`{sent.session} to {hostgroup}{more(sent.whats)}"
+        yield Finding(culprit.table, key, message, culprit.column, also=tuple(also)), sent
+
+
+def shown(query: str) -> str:
+    """Return a query on one line."""
+    return query.replace("\n", r"\n")
+
+
+def more(whats: list[str]) -> str:
+    """Return the words for the queries of a list behind the first."""
+    others = whats[1:]
+    if not others:
+        return ""
+    rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    return f"; also {', '.join(others[:_SHOWN])}{rest}"
+
+
+def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | None:
+    """Return the row that decides where a query goes; None where a hint or nothing does."""
+    if route.source is Source.RULE:
+        return Culprit(RULES, (route.rule_id,), "destination_hostgroup")
+    if route.source is Source.FAST_ROUTING:
+        jumped = subject.once(_jumping).intersection(route.matched_rules)
+        if jumped:
+            last = next(number for number in reversed(route.matched_rules) if number in jumped)
+            return Culprit(RULES, (last,), "flagOUT")
+        key = fast_key(subject, session, route.flagIN)
+        return None if key is None else Culprit(FAST_ROUTING, key, "destination_hostgroup")
+    user = subject.login_keys.get(session.username or "")
+    if route.source is Source.DEFAULT_HOSTGROUP and user is not None:
+        return Culprit(USERS, user, "default_hostgroup")
+    return None
+
+
+def _jumping(subject: Subject) -> frozenset[int]:
+    return frozenset(
+        rule.rule_id for rule in subject.rules if rule.flag_out is not None or rule.ways
+    )
+
+
+# -- the probes that everybody sends --------------------------------------------------------------
+
+
+def _observations(subject: Subject) -> Observations:
+    """Return what goes to readers."""
+    found = Observations(readers=set(subject.readers))
+    for session in sessions(subject):
+        _observe(subject, session, found)
+    # Beside users whose transactions begin on a writer, the others are meant to read. Where there
+    # are none, the writes of everybody are split, and somebody forgot these.
+    if not found.begins_elsewhere:
+        for culprit, probe, route, session in found.doubtful:
+            found.note(culprit, probe, route, session)
+    if found.readers:
+        _observe_rules(subject, found)
+    return found
+
+
+def _observe(subject: Subject, session: Session, found: Observations) -> None:
+    """Try the probes in a session. Changes: found."""
+    routes = {probe: route_of(subject, session, probe.query) for probe in BASIC}
+    readers = subject.readers | _seeming_readers(subject, routes)
+    found.readers |= readers
+    there = [probe for probe in BASIC if _goes_to(routes[probe], readers)]
+    if len(there) == len(BASIC):
+        found.whole_sessions.add(session)
+        return
+    elsewhere = {probe for probe in _WRITES if _goes_elsewhere(routes[probe], readers)}
+    found.begins_elsewhere |= BEGIN in elsewhere
+    for probe in PROBES if there else ():
+        route = routes.get(probe) or route_of(subject, session, probe.query)
+        culprit = culprit_of(subject, route, session) if _goes_to(route, readers) else None
+        if culprit is None or probe.kind is Kind.READ:
+            continue
+        if culprit.table == RULES and culprit.key[0] not in subject.once(_takes_whole_sessions):
+            found.note(culprit, probe, route, session)
+        elif elsewhere - {BEGIN}:
+            found.doubtful.append((culprit, probe, route, session))
+
+
+def _seeming_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int]:
+    """Return the hostgroup that rules send reads to, while all writes go to another one."""
+    reader = routes[READ].destination_hostgroup
+    written = {routes[probe].destination_hostgroup for probe in (INSERT, UPDATE, DELETE)}
+    writer = written.pop()
+    if written or reader is None or writer is None or reader == writer:
+        return set()
+    if routes[READ].source not in (Source.RULE, Source.FAST_ROUTING) or writer in subject.readers:
+        return set()
+    nodes = {one: set(subject.servers.get(one, ())) for one in (reader, writer)}
+    if nodes[reader] and nodes[reader] == nodes[writer]:
+        return set()
+    roles = [row.roles.get("writer_hostgroup") for row in subject.families]
+    return set() if reader in roles else {reader}
+
+
+def _goes_to(route: Route, hostgroups: Set[int]) -> bool:
+    return route.destination_hostgroup in hostgroups and not route.is_answered
+
+
+def _goes_elsewhere(route: Route, readers: Set[int]) -> bool:
+    hostgroup = route.destination_hostgroup
+    return hostgroup is not None and hostgroup not in readers and not route.is_answered
+
+
+def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
+    """Return the rules that ask who it is, and not for the query."""
+    return frozenset(
+        rule.rule_id
+        for rule in subject.rules
+        if rule.is_for_some_sessions
+        and rule.match_digest is None is rule.match_pattern
+        and rule.digest is None
+    )
+
+
+# -- queries made of a rule's own pattern ---------------------------------------------------------
+
+_READ_STARTS = ("select", "(select", "with")
+_WRITE_STARTS = ("insert", "update", "delete", "replace", "call", "create", "alter", "drop")
+_COMMENTS = re.compile(r"\A(?:/\*.*?\*/\s*)+", re.DOTALL)
+_TABLE = re.compile(
+    r"(?:FROM )?(?P<name>[\w$`]+)(?:\.[\w$`]+)?"
+    r"(?P<rest> (?:(?:LEFT |INNER )?JOIN|WHERE|(?:ORDER|GROUP) BY|LIMIT)\b.*)?",
+    re.IGNORECASE,
+)
+"""A table, perhaps with what follows it in a query."""
+
+_CLAUSE = re.compile(r"(?:WHERE|((?:LEFT |INNER )?JOIN|(?:ORDER|GROUP) BY|LIMIT))\b", re.IGNORECASE)
+_UNFINISHED = tuple(
+    (re.compile(rf"{end}\Z", re.IGNORECASE), rest)
+    for end, rest in (
+        (r"\b(?:WHERE|AND|OR|ON|HAVING|NOT)", " id=1"),
+        (r"[=<>]", " 1"),
+        (r"\b(?:FROM|JOIN|INTO|TABLE|UPDATE)", " t"),
+        (r"\b(?:ORDER|GROUP) BY", " c"),
+        (r"\bLIMIT", " 1"),
+        (r"\bSELECT", " c FROM t"),
+        (r"\AWITH", " a AS (SELECT 1) SELECT c FROM t"),
+        (r"\AWITH \w+", " AS (SELECT 1) SELECT c FROM t"),
+    )
+)
+
+
+def _observe_rules(subject: Subject, found: Observations) -> None:
+    """Try each rule that sends to a reader with queries of its own. Changes: found."""
+    written = {row.key: row.cells for row in subject.rule_rows}
+    for rule in subject.rules:
+        culprit = Culprit(RULES, (rule.rule_id,), "destination_hostgroup")
+        known = {kind for kind in (Kind.LOCK, Kind.WRITE) if (culprit, kind) in found.sent}
+        if rule.destination not in found.readers or rule.negated or Kind.LOCK in known:
+            continue
+        session = session_for(rule, anybody(subject))
+        if session in found.whole_sessions:
+            continue
+        for probe in _probes_for(rule, written.get((rule.rule_id,), {})):
+            if probe.kind in known:
+                continue
+            route = route_of(subject, session, probe.query)
+            if route.rule_id == rule.rule_id and not route.is_answered:
+                found.note(culprit, probe, route, session)
+                known.add(probe.kind)
+
+
+def _probes_for(rule: Rule, cells: Mapping[str, object]) -> Iterator[Probe]:
+    """Yield queries that the rule seems to be for, made into locking reads and writes.
+
+    Each query is first finished as SQL has it, then left as the pattern has it. It is not known
+    whether the rule matches them.
+    """
+    pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")
+    if pattern is None or isinstance(pattern, Secret):
+        return
+    for sample in samples(str(pattern), fill=" c "):
+        text = sample.replace("?", "1").strip()
+        for start in dict.fromkeys((_finished(text), text)):
+            if start:
+                yield from _probes_from(start)
+
+
+def _finished(text: str) -> str:
+    """Return a text with what it lacks at its end, and single blanks."""
+    text = re.sub(r" {2,}", " ", text)
+    return text + next((rest for end, rest in _UNFINISHED if end.search(text)), "")
+
+
+def _probes_from(text: str) -> Iterator[Probe]:
+    """Yield locking reads and writes that begin with a text.
+
+    Nothing is made of a text in which no query can be seen, such as a comment or half an
+    expression.
+    """
+    start = _COMMENTS.sub("", text).lower()
+    if start.startswith(_WRITE_STARTS):
+        yield Probe(Kind.WRITE, start.split()[0].upper(), text)
+        return
+    read = text
+    if clause := _CLAUSE.match(text):
+        read = f"SELECT c FROM t {text}"
+        if not clause[1]:
+            yield Probe(Kind.WRITE, "UPDATE", f"UPDATE t SET c=1 {text}")
+            yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM t {text}")
+    elif not start.startswith(_READ_STARTS):
+        named = _TABLE.fullmatch(text)
+        if named is None or is_sql_word(named["name"]):
+            return
+        table = text[4:].strip() if start.startswith("from") else text
+        read = f"SELECT c FROM {table}"
+        rest = named["rest"] or ""
+        if not rest:
+            yield Probe(Kind.WRITE, "INSERT", f"INSERT INTO {table} VALUES (1)")
+            yield Probe(Kind.WRITE, "UPDATE", f"UPDATE {table} SET c=1")
+        if not rest or rest.upper().startswith(" WHERE"):
+            yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM {table}")
+    read = read.removesuffix(";")
+    closing = ")" * max(0, read.count("(") - read.count(")"))
+    for what, end in LOCK_ENDS.items():
+        yield Probe(Kind.LOCK, what, read + end + closing)
