@@ -1,4 +1,4 @@
-"""Speed of routing without a server: digests, evaluations, and the command `test`.
+"""Speed of routing without a server: digests, evaluations, and the commands `test` and `lint`.
 
 The yardstick of an evaluation is what one would write without knowing ProxySQL: a loop over
 compiled patterns that ends with the first match. Both are measured in processor time, in turn, and
@@ -16,7 +16,7 @@ from pathlib import Path
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.routing import Request, Router
 from proxyctl.routing.digest import Digester
-from tests.bench import digest
+from tests.bench import data, digest
 from tests.bench.line import Line
 from tests.bench.measure import best, run
 
@@ -91,6 +91,7 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("evaluation against 100 rules, digest included", together, EVALUATION_US, 1.0, "us")
     yield Line("  against a plain loop over compiled patterns", evaluated, looped, 2.0, "us")
     yield _tests_line(folder, queries)
+    yield _lint_line(folder)
 
 
 def _microseconds(
@@ -129,3 +130,21 @@ def _tests_line(folder: Path, queries: Sequence[bytes]) -> Line:
     found_run = best(5, lambda: run(command))
     assert found_run.code == 0, found_run.output[-500:]
     return Line(f"test with {CASES:,} cases", found_run.seconds, 2.0, 1.0)
+
+
+def _lint_line(folder: Path) -> Line:
+    """Measure `lint` of 10,000 rules, from start to end: 20 for tables of each of 500 users."""
+    files = folder / "lint"
+    files.mkdir(exist_ok=True)
+    rules = [data.rule_line(number) for number in range(1, data.RULES + 1)]
+    text = [
+        "version: 1",
+        "mysql_replication_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2}]",
+        "mysql_query_rules:",
+        *rules,
+    ]
+    (files / "proxyctl.yaml").write_text("\n".join(text) + "\n")
+    command = [sys.executable, "-m", "proxyctl", "lint", "-f", str(files)]
+    found = best(3, lambda: run(command))
+    assert "PX301" in found.output, found.output[-500:]
+    return Line(f"lint of {data.RULES:,} rules", found.seconds, 5.0, 1.0)
