@@ -64,7 +64,7 @@ def _verdicts(subject: Subject) -> Verdicts:
     found = Verdicts(_duplicates(subject), [rule for rule in well_read if judge.matches_all(rule)])
     lanes: dict[int, list[Rule]] = {}
     for rule in well_read:
-        if rule.rule_id in subject.reach.reached and rule.rule_id not in found.duplicates:
+        if rule.rule_id in subject.flags.reached and rule.rule_id not in found.duplicates:
             lanes.setdefault(rule.flag_in, []).append(rule)
     between = _Between(subject.rules)
     for lane in lanes.values():

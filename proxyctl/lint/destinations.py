@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from proxyctl.lint.check import RULES
-from proxyctl.lint.sessions import Session, classes, route_of
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.routing import Source
 from proxyctl.routing.probes import BEGIN, INSERT, READ
+from proxyctl.routing.reach import Session
 from proxyctl.state.row import Key
 
 
@@ -61,13 +61,13 @@ def _of_fast_routing(subject: Subject) -> Iterator[_Row]:
 
 
 def _of_users(subject: Subject) -> Iterator[_Row]:
-    stands_for = classes(subject)
+    stands_for = subject.reach.classes
     uses_default: dict[str | None, bool] = {}
     for name, user in subject.logins.items():
         one = stands_for[name]
         if one not in uses_default:
             uses_default[one] = any(
-                route_of(subject, Session(one), probe.query).source is Source.DEFAULT_HOSTGROUP
+                subject.reach.route(Session(one), probe.query).source is Source.DEFAULT_HOSTGROUP
                 for probe in (BEGIN, INSERT, READ)
             )
         if uses_default[one]:

@@ -28,7 +28,7 @@ def entries(rule: Rule) -> frozenset[int]:
 
 
 @dataclass(frozen=True)
-class Reach:
+class FlagReach:
     """What a query may get to.
 
     Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not;
@@ -40,7 +40,7 @@ class Reach:
     enders: Mapping[int, Sequence[Rule]]
 
 
-def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> Reach:
+def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> FlagReach:
     """Return what is reachable among rules sorted by rule_id.
 
     `starts_again`: after a flagOUT the rules are tried from the first one on
@@ -70,4 +70,4 @@ def reach_of(rules: Sequence[Rule], *, starts_again: bool) -> Reach:
             standing |= jumps(rule)
             if starts_again:
                 begun |= jumps(rule)
-    return Reach(frozenset(reached), setters, enders)
+    return FlagReach(frozenset(reached), setters, enders)

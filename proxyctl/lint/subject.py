@@ -11,9 +11,10 @@ from typing import NamedTuple, TypeVar, cast
 
 from proxyctl.catalog import Value
 from proxyctl.lint.check import RULES, quoted
-from proxyctl.lint.flags import Reach, reach_of
+from proxyctl.lint.flags import FlagReach, reach_of
 from proxyctl.lint.patterns import Literals, literals_of
-from proxyctl.routing import Frontend, Router, RoutingVariables, frontends
+from proxyctl.routing import Frontend, Router, RoutingVariables
+from proxyctl.routing.reach import Reach
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
@@ -130,6 +131,11 @@ class Subject:
         return self.router.rules
 
     @cached_property
+    def reach(self) -> Reach:
+        """Which sample queries get where."""
+        return Reach(self.router)
+
+    @cached_property
     def rule_rows(self) -> tuple[RuleRow, ...]:
         """The active rows of mysql_query_rules, sorted by rule_id, also those that are dropped."""
         by_id = {rule.rule_id: rule for rule in self.rules}
@@ -141,7 +147,7 @@ class Subject:
         return tuple(sorted(found, key=lambda row: number(row.cells["rule_id"]) or 0))
 
     @cached_property
-    def reach(self) -> Reach:
+    def flags(self) -> FlagReach:
         """Which rules a query can get to, patterns aside."""
         again = self.variables.query_processor_iterations > 0
         return reach_of(self.rules, starts_again=again)
@@ -171,11 +177,10 @@ class Subject:
 
     # -- users --------------------------------------------------------------------------------
 
-    @cached_property
-    def logins(self) -> dict[str, Frontend]:
+    @property
+    def logins(self) -> Mapping[str, Frontend]:
         """Who may log in, by name."""
-        held = self.configuration.tables.get(USERS)
-        return frontends(held.layout, held.rows.values()) if held else {}
+        return self.router.users
 
     @cached_property
     def login_keys(self) -> dict[str, Key]:

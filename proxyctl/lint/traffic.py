@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Finding
 from proxyctl.lint.patterns import is_sql_word
-from proxyctl.lint.sessions import Session, anybody, fast_key, route_of, session_for, sessions
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.routing import Route, Source
 from proxyctl.routing.probes import (
@@ -24,6 +23,7 @@ from proxyctl.routing.probes import (
     Kind,
     Probe,
 )
+from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule
 from proxyctl.state.row import Key, Secret
@@ -119,7 +119,7 @@ def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | No
         if jumped:
             last = next(number for number in reversed(route.matched_rules) if number in jumped)
             return Culprit(RULES, (last,), "flagOUT")
-        key = fast_key(subject, session, route.flagIN)
+        key = subject.reach.fast_key(session, route.flagIN)
         return None if key is None else Culprit(FAST_ROUTING, key, "destination_hostgroup")
     user = subject.login_keys.get(session.username or "")
     if route.source is Source.DEFAULT_HOSTGROUP and user is not None:
@@ -139,7 +139,7 @@ def _jumping(subject: Subject) -> frozenset[int]:
 def _observations(subject: Subject) -> Observations:
     """Return what goes to readers."""
     found = Observations(readers=set(subject.readers))
-    for session in sessions(subject):
+    for session in subject.reach.sessions:
         _observe(subject, session, found)
     # Beside users whose transactions begin on a writer, the others are meant to read. Where there
     # are none, the writes of everybody are split, and somebody forgot these.
@@ -153,7 +153,7 @@ def _observations(subject: Subject) -> Observations:
 
 def _observe(subject: Subject, session: Session, found: Observations) -> None:
     """Try the probes in a session. Changes: found."""
-    routes = {probe: route_of(subject, session, probe.query) for probe in BASIC}
+    routes = {probe: subject.reach.route(session, probe.query) for probe in BASIC}
     readers = subject.readers | _seeming_readers(subject, routes)
     found.readers |= readers
     there = [probe for probe in BASIC if _goes_to(routes[probe], readers)]
@@ -163,7 +163,7 @@ def _observe(subject: Subject, session: Session, found: Observations) -> None:
     elsewhere = {probe for probe in _WRITES if _goes_elsewhere(routes[probe], readers)}
     found.begins_elsewhere |= BEGIN in elsewhere
     for probe in PROBES if there else ():
-        route = routes.get(probe) or route_of(subject, session, probe.query)
+        route = routes.get(probe) or subject.reach.route(session, probe.query)
         culprit = culprit_of(subject, route, session) if _goes_to(route, readers) else None
         if culprit is None or probe.kind is Kind.READ:
             continue
@@ -245,13 +245,13 @@ def _observe_rules(subject: Subject, found: Observations) -> None:
         known = {kind for kind in (Kind.LOCK, Kind.WRITE) if (culprit, kind) in found.sent}
         if rule.destination not in found.readers or rule.negated or Kind.LOCK in known:
             continue
-        session = session_for(rule, anybody(subject))
+        session = session_for(rule, subject.reach.anybody)
         if session in found.whole_sessions:
             continue
         for probe in _probes_for(rule, written.get((rule.rule_id,), {})):
             if probe.kind in known:
                 continue
-            route = route_of(subject, session, probe.query)
+            route = subject.reach.route(session, probe.query)
             if route.rule_id == rule.rule_id and not route.is_answered:
                 found.note(culprit, probe, route, session)
                 known.add(probe.kind)

@@ -70,7 +70,8 @@ class Router:
         self.last_rule_applies = bool(self.rules) and self.rules[-1].apply
         """Whether fast routing is skipped for queries that no rule matches."""
         self._digest_of = digest_of
-        self._users = users or {}
+        self.users = users or {}
+        """Who may log in, by name."""
         self._lanes = self._arranged()
 
     def _arranged(self) -> dict[int, Lane]:
@@ -147,7 +148,7 @@ class Router:
 
     def user(self, name: str | None) -> Frontend | None:
         """Return what a user's sessions begin with; None for one who cannot log in."""
-        return None if name is None else self._users.get(name)
+        return None if name is None else self.users.get(name)
 
     def schema_of(self, request: Request) -> str:
         """Return the schema that rules see: the session's, else the user's, else the default."""

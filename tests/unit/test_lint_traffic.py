@@ -6,7 +6,6 @@ import pytest
 
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.sessions import route_of, sessions
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.probes import PROBES
 from tests.unit.config_files import write
@@ -313,9 +312,9 @@ def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
     project = load_project(Sources((write(tmp_path, text),)))
     subject = Subject(project.configuration)
     asked = 0
-    for session in sessions(subject):
+    for session in subject.reach.sessions:
         for probe in PROBES:
-            found = route_of(subject, session, probe.query)
+            found = subject.reach.route(session, probe.query)
             direct = subject.router.evaluate(session.request(probe.query))
             assert (found.rule_id, found.matched_rules) == (direct.rule_id, direct.matched_rules)
             assert found.destination_hostgroup == direct.destination_hostgroup

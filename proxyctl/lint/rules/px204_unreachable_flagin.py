@@ -45,16 +45,16 @@ def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
 
 def _of_rules(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
-        if rule.rule_id not in subject.reach.reached and rule.flag_in != MAX_INT:
+        if rule.rule_id not in subject.flags.reached and rule.flag_in != MAX_INT:
             why, hint = _why(subject, rule.flag_in)
             yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", hint)
 
 
 def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
-    reached = subject.reach.reached
+    reached = subject.flags.reached
     for key, cells in subject.cells(FAST_ROUTING):
         flag = number(cells["flagIN"]) or 0
-        setters = subject.reach.setters.get(flag, ())
+        setters = subject.flags.setters.get(flag, ())
         if flag and not any(setter.rule_id in reached for setter in setters):
             why, hint = _why(subject, flag)
             yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", hint)
@@ -62,8 +62,8 @@ def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
 
 def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
     """Return why nothing with this flagIN is reached, and the fix."""
-    setters, enders = (by.get(flag, ()) for by in (subject.reach.setters, subject.reach.enders))
-    behind = [one for one in setters if one.rule_id in subject.reach.reached]
+    setters, enders = (by.get(flag, ()) for by in (subject.flags.setters, subject.flags.enders))
+    behind = [one for one in setters if one.rule_id in subject.flags.reached]
     if behind:
         hint = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
         return f"flagIN {flag} is set behind it, by {_listed(behind)}", hint

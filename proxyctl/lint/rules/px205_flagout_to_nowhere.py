@@ -36,7 +36,7 @@ def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
     known = {rule.flag_in for rule in subject.rules}
     known |= {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
     for rule in subject.rules:
-        if rule.apply or rule.rule_id not in subject.reach.reached:
+        if rule.apply or rule.rule_id not in subject.flags.reached:
             continue
         for flag in sorted(jumps(rule) - known):
             column = "flagOUT" if rule.flag_out == flag else "attributes"

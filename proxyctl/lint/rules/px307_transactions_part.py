@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.lint.check import Finding, Severity, check, grouped
 from proxyctl.lint.cover import verdicts
-from proxyctl.lint.sessions import classes, route_of, session_for
 from proxyctl.lint.subject import USERS, Subject
 from proxyctl.routing.probes import INSERT, READ
+from proxyctl.routing.reach import session_for
 from proxyctl.routing.rule import Rule
 
 
@@ -47,7 +47,7 @@ def _parted(subject: Subject) -> Iterator[Finding]:
     loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
     sending = _sending(subject) if loose else {}
     said: dict[str | None, str | None] = {}
-    for name, stands_for in classes(subject).items():
+    for name, stands_for in subject.reach.classes.items():
         key = subject.login_keys.get(name or "")
         if key not in loose or key is None:
             continue
@@ -64,7 +64,7 @@ def _sending(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
     found: dict[str | None, list[Rule]] = defaultdict(list)
     for rule in subject.rules:
         answers = {"OK_msg", "error_msg"} & dict(rule.sets).keys()
-        is_reached = rule.rule_id in subject.reach.reached
+        is_reached = rule.rule_id in subject.flags.reached
         if rule.destination is not None and is_reached and not answers and not rule.broken:
             found[rule.username].append(rule)
     return found
@@ -79,7 +79,7 @@ def _split(
     without_say = verdicts(subject).without_say
     for rule in (*sending.get(None, ()), *sending.get(username, ())):
         for probe in () if rule.rule_id in without_say else (INSERT, READ):
-            route = route_of(subject, session_for(rule, username), probe.query)
+            route = subject.reach.route(session_for(rule, username), probe.query)
             hostgroup = route.destination_hostgroup
             if hostgroup not in (None, rule.destination) and not route.is_answered:
                 return (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.sessions import Session, anybody, route_of, session_for
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.lint.traffic import culprit_of
 from proxyctl.routing import Source
+from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
 from proxyctl.state.row import Key
 
@@ -67,7 +67,7 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
     """
     reported: set[object] = set()
     for section, wanted, session, query in (*_of_tables(subject), *_of_schemas(subject)):
-        route = route_of(subject, session, query)
+        route = subject.reach.route(session, query)
         culprit = culprit_of(subject, route, session)
         if route.source is not Source.RULE or culprit is None or route.is_answered:
             continue
@@ -100,7 +100,7 @@ def _of_tables(subject: Subject) -> Iterator[_Try]:
             continue
         _, pattern = next(row.patterns, ("", ""))
         names = (name.strip().strip("`") for name in samples(pattern, limit=_NAMES_OF_A_RULE))
-        session = session_for(row.rule, anybody(subject))
+        session = session_for(row.rule, subject.reach.anybody)
         for position, name in enumerate(dict.fromkeys(names)):
             for query in _QUERIES if position < _TABLES_FOR_ALL else _QUERIES[:1]:
                 yield section, row.rule.destination, session, query.format(name)
@@ -117,5 +117,5 @@ def _of_schemas(subject: Subject) -> Iterator[_Try]:
             continue
         known.add(kind)
         for query in _QUERIES:
-            session = Session(username or anybody(subject), schemaname)
+            session = Session(username or subject.reach.anybody, schemaname)
             yield section, hostgroup, session, query.format("t")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.sessions import Session, route_of, sessions
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic import more
+from proxyctl.routing.reach import Session
 
 CHANGING = {
     "NOW": "SELECT NOW()",
@@ -68,9 +68,9 @@ def _cached(
     """Yield a finding for each rule that has one of these queries cached."""
     caching = {rule.rule_id for rule in subject.rules if "cache_ttl" in dict(rule.sets)}
     found: dict[int, tuple[str, Session, list[str]]] = {}
-    for session in sessions(subject) if caching else ():
+    for session in subject.reach.sessions if caching else ():
         for name, query in queries.items():
-            route = route_of(subject, session, query)
+            route = subject.reach.route(session, query)
             if route.is_answered or not route.settings.get("cache_ttl"):
                 continue
             by = next((one for one in reversed(route.matched_rules) if one in caching), None)

@@ -1,4 +1,4 @@
-"""The sessions that queries are tried in, and where queries of a session go.
+"""Which sample queries get where, in each session that rules can tell apart.
 
 There is a session for each kind of user that rules can tell apart. A configuration may have a pair
 of rules for each of thousands of users, so a query is tried once for all sessions whose own rules
@@ -9,12 +9,14 @@ other rules, both sessions take the same way, each through its own rules.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.lint.subject import Subject
-from proxyctl.routing import Request, Route, Source
+from proxyctl.routing.request import Request
+from proxyctl.routing.result import Route, Source
+from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tables import FastKey
 
@@ -65,40 +67,6 @@ class Session(NamedTuple):
         return "".join(f" {word} {value}" for word, value in words.items() if value is not None)
 
 
-def route_of(subject: Subject, session: Session, query: str) -> Route:
-    """Return where a query of a session goes. Digests and texts may be those of another session."""
-    return subject.once(_Routes).of(session, query)
-
-
-def schema_of(subject: Subject, session: Session) -> str:
-    """Return the schema that a session is in."""
-    return subject.router.schema_of(session.request(""))
-
-
-def fast_key(subject: Subject, session: Session, flag: int) -> FastKey | None:
-    """Return the row of fast routing that decides for a session: its user's, else of no user."""
-    schemaname = schema_of(subject, session)
-    return subject.router.fast_routing.find(session.username, schemaname, flag)
-
-
-def classes(subject: Subject) -> dict[str | None, str | None]:
-    """Return for each user the one that stands for it: no rule tells the two apart.
-
-    Shape: None stands for nobody in particular where no user is known.
-    """
-    return subject.once(_classes)
-
-
-def sessions(subject: Subject) -> tuple[Session, ...]:
-    """Return a session for each kind of user, and for what rules ask for besides users."""
-    return subject.once(_sessions)
-
-
-def anybody(subject: Subject) -> str | None:
-    """Return a user for rules that name none; None where no user is known."""
-    return next(iter(subject.logins), None)
-
-
 def session_for(rule: Rule, username: str | None) -> Session:
     """Return a session that has what the rule asks for; of `username` if it names no user."""
     address = rule.client_addr
@@ -113,49 +81,6 @@ def session_for(rule: Rule, username: str | None) -> Session:
     )
 
 
-def _classes(subject: Subject) -> dict[str | None, str | None]:
-    named = {rule.username for rule in subject.rules}
-    schemas = {rule.schemaname for rule in subject.rules}
-    first: dict[object, str] = {}
-    found: dict[str | None, str | None] = {}
-    for name, user in subject.logins.items():
-        schema = user.default_schema if user.default_schema in schemas else None
-        kind = (user.default_hostgroup, user.fast_forward, schema)
-        found[name] = name if name in named else first.setdefault(kind, name)
-    return found or {None: None}
-
-
-def _sessions(subject: Subject) -> tuple[Session, ...]:
-    user = anybody(subject)
-    found = [Session(name) for name in classes(subject).values()]
-    flags = {dict(rule.sets).get("next_query_flagIN") for rule in subject.rules}
-    found += [Session(user, flag=flag) for flag in sorted(f for f in flags if isinstance(f, int))]
-    found += [session_for(rule, user) for rule in subject.rules if rule.is_for_some_sessions]
-    found += _routed_fast(subject)
-    return tuple(dict.fromkeys(found))
-
-
-def _routed_fast(subject: Subject) -> Iterator[Session]:
-    """Yield one user and schema for each way in which rows of fast routing are alike."""
-    ways: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for (username, schemaname, flag), hostgroup in subject.router.fast_routing.items():
-        ways.setdefault((username, schemaname), []).append((flag, hostgroup))
-    named = {rule.username for rule in subject.rules}
-    schemas = {rule.schemaname for rule in subject.rules}
-    known: set[object] = set()
-    for (username, schemaname), found in ways.items():
-        user = subject.logins.get(username)
-        kind = (
-            username if username in named else None,
-            schemaname if schemaname in schemas else None,
-            None if user is None else user.default_hostgroup,
-            tuple(sorted(found)),
-        )
-        if kind not in known:
-            known.add(kind)
-            yield Session(username or anybody(subject), schemaname)
-
-
 class _Twin(NamedTuple):
     """The session that is tried in place of one, the rules that name it, and those of the one."""
 
@@ -164,40 +89,99 @@ class _Twin(NamedTuple):
     own: tuple[Rule, ...]
 
 
-class _Routes:
-    """Where queries go, as far as it was asked."""
+class Reach:
+    """The sessions of a router, and where their queries go, each worked out once."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
+    def __init__(self, router: Router) -> None:
+        self._router = router
         self._named: dict[tuple[str | None, str | None], list[Rule]] = {}
         self._others: list[int] = []
         """The positions of the rules that name nobody."""
-        for rule in subject.rules:
+        for rule in router.rules:
             if rule.username is None is rule.schemaname:
                 self._others.append(rule.position)
             else:
                 self._named.setdefault((rule.username, rule.schemaname), []).append(rule)
         self._flags: dict[tuple[str, str], set[int]] = {}
-        for username, schemaname, flag in dict(subject.router.fast_routing.items()):
+        for username, schemaname, flag in dict(router.fast_routing.items()):
             self._flags.setdefault((username, schemaname), set()).add(flag)
         self._first: dict[object, tuple[Session, tuple[Rule, ...]]] = {}
         self._twins: dict[Session, _Twin] = {}
         self._routes: dict[tuple[Session, str], Route] = {}
 
-    def of(self, session: Session, query: str) -> Route:
-        """Return where a query of the session goes."""
+    @cached_property
+    def classes(self) -> Mapping[str | None, str | None]:
+        """For each user the one that stands for it: no rule tells the two apart.
+
+        Shape: None stands for nobody in particular where no user is known.
+        """
+        named = {rule.username for rule in self._router.rules}
+        schemas = {rule.schemaname for rule in self._router.rules}
+        first: dict[object, str] = {}
+        found: dict[str | None, str | None] = {}
+        for name, user in self._router.users.items():
+            schema = user.default_schema if user.default_schema in schemas else None
+            kind = (user.default_hostgroup, user.fast_forward, schema)
+            found[name] = name if name in named else first.setdefault(kind, name)
+        return found or {None: None}
+
+    @property
+    def anybody(self) -> str | None:
+        """A user for rules that name none; None where no user is known."""
+        return next(iter(self._router.users), None)
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """A session for each kind of user, and for what rules ask for besides users."""
+        rules, user = self._router.rules, self.anybody
+        found = [Session(name) for name in self.classes.values()]
+        flags = {dict(rule.sets).get("next_query_flagIN") for rule in rules}
+        found += [
+            Session(user, flag=flag) for flag in sorted(f for f in flags if isinstance(f, int))
+        ]
+        found += [session_for(rule, user) for rule in rules if rule.is_for_some_sessions]
+        found += self._routed_fast()
+        return tuple(dict.fromkeys(found))
+
+    def _routed_fast(self) -> Iterator[Session]:
+        """Yield one user and schema for each way in which rows of fast routing are alike."""
+        ways: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for (username, schemaname, flag), hostgroup in self._router.fast_routing.items():
+            ways.setdefault((username, schemaname), []).append((flag, hostgroup))
+        named = {rule.username for rule in self._router.rules}
+        schemas = {rule.schemaname for rule in self._router.rules}
+        known: set[object] = set()
+        for (username, schemaname), found in ways.items():
+            user = self._router.user(username)
+            kind = (
+                username if username in named else None,
+                schemaname if schemaname in schemas else None,
+                None if user is None else user.default_hostgroup,
+                tuple(sorted(found)),
+            )
+            if kind not in known:
+                known.add(kind)
+                yield Session(username or self.anybody, schemaname)
+
+    def fast_key(self, session: Session, flag: int) -> FastKey | None:
+        """Return the row of fast routing that decides: that of the user, else of no user."""
+        schemaname = self._router.schema_of(session.request(""))
+        return self._router.fast_routing.find(session.username, schemaname, flag)
+
+    def route(self, session: Session, query: str) -> Route:
+        """Return where a query goes. Digests and texts may be those of another session."""
         twin = self._twins.get(session)
         if twin is None:
             twin = self._twins[session] = self._twin(session)
         route = self._routes.get((twin.session, query))
         if route is None:
-            route = self._subject.router.evaluate(twin.session.request(query))
+            route = self._router.evaluate(twin.session.request(query))
             self._routes[twin.session, query] = route
         return route if twin.session == session else self._translated(route, session, twin)
 
     def _twin(self, session: Session) -> _Twin:
-        user = self._subject.logins.get(session.username or "")
-        schemaname = schema_of(self._subject, session)
+        user = self._router.user(session.username)
+        schemaname = self._router.schema_of(session.request(""))
         name = session.username
         whos = {(name, None), (None, schemaname), (name, schemaname)} - {(None, None)}
         found = [rule for who in whos for rule in self._named.get(who, ())]
@@ -223,13 +207,17 @@ class _Routes:
         if rule_id in own:
             rule_id, destination = own[rule_id].rule_id, own[rule_id].destination
         elif route.source is Source.FAST_ROUTING:
-            key = fast_key(self._subject, session, route.flagIN)
-            destination = None if key is None else self._subject.router.fast_routing[key]
+            key = self.fast_key(session, route.flagIN)
+            destination = None if key is None else self._router.fast_routing[key]
         elif route.source is Source.DEFAULT_HOSTGROUP:
-            destination = self._subject.logins[session.username or ""].default_hostgroup
+            destination = self._default_hostgroup(session)
         return replace(
             route, rule_id=rule_id, matched_rules=matched, destination_hostgroup=destination
         )
+
+    def _default_hostgroup(self, session: Session) -> int | None:
+        user = self._router.user(session.username)
+        return None if user is None else user.default_hostgroup
 
 
 def _shape(rule: Rule) -> tuple[object, ...]:
