@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.formats.cnf_reader import Imported, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.state.row import Row
@@ -214,3 +214,25 @@ def test_variables_come_back(text: str, number: int, switch: bool) -> None:
     made = write_cnf({}, variables)
     assert made.notes == ()
     assert read(made.text).variables == variables
+
+
+def test_sections_of_postgresql_come_back() -> None:
+    version = Version(3, 0, 3)
+    given: dict[str, dict[str, Value]] = {
+        "pgsql_servers": {"hostgroup_id": 1, "hostname": "p", "port": 5433, "comment": "it's"},
+        "pgsql_replication_hostgroups": {"writer_hostgroup": 1, "reader_hostgroup": 2},
+        "pgsql_users": {"username": "app", "password": 'a"b', "default_hostgroup": 1},
+        "pgsql_query_rules": {"rule_id": 1, "active": 0, "database": "shop", "apply": 1},
+    }
+    tables = {}
+    for name, cells in given.items():
+        of = layout_of(TABLES[name], version)
+        known = dict(zip(of.names, of.defaults, strict=True))
+        tables[name] = (of, [tuple((known | cells).values())])
+    made = write_cnf(tables, {"pgsql-max_connections": "77"})
+    back = read_cnf(made.text, "p.cnf", version=version)
+    assert (made.notes, back.notes, back.left_out) == ((), [], {})
+    assert {name: rows for name, (_, rows) in back.tables.items()} == {
+        name: rows for name, (_, rows) in tables.items()
+    }
+    assert back.variables == {"pgsql-max_connections": "77"}
