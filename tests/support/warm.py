@@ -38,7 +38,7 @@ server.sendmsg(
     [len(request).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)]
 )
 server.sendall(request)
-pid = int(server.recv(16))
+pid = int(server.recv(8))
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, lambda number, frame: os.kill(pid, number))
 answer = server.recv(16)
@@ -116,7 +116,8 @@ def _one(connection: socket.socket) -> None:
     if pid == 0:
         connection.close()
         _run(streams, arguments, folder, environment)
-    connection.sendall(str(pid).encode())
+    # Of one width: the exit code may be there before the client reads.
+    connection.sendall(f"{pid:8}".encode())
     for stream in streams:
         os.close(stream)
     with open(os.pidfd_open(pid)) as ended:
