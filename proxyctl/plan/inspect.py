@@ -11,7 +11,7 @@ from proxyctl.instance.cluster import read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
 from proxyctl.instance.members import Membership
-from proxyctl.instance.read import Reading, read_additions, read_layouts
+from proxyctl.instance.read import Reading, TableRows, read_additions, read_layouts
 from proxyctl.plan.current import Access, Current, Look
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, has_sections, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
@@ -92,7 +92,7 @@ def inspect(
         look,
         tables,
         destinations=used_hostgroups(client, others) if has_servers and others else {},
-        connections=used_connections(client) if has_servers else {},
+        connections=used_connections(client) if _servers_leave(desired, tables) else {},
         membership=read_membership(client) if look.facts.is_cluster_member else Membership(),
     )
 
@@ -113,6 +113,19 @@ def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
     for module in ADMIN_MODULES.values():
         if module.name in modules:
             yield from (table.name for table in module.tables)
+
+
+def _servers_leave(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
+    """Return whether a server that has connections may leave a hostgroup.
+
+    In a family RUNTIME has nodes in other hostgroups than the files: only a node that goes counts.
+    """
+    wanted, held = desired.tables.get("mysql_servers"), tables.get("mysql_servers")
+    if wanted is None or held is None:
+        return False
+    nodes = {key[1:] for key in wanted.rows}
+    gone = held.rows[Layer.MEMORY].keys() - wanted.rows.keys()
+    return bool(gone) or any(key[1:] not in nodes for key in held.rows[Layer.RUNTIME])
 
 
 def _variables_set(desired: Desired) -> set[object]:

@@ -46,7 +46,7 @@ ENOUGH, ENOUGH_FOR_THE_PAGE = 60, 600
 """Calls of the rarest query on each side: so many that averages are compared."""
 
 _NUMBER = re.compile(
-    r"[+-]?\b\d[\d,.]*(?: ?(?:%|us|ms|s|min|h|d)\b| ?%)?(?:/(?:s|min|h))?(?<![,.])", re.ASCII
+    r"[+-]?\b\d[\d,.]*(?: ?(?:%|µs|ms|s|min|h|d)\b| ?%)?(?:/(?:s|min|h))?(?<![,.])", re.ASCII
 )
 _VERDICT = re.compile(r"^(same|slower|faster|few calls)\b", re.MULTILINE)
 
