@@ -106,11 +106,10 @@ Request = tuple[Layout, Layer]
 
 
 class Reading:
-    """Tables on their way from an instance, with all their layers: a statement an admin module.
+    """Tables on their way from an instance, with all their layers: a statement a call of `add`.
 
-    While ProxySQL works on a statement, the answer to the one before is parsed: making RUNTIME of
-    a large table takes it as long as parsing takes us. Nothing else may use the connection between
-    `add` and `tables`.
+    ProxySQL works on a statement while the caller does something else, and on the next one while
+    the answer is parsed. Nothing else may use the connection between `add` and `tables`.
     """
 
     def __init__(self, client: AdminClient) -> None:
@@ -123,12 +122,10 @@ class Reading:
 
     def add(self, layouts: Iterable[Layout]) -> None:
         """Ask for these tables, unless that was done. Raises: InstanceError."""
-        modules: dict[str, list[Layout]] = {}
-        for layout in layouts:
-            if layout.name not in self._known:
-                self._known.add(layout.name)
-                modules.setdefault(layout.table.admin_module, []).append(layout)
-        self._waiting += modules.values()
+        new = {one.name: one for one in layouts if one.name not in self._known}
+        if new:
+            self._known |= new.keys()
+            self._waiting.append([*new.values()])
         if not self._sent:
             self._send_next()
 

@@ -18,16 +18,8 @@ from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.routing.sides import SIDE_TABLES
 from proxyctl.state.row import Desired, Layer
 
-_LARGE = (
-    "mysql_users",
-    "pgsql_users",
-    "mysql_query_rules",
-    "pgsql_query_rules",
-    "mysql_query_rules_fast_routing",
-    "pgsql_query_rules_fast_routing",
-)
-"""Tables worth reading while files are compiled, in that order: RUNTIME holds users in halves, and
-folding those is done while ProxySQL is busy with the next table."""
+_LARGE = ("MYSQL USERS", "PGSQL USERS", "MYSQL QUERY RULES", "PGSQL QUERY RULES")
+"""Admin modules whose tables can be so large that reading them takes as long as compiling files."""
 
 
 def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> Look:
@@ -52,11 +44,15 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
 
 def begin_reading(client: AdminClient, look: Look, likely: Iterable[str]) -> Reading:
     """Request the large tables early: ProxySQL reads them while the files are compiled."""
-    reading, layouts, names = Reading(client), look.layouts, {*likely}
-    for large in _LARGE:
-        if large in names and large in layouts:
-            module = ADMIN_MODULES[TABLES[large].admin_module]
-            reading.add(layouts[one.name] for one in module.tables if one.name in layouts)
+    reading, names = Reading(client), {*likely}
+    modules = [name for name in _LARGE if names & _of_module(name)]
+    reading.add(
+        layout
+        for module in modules
+        for table in ADMIN_MODULES[module].tables
+        for layout in [look.layouts.get(table.name)]
+        if layout is not None
+    )
     return reading
 
 
@@ -76,14 +72,8 @@ def inspect(
     reading, layouts = reading or Reading(client), look.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
     tables = reading.tables()
-    sharded = (
-        section_of(layouts[name], row) is not None
-        for name in (RULES, FAST_ROUTING)
-        if name in desired.tables and name in tables
-        for row in tables[name].rows[Layer.RUNTIME].values()
-    )
     unread = [name for name in SIDE_TABLES if name in layouts and name not in tables]
-    if unread and any(sharded):
+    if unread and _shards_at_runtime(desired, tables):
         reading.add(layouts[name] for name in unread)
         tables = reading.tables()
     has_servers = bool(_of_module("MYSQL SERVERS") & desired.tables.keys())
@@ -113,6 +103,19 @@ def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
     for module in ADMIN_MODULES.values():
         if module.name in modules:
             yield from (table.name for table in module.tables)
+
+
+def _shards_at_runtime(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
+    """Return whether RUNTIME has a rule of a sharding section that the files may move."""
+    for name in (RULES, FAST_ROUTING):
+        if name in desired.tables and name in tables:
+            layout, running = tables[name].layout, tables[name].rows[Layer.RUNTIME]
+            # Comparing whole tables takes a tenth of the time of looking at every comment.
+            if running != desired.tables[name].rows and any(
+                section_of(layout, row) for row in running.values()
+            ):
+                return True
+    return False
 
 
 def _servers_leave(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
