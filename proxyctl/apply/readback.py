@@ -114,12 +114,16 @@ class ReadBack:
 
 
 def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
-    found = [shortfall.text() for shortfall in shortfalls]
+    found = list(shortfalls)
     if found:
         more = len(found) - MOST_SHOWN
-        shown = found[:MOST_SHOWN] + ([f"... and {more} more"] if more > 0 else [])
+        shown = [shortfall.text() for shortfall in found[:MOST_SHOWN]]
+        shown += [f"... and {more} more"] if more > 0 else []
+        is_refused = layer is Layer.RUNTIME and all(one.layout.table.prefix for one in found)
         raise ReadBackError(
-            f"{layer.name} does not hold what was written:", then=[f"  {one}" for one in shown]
+            f"{layer.name} does not hold what was written:",
+            then=[f"  {one}" for one in shown],
+            hint="ProxySQL refused the value: its error log says why" if is_refused else None,
         )
 
 

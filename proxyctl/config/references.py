@@ -12,19 +12,17 @@ from dataclasses import dataclass, field
 
 from proxyctl.config.files import Fence, UnreadableError, read_bytes
 from proxyctl.config.mistakes import did_you_mean, named
-from proxyctl.state.row import Secret
+from proxyctl.state.row import REFERENCES, Secret
 
 MAX_SECRET = 1024 * 1024
 """Largest file that `{file:}` reads. Units: bytes."""
-
-KINDS = frozenset(("env", "file", "hex"))
 
 
 def reference_hint(value: object) -> str:
     """Return how text is written, for a value that is neither text nor a reference."""
     near = None
-    if isinstance(value, Mapping) and len(value) == 1 and KINDS.isdisjoint(value):
-        near = did_you_mean(str(next(iter(value))), KINDS)
+    if isinstance(value, Mapping) and len(value) == 1 and REFERENCES.isdisjoint(value):
+        near = did_you_mean(str(next(iter(value))), REFERENCES)
     words = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
     return f"{near} {words}" if near else words
 

@@ -16,7 +16,7 @@ from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, key_text
 from proxyctl.config.yaml import Document, Unusable
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where
+from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Key, Where
 from proxyctl.state.sql import NUL
 
 # Places ------------------------------------------------------------------------------------------
@@ -236,6 +236,8 @@ class _Cells:
 
     def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
         if not isinstance(value, str):
+            if isinstance(value, dict) and value.keys() <= REFERENCES and len(value) == 1:
+                self._add(name, "a JSON column takes no reference", "write the JSON itself")
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         self.is_spoilt |= isinstance(value, Unusable)
         problem = json_problem(value)
@@ -243,9 +245,9 @@ class _Cells:
             self._add(name, problem)
         return value
 
-    def _add(self, name: str, message: str) -> None:
+    def _add(self, name: str, message: str, hint: str | None = None) -> None:
         self.is_spoilt = True
-        self._context.mistakes.add(*self.place.field(name), message)
+        self._context.mistakes.add(*self.place.field(name), message, hint)
 
 
 def json_problem(text: str) -> str | None:

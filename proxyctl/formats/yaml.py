@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, Span, Term
+from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Glob, Span, Term
 from proxyctl.text import CONTROL
 
 
@@ -206,7 +206,8 @@ def _escaped(character: str) -> str:
 def _json(value: Field) -> str:
     """Return JSON as it is, which YAML takes; in quotes where readers would disagree about it.
 
-    They do about a float, a duplicate or a very long key, a very long number, half a character.
+    They do about a float, a duplicate or a very long key, a very long number, half a character. So
+    does our own reader about what looks like a reference.
     """
     if not isinstance(value, str):
         return _other(value)
@@ -230,7 +231,8 @@ _LONGEST_KEY = 250
 
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
-    if len(found) < len(pairs) or any(len(key) > _LONGEST_KEY for key in found):
+    is_reference = len(found) == 1 and found.keys() <= REFERENCES
+    if is_reference or len(found) < len(pairs) or any(len(key) > _LONGEST_KEY for key in found):
         raise ValueError("keys that not every reader takes")
     return found
 

@@ -26,6 +26,10 @@ class Secret(str):
     __slots__ = ()
 
 
+REFERENCES = frozenset(("env", "file", "hex"))
+"""The keys of `{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`, which stand for text."""
+
+
 def with_secrets(row: Row, positions: Collection[int]) -> Row:
     """Return the row with its texts at these positions as secrets."""
     if not positions:

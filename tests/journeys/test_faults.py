@@ -148,7 +148,8 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
     project.write(CHANGED.replace("variables:\n", f"variables:\n{log}"))
     found = apply()
     parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", "everything was restored")
-    said(found, 4, *parts)
+    said(found, 4, *parts, "ProxySQL refused the value: its error log says why")
+    assert "second run" not in found.err
     assert dump(instance) == before
     machine = apply("--format", "json")
     error = machine.json["error"]

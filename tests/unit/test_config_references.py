@@ -39,12 +39,6 @@ variables: {mysql-monitor_password: {file: password}}
     assert tables["mysql_variables"].rows[("mysql-monitor_password",)][1] == "hunter2"
 
 
-def test_a_mapping_in_a_json_column_is_json(tmp_path):
-    text = "mysql_users: [{username: app, attributes: {env: HOME}}]"
-    users = load(tmp_path, text).desired.tables["mysql_users"]
-    assert row(users, "app", 1)["attributes"] == '{"env":"HOME"}'
-
-
 def test_a_nul_from_a_reference_is_a_mistake(tmp_path):
     text = "mysql_users: [{username: app, password: {hex: '6100'}}]"
     assert mistakes(tmp_path, text) == [
