@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from proxyctl.render.style import shown
-from proxyctl.stats.diff.compare import Diff, Entry
-from proxyctl.stats.diff.verdict import Verdict
+from proxyctl.stats.diff import Diff, Entry, Verdict
 from proxyctl.stats.units import number_text, share_text, time_text
 
 WORDS = {
@@ -49,11 +48,11 @@ def span_text(seconds: int) -> str:
 def totals_of(diff: Diff) -> list[tuple[str, str, str, str]]:
     """Return the lines of the summary: what, before, after, and the change."""
     one, other = diff.before, diff.after
-    rates = [side.total.calls / side.seconds for side in (one, other)]
-    busy = [side.total.time / side.seconds for side in (one, other)]
+    rates = [side.total.count_star / side.seconds for side in (one, other)]
+    busy = [side.total.sum_time / side.seconds for side in (one, other)]
     averages = [one.total.average, other.total.average]
-    texts = [time_text(s.total.average) if s.total.calls else "-" for s in (one, other)]
-    has_both = one.total.calls and other.total.calls
+    texts = [time_text(s.total.average) if s.total.count_star else "-" for s in (one, other)]
+    has_both = one.total.count_star and other.total.count_star
     return [
         ("until (UTC)", moment_text(one.taken_at), moment_text(other.taken_at), ""),
         ("counted for", span_text(one.seconds), span_text(other.seconds), ""),

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from proxyctl.stats.diff.compare import Diff, Entry, Side
-from proxyctl.stats.diff.tally import Cost
-from proxyctl.stats.diff.verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, LEAST_MOVE
+from proxyctl.stats.diff import (
+    LEAST_CALLS,
+    LEAST_CHANGE,
+    LEAST_EXPECTED,
+    LEAST_MOVE,
+    Diff,
+    Entry,
+    Side,
+)
+from proxyctl.stats.model import Load
 
 FORMAT = 1
 
@@ -72,14 +79,14 @@ def _calls(calls: Mapping[int, int]) -> dict[str, int]:
     return {str(number): count for number, count in calls.items()}
 
 
-def _load(load: Cost, seconds: int) -> dict[str, object]:
+def _load(load: Load, seconds: int) -> dict[str, object]:
     return {
-        "count_star": load.calls,
-        "sum_time": load.time,
+        "count_star": load.count_star,
+        "sum_time": load.sum_time,
         "average": round(load.average, 3),
         "max_time": load.max_time,
-        "sum_rows_sent": load.rows_sent,
-        "sum_rows_affected": load.rows_affected,
-        "calls_per_second": round(load.calls / seconds, 6),
-        "time_per_second": round(load.time / seconds, 3),
+        "sum_rows_sent": load.sum_rows_sent,
+        "sum_rows_affected": load.sum_rows_affected,
+        "calls_per_second": round(load.count_star / seconds, 6),
+        "time_per_second": round(load.sum_time / seconds, 3),
     }

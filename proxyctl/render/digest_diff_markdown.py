@@ -16,8 +16,7 @@ from proxyctl.render.digest_diff_figures import (
 from proxyctl.render.digest_diff_text import head_text
 from proxyctl.render.markdown_code import code_span
 from proxyctl.render.style import shown
-from proxyctl.stats.diff.compare import Diff, Entry
-from proxyctl.stats.diff.verdict import Verdict
+from proxyctl.stats.diff import Diff, Entry, Verdict
 from proxyctl.stats.units import time_text
 
 WIDEST_TEXT = 300
@@ -49,13 +48,13 @@ def _cells(diff: Diff, entry: Entry) -> list[str]:
     one, other = (
         hostgroups_text(calls) for calls in (entry.hostgroups_before, entry.hostgroups_after)
     )
-    is_known = after.calls and entry.verdict is not Verdict.FEW_CALLS
+    is_known = after.count_star and entry.verdict is not Verdict.FEW_CALLS
     word = verdict_text(entry) + (", moved" if entry.is_moved else "")
     return [
         word + (", counters cleared" if entry.is_reset else ""),
         *(f"{time_text(time)}/s" for time in busy),
         *(rate_text(calls) for calls in rate),
-        *(time_text(load.average) if load.calls else "" for load in (before, after)),
+        *(time_text(load.average) if load.count_star else "" for load in (before, after)),
         change_text(before.average, after.average) if is_known else "",
         f"{one} → {other}" if entry.is_moved else other or one,
         code_span(name_of(diff, entry)),

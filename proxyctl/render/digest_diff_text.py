@@ -15,8 +15,7 @@ from proxyctl.render.digest_diff_figures import (
 )
 from proxyctl.render.style import PLAIN, Style, shown
 from proxyctl.render.wrapped import wrapped
-from proxyctl.stats.diff.compare import Diff, Entry
-from proxyctl.stats.diff.verdict import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Verdict
+from proxyctl.stats.diff import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, Diff, Entry, Verdict
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
@@ -108,11 +107,11 @@ def figure_texts(diff: Diff, entry: Entry) -> list[str]:
     one, other = entry.before, entry.after
     rates = [rate_text(rate) for rate in diff.rate(entry)]
     busy = [f"{time_text(time)}/s" for time in diff.busy(entry)]
-    if not other.calls:
+    if not other.count_star:
         where = hostgroups_text(entry.hostgroups_before)
         return [f"was {busy[0]}", rates[0], f"avg {time_text(one.average)}", f"hostgroup {where}"]
     where = hostgroups_text(entry.hostgroups_after)
-    if not one.calls:
+    if not one.count_star:
         return [
             f"time {busy[1]}",
             rates[1],

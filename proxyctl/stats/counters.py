@@ -7,10 +7,11 @@ clears the hits of rules at every LOAD.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.model import DigestTable, Group, Load
 
 JITTER_S = 1
 """By so much first_seen and the start may differ between two looks: ProxySQL makes its times out of
@@ -53,52 +54,107 @@ def rate(before: int | None, after: int | None, seconds: float | None) -> float 
     return (after - before) / seconds
 
 
-class Growth(NamedTuple):
-    """The growth of one row. Units: `time` in microseconds; `rows` sent or affected."""
-
-    row: SeenDigest
-    calls: int
-    time: int
-    rows: int
+# The digest table, at one moment and at a later one ----------------------------------------------
+Key = tuple[str | int, ...]
+"""The values of some columns, in their order."""
 
 
-def totals(table: DigestTable) -> Iterator[Growth]:
-    """Yield each row with everything that it has counted."""
-    for row in table.rows:
-        if row.count_star:
-            yield Growth(row, row.count_star, row.sum_time, row.rows)
+@dataclass(slots=True)
+class Bundle:
+    """Rows that are put together. `text` is that of one of them; `parts` tell them apart again."""
 
+    text: str = ""
+    parts: dict[Key, Load] = field(default_factory=dict)
 
-class Counters:
-    """The counters of one moment, by row: the base for the growth until the next moment."""
+    def total(self) -> Load:
+        """Return the load of all parts."""
+        found = Load()
+        for load in self.parts.values():
+            found += load
+        return found
 
-    def __init__(self, table: DigestTable) -> None:
-        started_at = table.started_at
-        self._rows = {
-            row.key: (Reading(row.count_star, row.sum_time, row.first_seen, started_at), row.rows)
-            for row in table.rows
+    def since(self, earlier: Bundle | None) -> Bundle:
+        """Return what came after an earlier reading of the same counters."""
+        if earlier is None:
+            return self
+        grown = {
+            key: load - earlier.parts[key] if key in earlier.parts else load
+            for key, load in self.parts.items()
         }
-        self.were_reset = False
-        """Whether counters fell or rows disappeared; valid once `grown` is exhausted."""
+        return Bundle(self.text, {key: load for key, load in grown.items() if load.count_star})
 
-    def grown(self, later: DigestTable) -> Iterator[Growth]:
-        """Yield the growth of each row until a later moment; rows that did not grow are left out.
 
-        Where the counters were cleared in between, the growth since then is all that is known.
-        Changes: self, which serves one later moment only.
-        """
-        started_at = later.started_at
-        for row in later.rows:
-            calls, time, rows = row.count_star, row.sum_time, row.rows
-            before, rows_before = self._rows.pop(row.key, (None, 0))
-            if before is not None:
-                if were_cleared(before, Reading(calls, time, row.first_seen, started_at)):
-                    self.were_reset = True
-                else:
-                    calls -= before.first
-                    time -= before.second
-                    rows = max(0, rows - rows_before)
-            if calls:
-                yield Growth(row, calls, time, rows)
-        # A row leaves the table only when the counters are cleared.
-        self.were_reset = self.were_reset or bool(self._rows)
+@dataclass(frozen=True)
+class Tally:
+    """A digest table whose rows are put together.
+
+    Shape: `groups` by the values of the columns `by`. `first_seen` is the first time that any
+    digest was seen, in unix seconds; None where there is none.
+    """
+
+    table: DigestTable
+    by: tuple[Group, ...]
+    groups: dict[Key, Bundle]
+    first_seen: int | None
+
+    @property
+    def began_at(self) -> int:
+        """When the counters began, in unix seconds; the time of the table where it is empty."""
+        return self.table.taken_at if self.first_seen is None else self.first_seen
+
+    def was_cleared_since(self, earlier: Tally) -> bool:
+        """Return whether somebody cleared the counters after an earlier reading."""
+        if not earlier.groups:
+            return False
+        if not self.groups or were_cleared(earlier._whole, self._whole):
+            return True
+        return any(_fell(group, self.groups.get(key)) for key, group in earlier.groups.items())
+
+    @property
+    def _whole(self) -> Reading:
+        return Reading(len(self.table.rows), 0, self.first_seen, self.table.started_at)
+
+
+def _fell(before: Bundle, after: Bundle | None) -> bool:
+    """Return whether a counter fell, or a row disappeared."""
+    for key, load in before.parts.items():
+        later = after.parts.get(key) if after else None
+        if later is None or were_cleared(
+            Reading(load.count_star, load.sum_time), Reading(later.count_star, later.sum_time)
+        ):
+            return True
+    return False
+
+
+def tally(
+    table: DigestTable,
+    by: Sequence[Group] = (Group.DIGEST,),
+    *,
+    parts: Sequence[Group] = (Group.HOSTGROUP,),
+    earlier: Tally | None = None,
+) -> Tally:
+    """Put the rows of a table together, in one pass. `parts`: the columns that tell parts apart.
+
+    A text that `earlier`, grouped by the same columns, has too is kept once. Raises: what the rows
+    raise.
+    """
+    groups: dict[Key, Bundle] = {}
+    known_parts: dict[Key, Key] = {}
+    first_seen: int | None = None
+    columns, part_columns = [str(one) for one in by], [str(one) for one in parts]
+    for row in table.rows:
+        key = tuple([getattr(row, column) for column in columns])
+        group = groups.get(key)
+        if group is None:
+            text = row.digest_text if Group.DIGEST in by else ""
+            known = earlier.groups.get(key) if earlier else None
+            group = groups[key] = Bundle(known.text if known and known.text == text else text)
+        part = tuple([getattr(row, column) for column in part_columns])
+        load = group.parts.get(part)
+        if load is None:
+            # There are few of them, in very many rows.
+            load = group.parts[known_parts.setdefault(part, part)] = Load()
+        load.add(row)
+        if first_seen is None or row.first_seen < first_seen:
+            first_seen = row.first_seen
+    return Tally(table, tuple(by), groups, first_seen)

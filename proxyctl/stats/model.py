@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 _LARGEST = (1 << 63) - 1
 """Of a counter: ProxySQL shows them by way of SQLite."""
@@ -101,17 +101,58 @@ class SeenDigest(NamedTuple):
 
 @dataclass(slots=True)
 class Load:
-    """A sum over rows of the table. Units: `sum_time` in microseconds."""
+    """A sum over rows of the table, by their column names. Units: times in microseconds.
+
+    `max_time` counts from the start of the counters, also in a sum of what came after a moment.
+    """
 
     entries: int = 0
     count_star: int = 0
     sum_time: int = 0
+    max_time: int = 0
+    sum_rows_sent: int = 0
+    sum_rows_affected: int = 0
 
     def add(self, row: SeenDigest) -> None:
         """Add a row. Changes: self."""
         self.entries += 1
         self.count_star += row.count_star
         self.sum_time += row.sum_time
+        if row.max_time > self.max_time:
+            self.max_time = row.max_time
+        self.sum_rows_sent += row.sum_rows_sent
+        self.sum_rows_affected += row.sum_rows_affected
+
+    def __iadd__(self, other: Load) -> Self:
+        """Add the load of other rows. Changes: self."""
+        self.entries += other.entries
+        self.count_star += other.count_star
+        self.sum_time += other.sum_time
+        self.max_time = max(self.max_time, other.max_time)
+        self.sum_rows_sent += other.sum_rows_sent
+        self.sum_rows_affected += other.sum_rows_affected
+        return self
+
+    def __sub__(self, earlier: Load) -> Load:
+        """Return what came after an earlier reading of the same counters."""
+        return Load(
+            self.entries,
+            self.count_star - earlier.count_star,
+            self.sum_time - earlier.sum_time,
+            self.max_time,
+            self.sum_rows_sent - earlier.sum_rows_sent,
+            self.sum_rows_affected - earlier.sum_rows_affected,
+        )
+
+    @property
+    def average(self) -> float:
+        """Time of a query in microseconds; 0 where there was none."""
+        return self.sum_time / self.count_star if self.count_star else 0.0
+
+    @property
+    def rows(self) -> int:
+        """Rows sent and affected."""
+        return self.sum_rows_sent + self.sum_rows_affected
 
 
 class SeenRows(Protocol):

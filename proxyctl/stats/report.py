@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
 
-from proxyctl.stats.counters import Counters, Growth, totals
-from proxyctl.stats.model import DigestTable
+from proxyctl.stats.counters import Bundle, Key, Tally, tally
+from proxyctl.stats.model import DigestTable, Group, Load
 
 LIMIT = 250
 """How many digests are listed by default, for each of the orders in `_ORDERS`."""
@@ -87,72 +87,15 @@ class Report:
     intervals: tuple[Interval, ...]
 
 
-_Place = tuple[int, str, str]
-"""hostgroup, schema, user"""
+_PLACE = (Group.HOSTGROUP, Group.SCHEMANAME, Group.USERNAME)
+"""What the load is broken down by."""
 
-
-class _Sums:
-    """The growth of a digest; `others` is set once the digest is seen at a second place."""
-
-    __slots__ = ("calls", "max_time", "others", "place", "rows", "time")
-
-    def __init__(self, grown: Growth, place: _Place) -> None:
-        self.calls = grown.calls
-        self.time = grown.time
-        self.max_time = grown.row.max_time
-        self.rows = grown.rows
-        self.place = place
-        self.others: dict[_Place, int] | None = None
-
-    def add(self, grown: Growth, place: _Place) -> None:
-        """Add the growth of another row, or of the same row in another interval. Changes: self."""
-        if self.others is None and place != self.place:
-            self.others = {self.place: self.time}
-        if self.others is not None:
-            self.others[place] = self.others.get(place, 0) + grown.time
-        self.calls += grown.calls
-        self.time += grown.time
-        self.max_time = max(self.max_time, grown.row.max_time)
-        self.rows += grown.rows
-
-
-_ORDERS: tuple[Callable[[_Sums], float], ...] = (
-    lambda sums: sums.time,
-    lambda sums: sums.calls,
-    lambda sums: sums.time / sums.calls,
-    lambda sums: sums.max_time,
+_ORDERS: tuple[Callable[[Load], float], ...] = (
+    lambda load: load.sum_time,
+    lambda load: load.count_star,
+    lambda load: load.average,
+    lambda load: load.max_time,
 )
-
-
-class _Tally:
-    """Sums by digest, and by place."""
-
-    def __init__(self) -> None:
-        self.by_digest: dict[str, _Sums] = {}
-        self.by_place: dict[_Place, list[int]] = {}
-        self._place_of: dict[_Place, _Place] = {}
-
-    def add(self, grown: Growth) -> None:
-        """Add the growth of a row. Changes: self."""
-        row = grown.row
-        place = (row.hostgroup, row.schemaname, row.username)
-        place = self._place_of.setdefault(place, place)
-        part = self.by_place.setdefault(place, [0, 0])
-        part[0] += grown.calls
-        part[1] += grown.time
-        sums = self.by_digest.get(row.digest)
-        if sums is None:
-            self.by_digest[row.digest] = _Sums(grown, place)
-        else:
-            sums.add(grown, place)
-
-    def listed(self, limit: int) -> list[str]:
-        """Return the first digests of every order, the one with most time first."""
-        first: set[str] = set()
-        for order in _ORDERS:
-            items = ((order(sums), digest) for digest, sums in self.by_digest.items())
-            first.update(digest for _, digest in nlargest(limit, items))
-        return sorted(first, key=lambda digest: (-self.by_digest[digest].time, digest))
 
 
 def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report:
@@ -163,96 +106,88 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report
     ordered = sorted(moments, key=lambda moment: moment.taken_at)
     if any(earlier.taken_at == later.taken_at for earlier, later in pairwise(ordered)):
         raise ValueError("two snapshots of the same second")
-    tally = _Tally()
     intervals: list[Interval] = []
-    start = ordered[0].taken_at
-    for grown in _all_grown(ordered, intervals):
-        tally.add(grown)
-        if len(ordered) == 1 and grown.row.first_seen < start:
-            start = grown.row.first_seen
-    listed = tally.listed(limit)
-    texts = dict(_texts_of(set(listed), ordered))
+    first = last = tally(ordered[0], parts=_PLACE)
+    groups = {} if ordered[1:] else first.groups
+    for moment in ordered[1:]:
+        earlier, last = last, tally(moment, parts=_PLACE, earlier=last)
+        intervals.append(_interval(earlier, last, groups))
+    loads = {key: load for key, group in groups.items() if (load := group.total()).count_star}
+    places: dict[Key, Load] = defaultdict(Load)
+    for group in groups.values():
+        for place, load in group.parts.items():
+            if load.count_star:
+                places[place] += load
+    whole = Bundle(parts=places).total()
     return Report(
-        start=start,
-        end=ordered[-1].taken_at,
-        calls=sum(calls for calls, _ in tally.by_place.values()),
-        time=sum(time for _, time in tally.by_place.values()),
-        count=len(tally.by_digest),
+        start=ordered[0].taken_at if intervals else min(first.began_at, first.table.taken_at),
+        end=last.table.taken_at,
+        calls=whole.count_star,
+        time=whole.sum_time,
+        count=len(loads),
         limit=limit,
-        digests=tuple(_described(name, texts[name], tally.by_digest[name]) for name in listed),
-        hostgroups=_parts(tally.by_place, lambda place: str(place[0])),
-        schemas=_parts(tally.by_place, lambda place: place[1]),
-        users=_parts(tally.by_place, lambda place: place[2]),
+        digests=tuple(_described(key, groups[key], loads[key]) for key in _listed(loads, limit)),
+        hostgroups=_parts(places, 0),
+        schemas=_parts(places, 1),
+        users=_parts(places, 2),
         intervals=tuple(intervals),
     )
 
 
-def _all_grown(ordered: Sequence[DigestTable], intervals: list[Interval]) -> Iterator[Growth]:
-    """Yield the growth of rows between neighbouring moments. Changes: intervals, one a pair."""
-    if len(ordered) == 1:
-        yield from totals(ordered[0])
-        return
-    for earlier, later in pairwise(ordered):
-        counters = Counters(earlier)
-        calls = time = 0
-        by_hostgroup: dict[int, int] = defaultdict(int)
-        for grown in counters.grown(later):
-            calls += grown.calls
-            time += grown.time
-            by_hostgroup[grown.row.hostgroup] += grown.time
-            yield grown
-        intervals.append(
-            Interval(
-                start=earlier.taken_at,
-                end=later.taken_at,
-                calls=calls,
-                time=time,
-                by_hostgroup=dict(by_hostgroup),
-                is_reset=counters.were_reset,
-            )
-        )
-
-
-def _texts_of(digests: set[str], moments: Sequence[DigestTable]) -> Iterator[tuple[str, str]]:
-    """Yield digests and their texts. Those of all digests may be too much to keep."""
-    for moment in reversed(moments):
-        for row in moment.rows:
-            if not digests:
-                return
-            if row.digest in digests:
-                yield row.digest, row.digest_text
-                digests = digests - {row.digest}
-
-
-def _described(digest: str, text: str, sums: _Sums) -> ReportDigest:
-    places = sums.others or {sums.place: sums.time}
-    hostgroups: dict[int, int] = defaultdict(int)
-    schemas: dict[str, int] = defaultdict(int)
-    users: dict[str, int] = defaultdict(int)
-    for (hostgroup, schema, user), time in places.items():
-        hostgroups[hostgroup] += time
-        schemas[schema] += time
-        users[user] += time
-    return ReportDigest(
-        digest=digest,
-        text=text,
-        calls=sums.calls,
-        time=sums.time,
-        max_time=sums.max_time,
-        rows=sums.rows,
-        hostgroups=tuple(sorted(hostgroups, key=lambda name: (-hostgroups[name], name))),
-        schemas=tuple(sorted(schemas, key=lambda name: (-schemas[name], name))),
-        users=tuple(sorted(users, key=lambda name: (-users[name], name))),
+def _interval(earlier: Tally, later: Tally, groups: dict[Key, Bundle]) -> Interval:
+    """Return the load between two moments. Changes: groups, to which the growth is added."""
+    is_reset = later.was_cleared_since(earlier)
+    whole = Load()
+    by_hostgroup: dict[int, int] = defaultdict(int)
+    for key, group in later.groups.items():
+        grown = group if is_reset else group.since(earlier.groups.get(key))
+        sums = groups.setdefault(key, Bundle(group.text))
+        for place, load in grown.parts.items():
+            whole += load
+            by_hostgroup[int(place[0])] += load.sum_time
+            sums.parts.setdefault(place, Load())
+            sums.parts[place] += load
+    return Interval(
+        start=earlier.table.taken_at,
+        end=later.table.taken_at,
+        calls=whole.count_star,
+        time=whole.sum_time,
+        by_hostgroup=dict(by_hostgroup),
+        is_reset=is_reset,
     )
 
 
-def _parts(by_place: dict[_Place, list[int]], name_of: Callable[[_Place], str]) -> tuple[Part, ...]:
-    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for place, (calls, time) in by_place.items():
-        part = sums[name_of(place)]
-        part[0] += calls
-        part[1] += time
-    parts = (Part(name, calls, time) for name, (calls, time) in sums.items())
+def _listed(loads: Mapping[Key, Load], limit: int) -> list[Key]:
+    """Return the first digests of every order, the one with most time first."""
+    first: set[Key] = set()
+    for order in _ORDERS:
+        first.update(nlargest(limit, loads, key=lambda key: (order(loads[key]), key)))
+    return sorted(first, key=lambda key: (-loads[key].sum_time, key))
+
+
+def _described(key: Key, group: Bundle, load: Load) -> ReportDigest:
+    hostgroups, schemas, users = (
+        [part.name for part in _parts(group.parts, at)] for at in range(len(_PLACE))
+    )
+    return ReportDigest(
+        digest=str(key[0]),
+        text=group.text,
+        calls=load.count_star,
+        time=load.sum_time,
+        max_time=load.max_time,
+        rows=load.rows,
+        hostgroups=tuple(map(int, hostgroups)),
+        schemas=tuple(schemas),
+        users=tuple(users),
+    )
+
+
+def _parts(places: Mapping[Key, Load], at: int) -> tuple[Part, ...]:
+    """Return the load by one column of the places, the biggest first."""
+    sums: dict[str, Load] = defaultdict(Load)
+    for place, load in places.items():
+        sums[str(place[at])] += load
+    parts = (Part(name, load.count_star, load.sum_time) for name, load in sums.items())
     return tuple(sorted(parts, key=lambda part: (-part.time, -part.calls, part.name)))
 
 

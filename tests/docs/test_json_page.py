@@ -50,8 +50,8 @@ from proxyctl.routing.tests import RoutingTest, run
 from proxyctl.snapshots.snapshot import Header, Kept
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Where
-from proxyctl.stats.diff.compare import compare
-from proxyctl.stats.diff.tally import tally
+from proxyctl.stats.counters import tally
+from proxyctl.stats.diff import compare
 from proxyctl.stats.model import DigestTable, Group, SeenDigest
 from proxyctl.stats.model import Load as TopLoad
 from proxyctl.stats.replay.result import replay

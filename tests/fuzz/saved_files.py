@@ -14,8 +14,8 @@ from proxyctl.formats.query_lines import read_requests
 from proxyctl.plan.saved import FORMAT, SavedPlan
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_diff_text import digest_diff_text
-from proxyctl.stats.diff.compare import compare
-from proxyctl.stats.diff.tally import tally
+from proxyctl.stats.counters import tally
+from proxyctl.stats.diff import compare
 from proxyctl.stats.digest_file import KIND, read_digest_file
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.report import make_report

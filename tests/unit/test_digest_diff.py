@@ -8,35 +8,34 @@ import pytest
 
 from proxyctl.errors import UsageError
 from proxyctl.render.digest_diff_figures import change_text, rate_text
-from proxyctl.stats.diff.compare import DiffSort, Remark, check_order, compare
-from proxyctl.stats.diff.tally import Cost, Tally, tally
-from proxyctl.stats.diff.verdict import Verdict, is_moved, verdict
-from proxyctl.stats.model import DigestTable, Group, SeenDigest
+from proxyctl.stats.counters import Tally, tally
+from proxyctl.stats.diff import DiffSort, Remark, Verdict, check_order, compare, is_moved, verdict
+from proxyctl.stats.model import DigestTable, Group, Load, SeenDigest
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (Cost(0, 0), Cost(10, 5), Verdict.NEW),
-        (Cost(10, 5), Cost(0, 0), Verdict.VANISHED),
+        (Load(1, 0, 0), Load(1, 10, 5), Verdict.NEW),
+        (Load(1, 10, 5), Load(1, 0, 0), Verdict.VANISHED),
         # Too few were to be expected on the other side, to miss them there.
-        (Cost(0, 0), Cost(9, 5), Verdict.FEW_CALLS),
-        (Cost(9, 5), Cost(0, 0), Verdict.FEW_CALLS),
-        (Cost(29, 29), Cost(1000, 10**9), Verdict.FEW_CALLS),
-        (Cost(1000, 10**9), Cost(29, 29), Verdict.FEW_CALLS),
-        (Cost(100, 1000), Cost(100, 1190), Verdict.SAME),
-        (Cost(100, 1000), Cost(100, 1200), Verdict.SLOWER),
-        (Cost(100, 1200), Cost(100, 1000), Verdict.FASTER),
-        (Cost(100, 1190), Cost(100, 1000), Verdict.SAME),
+        (Load(1, 0, 0), Load(1, 9, 5), Verdict.FEW_CALLS),
+        (Load(1, 9, 5), Load(1, 0, 0), Verdict.FEW_CALLS),
+        (Load(1, 29, 29), Load(1, 1000, 10**9), Verdict.FEW_CALLS),
+        (Load(1, 1000, 10**9), Load(1, 29, 29), Verdict.FEW_CALLS),
+        (Load(1, 100, 1000), Load(1, 100, 1190), Verdict.SAME),
+        (Load(1, 100, 1000), Load(1, 100, 1200), Verdict.SLOWER),
+        (Load(1, 100, 1200), Load(1, 100, 1000), Verdict.FASTER),
+        (Load(1, 100, 1190), Load(1, 100, 1000), Verdict.SAME),
         # One call of the slower side has made all of the difference.
-        (Cost(100, 2000, max_time=1200), Cost(100, 1000), Verdict.SAME),
-        (Cost(100, 2000, max_time=100), Cost(100, 1000), Verdict.FASTER),
+        (Load(1, 100, 2000, max_time=1200), Load(1, 100, 1000), Verdict.SAME),
+        (Load(1, 100, 2000, max_time=100), Load(1, 100, 1000), Verdict.FASTER),
         # Answered by ProxySQL itself: no time at all.
-        (Cost(100, 0), Cost(100, 0), Verdict.SAME),
-        (Cost(100, 0), Cost(100, 100), Verdict.SLOWER),
+        (Load(1, 100, 0), Load(1, 100, 0), Verdict.SAME),
+        (Load(1, 100, 0), Load(1, 100, 100), Verdict.SLOWER),
     ],
 )
-def test_the_rule(before: Cost, after: Cost, expected: Verdict) -> None:
+def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
     assert verdict(before, after, seconds=(60, 60), slowest_after=None) is expected
 
 
@@ -56,12 +55,14 @@ def test_the_rule(before: Cost, after: Cost, expected: Verdict) -> None:
 def test_a_digest_is_missed_where_calls_were_to_be_expected(
     before: int, after: int, seconds: tuple[int, int], expected: Verdict
 ) -> None:
-    found = verdict(Cost(before, before), Cost(after, after), seconds=seconds, slowest_after=None)
+    found = verdict(
+        Load(1, before, before), Load(1, after, after), seconds=seconds, slowest_after=None
+    )
     assert found is expected
 
 
 def test_one_slow_call_after_is_left_out_where_it_is_known() -> None:
-    before, after = Cost(100, 1000, max_time=20), Cost(100, 2000, max_time=1000)
+    before, after = Load(1, 100, 1000, max_time=20), Load(1, 100, 2000, max_time=1000)
     assert verdict(before, after, seconds=(1, 1), slowest_after=1000) is Verdict.SAME
     assert verdict(before, after, seconds=(1, 1), slowest_after=30) is Verdict.SLOWER
 
@@ -118,7 +119,7 @@ def test_after_a_restart_the_time_begins_with_it() -> None:
 def test_a_clock_that_was_set_is_no_restart() -> None:
     before = at(1100, row(2000, 10**6), uptime=1000)
     found = compare(before, at(9000, row(2040, 10**6 + 40, first_seen=7900), uptime=1100))
-    assert (found.remarks, found.after.total.calls) == ({}, 40)
+    assert (found.remarks, found.after.total.count_star) == ({}, 40)
 
 
 def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_new() -> None:
@@ -129,18 +130,18 @@ def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_ne
 
 def test_times_that_are_read_a_second_off_are_no_clearing() -> None:
     found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=102)))
-    assert (found.remarks, found.after.total.calls) == ({}, 4)
+    assert (found.remarks, found.after.total.count_star) == ({}, 4)
 
 
 def test_counters_cleared_in_the_second_of_the_snapshot_that_have_grown_past_it() -> None:
     found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=1101)))
-    assert (list(found.remarks), found.after.total.calls) == ([Remark.CLEARED], 9)
+    assert (list(found.remarks), found.after.total.count_star) == ([Remark.CLEARED], 9)
 
 
 def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
     found = compare(at(1100, row(2000, 10**6)), at(1200, row(40, 400, first_seen=1160)))
     assert list(found.remarks) == [Remark.CLEARED]
-    assert (found.after.seconds, found.after.total.calls) == (40, 40)
+    assert (found.after.seconds, found.after.total.count_star) == (40, 40)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_without_time_in_between_nothing_is_compared(after: int, is_live: bool, 
 
 def test_a_clock_that_was_set_back_while_somebody_watches() -> None:
     found = compare(at(1100, row(5, 5)), at(900, row(9, 9)))
-    assert (found.after.seconds, found.after.total.calls) == (1, 4)
+    assert (found.after.seconds, found.after.total.count_star) == (1, 4)
 
 
 SWITCHED = {"mysql-query_digests": "false"}
@@ -213,7 +214,7 @@ def test_digests_of_many_users_are_one() -> None:
         at(1100, row(30, 300), row(30, 300, username="other")),
         at(1200, row(60, 3300), row(60, 3300, username="other")),
     )
-    assert [(one.after.calls, one.verdict) for one in found.entries] == [(60, Verdict.SLOWER)]
+    assert [(one.after.count_star, one.verdict) for one in found.entries] == [(60, Verdict.SLOWER)]
 
 
 def test_the_order() -> None:
@@ -228,7 +229,7 @@ def test_the_order() -> None:
     assert first[DiffSort.COUNT] == ("0xAA",)
     assert first[DiffSort.TIME] == first[DiffSort.AVG] == first[DiffSort.CHANGE] == ("0xBB",)
     found = compare(before, after, limit=0)
-    assert (found.entries, found.count, found.after.total.calls) == ([], 2, 892)
+    assert (found.entries, found.count, found.after.total.count_star) == ([], 2, 892)
 
 
 def test_figures() -> None:

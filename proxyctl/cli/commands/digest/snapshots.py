@@ -21,12 +21,12 @@ from proxyctl.cli.connect import connected
 from proxyctl.cli.options import FORMAT, AutoApproveOption, ConnectionOptions, FileOptions
 from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
 from proxyctl.errors import ApplyError, ConnectionLostError, ExitCode, ProxyctlError, UsageError
-from proxyctl.stats.diff.compare import DiffSort
+from proxyctl.stats.diff import DiffSort
 from proxyctl.stats.units import count_text
 
 if TYPE_CHECKING:
-    from proxyctl.stats.diff.compare import Diff
-    from proxyctl.stats.diff.tally import Tally
+    from proxyctl.stats.counters import Tally
+    from proxyctl.stats.diff import Diff
     from proxyctl.stats.model import DigestTable
 
 
@@ -124,8 +124,8 @@ def diff(
     format: Annotated[DiffFormat, FORMAT] = DiffFormat.TEXT,
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
-    from proxyctl.stats.diff.compare import check_order, compare
-    from proxyctl.stats.diff.tally import tally
+    from proxyctl.stats.counters import tally
+    from proxyctl.stats.diff import check_order, compare
     from proxyctl.stats.digest_file import read_digest_file
 
     one, other = _named(snapshots or [], before, after)
@@ -158,7 +158,7 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
 
 
 def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Tally:
-    from proxyctl.stats.diff.tally import tally
+    from proxyctl.stats.counters import tally
     from proxyctl.stats.read import streamed_digests
 
     with connected(files, connection) as client, streamed_digests(client) as table:

@@ -3,6 +3,11 @@
 Counters only grow until somebody clears all of them at once. So the first table is what there was
 before it, and the difference of both is what came after. Where the counters were cleared in
 between, the second table is what came after.
+
+ProxySQL keeps a count, a sum and a maximum of each digest, and no spread: so no test of statistics
+can be made, and one plain rule says whether a difference means something. It asks for enough calls,
+a difference that matters, and one that a single slow call has not made; and of a digest that one
+side lacks, that it was to be expected there.
 """
 
 from __future__ import annotations
@@ -14,10 +19,73 @@ from heapq import nlargest
 from itertools import chain
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import JITTER_S, Reading, were_cleared
-from proxyctl.stats.diff.tally import Bundle, Cost, Key, Tally
-from proxyctl.stats.diff.verdict import Verdict, is_moved, verdict
-from proxyctl.stats.model import NOT_COUNTING, SWITCH, TRACKS_CLIENTS, Group, is_counting
+from proxyctl.stats.counters import JITTER_S, Bundle, Key, Tally
+from proxyctl.stats.model import NOT_COUNTING, SWITCH, TRACKS_CLIENTS, Group, Load, is_counting
+
+LEAST_CALLS = 30
+"""So many calls on either side, or nothing is said about the average."""
+LEAST_EXPECTED = 10
+"""So many calls had to be expected on a side without any, at the rate of the other side."""
+LEAST_CHANGE = 0.2
+"""The slower average is at least this much above the faster one."""
+LEAST_MOVE = 0.1
+"""A hostgroup has this much more or less of the calls."""
+
+
+class Verdict(StrEnum):
+    """What became of a digest."""
+
+    NEW = "new"
+    VANISHED = "vanished"
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    FEW_CALLS = "few_calls"
+
+
+def verdict(
+    before: Load, after: Load, *, seconds: tuple[int, int], slowest_after: int | None
+) -> Verdict:
+    """Return what became of a digest.
+
+    Units: `seconds` over which either side was counted; `slowest_after` in microseconds, None where
+    the slowest call after is not known.
+    """
+    if not before.count_star:
+        expected = after.count_star * seconds[0] / seconds[1]
+        return Verdict.NEW if expected >= LEAST_EXPECTED else Verdict.FEW_CALLS
+    if not after.count_star:
+        expected = before.count_star * seconds[1] / seconds[0]
+        return Verdict.VANISHED if expected >= LEAST_EXPECTED else Verdict.FEW_CALLS
+    if min(before.count_star, after.count_star) < LEAST_CALLS:
+        return Verdict.FEW_CALLS
+    if _is_above(after, slowest_after, before):
+        return Verdict.SLOWER
+    if _is_above(before, before.max_time, after):
+        return Verdict.FASTER
+    return Verdict.SAME
+
+
+def _is_above(slow: Load, slowest: int | None, fast: Load) -> bool:
+    """Return whether an average is clearly above another, also without its slowest call."""
+    least = fast.average * (1 + LEAST_CHANGE)
+    without = slow.average if slowest is None else (slow.sum_time - slowest) / (slow.count_star - 1)
+    return slow.average > fast.average and min(slow.average, without) >= least
+
+
+def is_moved(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
+    """Return whether calls by hostgroup are spread in another way."""
+    total, total_after = sum(before.values()), sum(after.values())
+    if not total or not total_after:
+        return False
+    if not before.keys() & after.keys():
+        return True
+    if min(total, total_after) < LEAST_CALLS:
+        return False
+    return any(
+        abs(before.get(number, 0) / total - after.get(number, 0) / total_after) >= LEAST_MOVE
+        for number in before.keys() | after.keys()
+    )
 
 
 class DiffSort(StrEnum):
@@ -55,8 +123,8 @@ class Entry:
 
     key: Key
     text: str
-    before: Cost
-    after: Cost
+    before: Load
+    after: Load
     hostgroups_before: Mapping[int, int]
     hostgroups_after: Mapping[int, int]
     verdict: Verdict
@@ -78,7 +146,7 @@ class Side:
     uptime: int | None
     count: int
     seconds: int
-    total: Cost
+    total: Load
 
 
 @dataclass(frozen=True)
@@ -102,11 +170,17 @@ class Diff:
 
     def rate(self, entry: Entry) -> tuple[float, float]:
         """Return the calls a second, before and after."""
-        return entry.before.calls / self.before.seconds, entry.after.calls / self.after.seconds
+        return (
+            entry.before.count_star / self.before.seconds,
+            entry.after.count_star / self.after.seconds,
+        )
 
     def busy(self, entry: Entry) -> tuple[float, float]:
         """Return the query time in a second, before and after, in microseconds."""
-        return entry.before.time / self.before.seconds, entry.after.time / self.after.seconds
+        return (
+            entry.before.sum_time / self.before.seconds,
+            entry.after.sum_time / self.after.seconds,
+        )
 
 
 def compare(
@@ -123,7 +197,7 @@ def compare(
         max(after.table.taken_at - _counted_from(before, after, remarks), 1),
     )
     counts = dict.fromkeys(Verdict, 0)
-    totals = Cost(), Cost()
+    totals = [Load(), Load()]
     moved = active = 0
 
     def counted() -> Iterator[Entry]:
@@ -132,11 +206,11 @@ def compare(
         # Nobody knows when counters were cleared that are still empty.
         known = seconds[0], seconds[1] if after.groups or Remark.CLEARED not in remarks else 0
         for entry in _entries(before, after, known, is_reset=is_reset):
-            active += entry.after.calls > 0
+            active += entry.after.count_star > 0
             counts[entry.verdict] += 1
             moved += entry.is_moved
-            totals[0].add(entry.before)
-            totals[1].add(entry.after)
+            totals[0] += entry.before
+            totals[1] += entry.after
             yield entry
 
     entries = _biggest(counted(), sort, seconds, limit)
@@ -184,34 +258,34 @@ def _biggest(
     """
 
     def change(entry: Entry) -> float:
-        return abs(entry.after.time / seconds[1] - entry.before.time / seconds[0])
+        return abs(entry.after.sum_time / seconds[1] - entry.before.sum_time / seconds[0])
 
     measures: Mapping[DiffSort, Callable[[Entry], float]] = {
         DiffSort.CHANGE: change,
-        DiffSort.TIME: lambda entry: entry.after.time,
+        DiffSort.TIME: lambda entry: entry.after.sum_time,
         DiffSort.AVG: lambda entry: entry.after.average,
-        DiffSort.MAX: lambda entry: entry.after.max_time if entry.after.calls else 0,
-        DiffSort.COUNT: lambda entry: entry.after.calls,
-        DiffSort.ROWS_SENT: lambda entry: entry.after.rows_sent,
-        DiffSort.ROWS_AFFECTED: lambda entry: entry.after.rows_affected,
+        DiffSort.MAX: lambda entry: entry.after.max_time if entry.after.count_star else 0,
+        DiffSort.COUNT: lambda entry: entry.after.count_star,
+        DiffSort.ROWS_SENT: lambda entry: entry.after.sum_rows_sent,
+        DiffSort.ROWS_AFFECTED: lambda entry: entry.after.sum_rows_affected,
     }
     measure = measures[sort]
-    first = nlargest(max(limit, 1), entries, key=lambda one: (measure(one), one.after.time))
+    first = nlargest(max(limit, 1), entries, key=lambda one: (measure(one), one.after.sum_time))
     return first[:limit]
 
 
 def _entries(
     before: Tally, after: Tally, seconds: tuple[int, int], *, is_reset: bool
 ) -> Iterator[Entry]:
-    nothing = Bundle("")
+    nothing = Bundle()
     for key in chain(before.groups, after.groups.keys() - before.groups.keys()):
         one, other = before.groups.get(key, nothing), after.groups.get(key, nothing)
-        entry = _entry(key, (one, other), seconds, is_reset=is_reset)
-        if entry.before.calls or entry.after.calls:
+        entry = _entry(key, one, other, seconds, is_reset=is_reset)
+        if entry.before.count_star or entry.after.count_star:
             yield entry
 
 
-def _side(side: Tally, seconds: int, total: Cost) -> Side:
+def _side(side: Tally, seconds: int, total: Load) -> Side:
     table = side.table
     return Side(
         table.name,
@@ -234,30 +308,31 @@ def _counted_from(before: Tally, after: Tally, remarks: Mapping[Remark, str]) ->
 
 
 def _entry(
-    key: Key, sides: tuple[Bundle, Bundle], seconds: tuple[int, int], *, is_reset: bool
+    key: Key, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_reset: bool
 ) -> Entry:
-    before, after = sides
-    one, other = before.total(), after.total()
-    calls_before = {number: load.calls for number, load in sorted(before.hostgroups.items())}
-    calls_after = {number: load.calls for number, load in sorted(after.hostgroups.items())}
+    grown = after if is_reset else after.since(before)
+    one, other = before.total(), grown.total()
     # The slowest call of the time in between is known where none was as slow before.
-    slowest = other.max_time if is_reset or other.max_time > one.max_time else None
-    if not is_reset:
-        other = other.since(one)
-        calls_after = {
-            number: calls - calls_before.get(number, 0) for number, calls in calls_after.items()
-        }
-    calls_after = {number: calls for number, calls in calls_after.items() if calls}
+    slowest = after.total().max_time
+    moves = [
+        {int(hostgroup): load.count_star for (hostgroup,), load in sorted(side.parts.items())}
+        for side in (before, grown)
+    ]
     return Entry(
         key=key,
         text=after.text or before.text,
         before=one,
         after=other,
-        hostgroups_before=calls_before,
-        hostgroups_after=calls_after,
-        verdict=verdict(one, other, seconds=seconds, slowest_after=slowest),
-        is_moved=is_moved(calls_before, calls_after),
-        is_reset=is_reset and one.calls > 0,
+        hostgroups_before=moves[0],
+        hostgroups_after=moves[1],
+        verdict=verdict(
+            one,
+            other,
+            seconds=seconds,
+            slowest_after=slowest if is_reset or slowest > one.max_time else None,
+        ),
+        is_moved=is_moved(*moves),
+        is_reset=is_reset and one.count_star > 0,
     )
 
 
@@ -273,7 +348,7 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
         found[Remark.RESTARTED] = (
             "ProxySQL was restarted in between: what it counted from BEFORE to then is lost"
         )
-    elif _is_cleared(before, after):
+    elif after.was_cleared_since(before):
         found[Remark.CLEARED] = (
             "the counters were cleared in between (by a read of the _reset table, TRUNCATE or SAVE"
             " MYSQL DIGEST TO DISK): what they counted from BEFORE to then is lost"
@@ -325,23 +400,4 @@ def _is_restarted(before: Tally, after: Tally) -> bool:
         return True
     # A clock that was set moves the start as well; a restart has also cleared the counters.
     moved = (other.taken_at - other.uptime) - (one.taken_at - one.uptime)
-    return moved > JITTER_S and _is_cleared(before, after)
-
-
-def _is_cleared(before: Tally, after: Tally) -> bool:
-    """Return whether somebody cleared the counters."""
-    if not before.groups:
-        return False
-    whole = (
-        Reading(len(one.table.rows), 0, one.first_seen, one.table.started_at)
-        for one in (before, after)
-    )
-    if not after.groups or were_cleared(*whole):
-        return True
-    nothing, none = Bundle(""), Cost()
-    return any(
-        number not in (later := after.groups.get(key, nothing).hostgroups)
-        or were_cleared(load.reading, later.get(number, none).reading)
-        for key, group in before.groups.items()
-        for number, load in group.hostgroups.items()
-    )
+    return moved > JITTER_S and after.was_cleared_since(before)

@@ -1,1 +1,0 @@
-"""Two digest tables compared: `digest diff`."""
