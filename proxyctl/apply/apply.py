@@ -129,7 +129,7 @@ def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]
     """
     for name in ADMIN_MODULES:
         if lock.leftovers.get(name):
-            say(f"{name}: an apply died while it wrote MEMORY, which comes from DISK again")
+            say(f"{name}: a command died while it wrote MEMORY, which comes from DISK again")
             client.execute(Statement.plain(f"LOAD {name} FROM DISK"))
 
 

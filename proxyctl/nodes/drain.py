@@ -2,8 +2,9 @@
 
     lock -> read MYSQL SERVERS -> refuse, or: LOAD the image -> LOAD FROM DISK -> read back
 
-MEMORY holds the image for some milliseconds. MEMORY equals DISK before, so LOAD ... FROM DISK gives
-MEMORY back, also by hand after a command that was killed in between.
+MEMORY holds the image for some milliseconds. MEMORY equals DISK before, so LOAD ... FROM DISK puts
+MEMORY back. The lock records that, as that of an apply does: after a command that was killed in
+between, the next apply, drain or restore begins with that LOAD.
 """
 
 from __future__ import annotations
@@ -140,10 +141,12 @@ def _check_configured(standing: Standing, node: Node) -> None:
 
 @contextmanager
 def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Servers]:
-    """Hold the lock. It names no admin module, since MEMORY keeps no row of ours."""
+    """Hold the lock, with MEMORY as it was before a command that died."""
     lock = Lock(client, f"nodes {what} {request.node}")
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
+        if lock.leftovers.get(_SERVERS.name):
+            client.execute(Statement.plain(_FROM_DISK))
         membership = read_membership(client)
         behind = [one.message for one in members.dangers([_SERVERS.name], membership)]
         if behind:
@@ -187,6 +190,7 @@ class _Servers:
                 " move the nodes of a family",
                 hint="switch it on, then try again",
             )
+        self.lock.finished([_SERVERS.name])
         found = diffs[_TABLE]
         return Standing(
             found.layout, found.memory, found.runtime, families, found.drained, self.has_peers
@@ -219,6 +223,7 @@ class _Servers:
         """LOAD these rows, then put MEMORY back. Raises: InstanceError, ApplyError."""
         layout = read_layouts(self.client)[_TABLE]
         self.before = self._memory(layout)
+        self.lock.mark("loading", {_SERVERS.name: True})
         try:
             for statement in transition(layout, self.before, image):
                 self.client.execute(self.lock.fenced(statement))

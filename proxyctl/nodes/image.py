@@ -211,6 +211,21 @@ def _swap(standing: Standing, family: Family, old: Node, heir: Node, image: Rows
 
 
 def reasons_against(standing: Standing, node: Node, image: Rows) -> Iterator[str]:
+    """Yield the reasons not to load `image`, which drains the node."""
+    columns = standing.columns
+    if standing.has_peers and any(
+        columns.node(row) == node and row[columns.status] == "OFFLINE_SOFT"
+        for row in image.values()
+    ):
+        yield (
+            f"the other members of the ProxySQL Cluster take over that {node_text(node)} is"
+            " OFFLINE_SOFT, to DISK as well, and an apply at one of them makes it permanent here:"
+            " write `status: OFFLINE_SOFT` into the files and apply them"
+        )
+    yield from _emptied(standing, node, image)
+
+
+def _emptied(standing: Standing, node: Node, image: Rows) -> Iterator[str]:
     """Yield the hostgroups that would have no usable server once `image` is loaded."""
     in_family = by_hostgroup(standing.families)
     hostgroups = {row[standing.columns.hostgroup] for row in standing.runtime.values()}

@@ -68,7 +68,7 @@ class Current:
     def rows(self, name: str) -> Mapping[Layer, Rows]:
         """Return the rows of a table by layer, as an apply will find them.
 
-        If an apply died while it staged a module whose MEMORY equalled DISK, the next apply begins
+        If a command died while it staged a module whose MEMORY equalled DISK, the next apply begins
         with LOAD ... FROM DISK.
         """
         table = self.tables[name]

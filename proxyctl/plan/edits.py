@@ -197,7 +197,7 @@ def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
     for edit in edits:
         by_table[edit.layout.name].append(edit)
     without = {name: _without(module.diffs[name], found) for name, found in by_table.items()}
-    if all(_is_disk(diff, without[name]) for name, diff in module.diffs.items()):
+    if all(_is_disk(diff, without[name], by_table[name]) for name, diff in module.diffs.items()):
         yield f"take back:  LOAD {module.name} FROM DISK;"
         return
     for name, diff in module.diffs.items():
@@ -225,6 +225,15 @@ def _without(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
     return staged(layout, diff.memory, folded, changes)
 
 
-def _is_disk(diff: TableDiff, rows: Rows) -> bool:
-    """Return whether DISK holds these rows."""
-    return rows == diff.disk if diff.unsaved else rows == diff.memory
+def _is_disk(diff: TableDiff, rows: Rows, edits: Sequence[Pending]) -> bool:
+    """Return whether MEMORY without these edits, `rows`, is what DISK holds.
+
+    A monitored node that is edited where the monitor placed it, as SAVE ... TO MEMORY leaves it,
+    counts as edited in all its rows: statements for the edited columns would leave it there.
+    """
+    if not diff.unsaved:
+        return rows == diff.memory
+    place = diff.place or (lambda key: key)
+    edited = {place(edit.key) for edit in edits} - {edit.key for edit in edits}
+    keys = {key for key in rows.keys() | diff.disk.keys() if rows.get(key) != diff.disk.get(key)}
+    return all(place(key) in edited for key in keys)

@@ -151,12 +151,12 @@ def left_by_dead_apply(
     for module in modules:
         if leftovers.get(module.name):
             yield (
-                f"{module.name}: an apply died while it wrote MEMORY; the next one begins with"
+                f"{module.name}: a command died while it wrote MEMORY; the next apply begins with"
                 f" LOAD {module.name} FROM DISK, and the plan is made as if that was done"
             )
         elif module.name in leftovers:
             yield (
-                f"{module.name}: an apply died while it wrote MEMORY, which had edits before that"
+                f"{module.name}: a command died while it wrote MEMORY, which had edits before that"
                 " DISK lacks: see what is pending"
             )
 

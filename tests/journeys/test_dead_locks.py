@@ -73,7 +73,7 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     hold_dead_lock(instance, "MYSQL QUERY RULES")
     shown = plan("--out", "plan.out")
     assert "refused" not in shown.out
-    assert "the next one begins with LOAD MYSQL QUERY RULES FROM DISK" in shown.out
+    assert "the next apply begins with LOAD MYSQL QUERY RULES FROM DISK" in shown.out
     if way == "unlocked":
         said = proxyctl("unlock").err
         assert "removed the lock" in said

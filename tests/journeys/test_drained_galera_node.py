@@ -121,9 +121,26 @@ def test_a_rollback_leaves_it_drained(family: GaleraFamily, offline: Project) ->
     assert plan().code == 0
 
 
+def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(
+    family: GaleraFamily,
+) -> None:
+    """Row statements would leave the SHUNNED of a waiting node in MEMORY, as if configured."""
+    waiting = next(host for host in ("127.0.1.2", "127.0.1.3") if host != family.writer)
+    drain = ("nodes", "drain", family.writer)
+    family.instance.execute("SAVE MYSQL SERVERS TO MEMORY")
+    for edit in ("", f"UPDATE mysql_servers SET weight=0 WHERE hostname='{waiting}'"):
+        if edit:
+            family.instance.execute(edit)
+        way_out = "take back:  LOAD MYSQL SERVERS FROM DISK;"
+        said(proxyctl(*drain), 3, "MYSQL SERVERS is not in step", way_out)
+    family.instance.execute("LOAD MYSQL SERVERS FROM DISK")
+    assert proxyctl(*drain).code == 0
+
+
+@pytest.mark.parametrize("second", ["the same", "apply"])
 @pytest.mark.parametrize("command", ["drain", "restore"])
-def test_a_command_that_is_killed_leaves_at_most_rows_in_memory_that_disk_repairs(
-    family: GaleraFamily, offline: Project, proxy: FaultyProxy, command: str
+def test_after_a_command_that_is_killed_a_second_one_finishes(
+    family: GaleraFamily, offline: Project, proxy: FaultyProxy, command: str, second: str
 ) -> None:
     """At every statement from the first one that writes on."""
     node, configured = family.writer, family.servers("")
@@ -134,11 +151,10 @@ def test_a_command_that_is_killed_leaves_at_most_rows_in_memory_that_disk_repair
     for place, sql in killable.statements("mysql_servers SET", "LOAD MYSQL SERVERS FROM DISK"):
         nodes(other, node)
         killable.kill_after(place)
-        assert family.servers("disk.") == configured, sql
-        if family.servers("") != configured:
-            said(proxyctl("nodes", command, node), 3, "MYSQL SERVERS is not in step")
-            family.instance.execute("LOAD MYSQL SERVERS FROM DISK")
         assert plan().code == 0, sql
+        if second == "apply":
+            applied()
         nodes(command, node)
         assert is_drained(family, node) is (command == "drain"), sql
-        assert family.servers("") == configured, sql
+        for layer in ("", "disk."):
+            assert family.servers(layer) == configured, sql

@@ -127,13 +127,16 @@ def test_a_server_of_postgresql_that_an_operator_took_out_is_named(
         "LOAD PGSQL SERVERS TO RUNTIME",
     ):
         server.instance.execute(sql)
-    words = "pgsql pg1:5432 in hostgroup 7 OFFLINE_SOFT, set by an operator"
+    words = (
+        "pgsql pg1:5432 in hostgroup 7 OFFLINE_SOFT at RUNTIME and in MEMORY, set by an operator"
+    )
     for command in ("drift", "plan"):
         found = proxyctl(command)
         assert (found.code, words in found.out) == (0, True), found.text
-    # A LOAD that was undone in MEMORY only leaves it out at RUNTIME.
+    # RUNTIME alone has it so after an undo in MEMORY: as a drain leaves it.
     server.instance.execute("UPDATE pgsql_servers SET status='ONLINE'")
-    assert words in proxyctl("drift").out
+    assert "pg1:5432 drained" in proxyctl("drift").out
+    server.instance.execute("UPDATE pgsql_servers SET status='OFFLINE_SOFT'")
     project.write(text + ", status: ONLINE}]\n")
     found = proxyctl("drift")
     assert (found.code, words in found.out) == (2, False), found.text

@@ -144,7 +144,11 @@ def test_a_server_is_drained_and_restored_at_one_member(
 ) -> None:
     write(project, SERVERS)
     assert apply().code == 0
-    assert proxyctl("nodes", "drain", "a").code == 0
+    refused = proxyctl("nodes", "drain", "a")
+    assert refused.code == 3
+    assert "an apply at one of them makes it permanent here" in refused.err
+    until_all_show(three, "ONLINE")
+    assert proxyctl("nodes", "drain", "a", "--force").code == 0
     until_all_show(three, "OFFLINE_SOFT")
     assert proxyctl("plan", "--detailed-exitcode").code == 0
     elsewhere = proxyctl("nodes", "restore", "a", *at(three[1]))
