@@ -16,7 +16,8 @@ from typing import Any
 import typer
 
 from proxyctl import __version__
-from proxyctl.cli.options import DebugOption, add_command
+from proxyctl.cli.command import add_command
+from proxyctl.cli.options import DebugOption
 from proxyctl.cli.output import report_error, say
 from proxyctl.cli.usage import WrongCommandLine, usage_error
 from proxyctl.errors import ExitCode, ProxyctlError, traceback_lines, unexpected

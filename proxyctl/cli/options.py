@@ -1,18 +1,16 @@
-"""Options that several commands share, and how a function becomes a command.
+"""Options that several commands share.
 
-A parameter whose type is one of these dataclasses adds an option for each of its fields, so that
-every command that connects takes the same options.
+A dataclass is a group of options: `command` turns each of its fields into one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
 _file_option = functools.partial(typer.Option, rich_help_panel="Files")
 _connection_option = functools.partial(typer.Option, rich_help_panel="Connection")
+_fleet_option = functools.partial(typer.Option, rich_help_panel="Many instances")
 
 
 class TextFormat(StrEnum):
@@ -317,44 +316,70 @@ _FLAGS = {
 }
 
 
-def add_command(app: typer.Typer, name: str, function: Callable[..., int]) -> None:
-    """Register a function as a command. Its parameters are options or dataclasses of options.
+@dataclass(frozen=True)
+class FleetOptions(FromCommandLine):
+    """Whether a command takes all instances, where they are listed, and how many at a time."""
 
-    Changes: app.
-    """
-    hints = get_type_hints(function, include_extras=True)
-    parameters = inspect.signature(function).parameters
-    groups = {
-        one: _fields(hints[one]) for one in parameters if dataclasses.is_dataclass(hints[one])
-    }
-
-    @functools.wraps(function)
-    def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
-        given["context"] = context
-        for group, fields in groups.items():
-            given[group] = hints[group](**{field: given[field] for field in fields})
-        arguments = {one: given[one] for one in parameters}
-        if given["debug"] or context.find_root().params["debug"]:
-            from proxyctl.cli.output import debugged
-
-            return debugged(context, lambda: function(**arguments))
-        return function(**arguments)
-
-    options: dict[str, tuple[Any, Any]] = {}
-    for one, parameter in parameters.items():
-        options |= groups.get(one, {one: (hints[one], parameter.default)})
-    options |= {"context": (typer.Context, inspect.Parameter.empty), "debug": (DebugOption, False)}
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
-        [
-            inspect.Parameter(one, keyword, default=default, annotation=hint)
-            for one, (hint, default) in options.items()
-        ]
+    all_instances: Annotated[bool, _fleet_option("--all", help="Every instance of the files.")] = (
+        False
     )
-    app.command(name)(run)
+    instances_from: Annotated[
+        str | None,
+        _fleet_option(
+            metavar="COMMAND",
+            help="With --all: those that this command prints within 60 seconds, as the section"
+            " `instances` in JSON.",
+        ),
+    ] = None
+    parallel: Annotated[
+        int,
+        _fleet_option(
+            metavar="NUMBER", min=1, max=1000, help="With --all: ask this many at the same time."
+        ),
+    ] = 10
+
+    def is_meant(self, rollout: RolloutOptions | None = None) -> bool:
+        """Return whether the command takes all instances.
+
+        Raises: UsageError for options, also of `rollout`, that need --all.
+        """
+        typed = self.typed | (rollout.typed if rollout is not None else frozenset())
+        if typed and not self.all_instances:
+            raise UsageError(f"--{min(typed).replace('_', '-')} needs --all")
+        return self.all_instances
 
 
-def _fields(group: type[Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the type and default of each field of a dataclass, by name."""
-    hints = get_type_hints(group, include_extras=True)
-    return {one.name: (hints[one.name], one.default) for one in dataclasses.fields(group)}
+class Strategy(StrEnum):
+    """The order of batches in a rollout."""
+
+    ROLLING = "rolling"
+    CANARY = "canary"
+
+
+@dataclass(frozen=True)
+class RolloutOptions(FromCommandLine):
+    """How an apply with --all proceeds from instance to instance."""
+
+    strategy: Annotated[
+        Strategy,
+        _fleet_option(
+            help="With --all: one batch after the other, or one instance before all others."
+        ),
+    ] = Strategy.ROLLING
+    max_unavailable: Annotated[
+        int,
+        _fleet_option(metavar="NUMBER", min=1, help="With --strategy rolling: so many in a batch."),
+    ] = 1
+    skip_unreachable: Annotated[
+        bool,
+        _fleet_option(
+            "--skip-unreachable",
+            help="With --all: change the others where an instance cannot be reached or read.",
+        ),
+    ] = False
+
+    def check(self, fleet: FleetOptions) -> None:
+        """Refuse options that would have no effect. Raises: UsageError."""
+        is_canary = fleet.is_meant(self) and self.strategy is Strategy.CANARY
+        if is_canary and "max_unavailable" in self.typed:
+            raise UsageError("--max-unavailable goes with --strategy rolling")

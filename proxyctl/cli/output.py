@@ -8,19 +8,16 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import platform
 import shutil
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import typer
 
-from proxyctl import __version__
 from proxyctl.errors import ConfigError, ProxyctlError, RefusedError, UsageError
 from proxyctl.render.style import Style
 from proxyctl.text import printable
@@ -222,42 +219,3 @@ def error_object(error: ProxyctlError) -> dict[str, object]:
         if hasattr(error, name):
             result[name] = getattr(error, name)
     return result
-
-
-def debugged(context: typer.Context, call: Callable[[], int]) -> int:
-    """Run a command with --debug: log versions, options, decisions, statements and the exit.
-
-    The log is made for tickets: secrets are masked in statements, and options have no values.
-    Changes: `context.obj`, the function that the command passes its log lines to.
-    """
-    began = time.monotonic()
-
-    def tell(text: str) -> None:
-        say(f"debug: {time.monotonic() - began:7.3f}  {printable(text)}")
-
-    context.obj = tell
-    tell(f"proxyctl {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    tell(f"command {context.command_path}; {_given_options(context)}")
-    try:
-        code = call()
-    except BaseException as error:
-        tell(f"ended by {type(error).__name__}")
-        raise
-    tell(f"exit code {int(code)}")
-    return code
-
-
-def _given_options(context: Any) -> str:  # noqa: ANN401 - Typer's type moved with versions
-    """Return the names of the options on the command line and in the environment.
-
-    Their values are left out: --var may hold a secret.
-    """
-    given: dict[str, list[str]] = {"COMMANDLINE": [], "ENVIRONMENT": []}
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name)
-        if source is not None and source.name in given:
-            spelled = parameter.opts[0]
-            from_variable = source.name == "ENVIRONMENT"
-            given[source.name].append(str(parameter.envvar) if from_variable else spelled)
-    typed, variables = (", ".join(names) or "none" for names in given.values())
-    return f"options: {typed}; from the environment: {variables}"

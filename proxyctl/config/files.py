@@ -16,7 +16,7 @@ from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
-from proxyctl.state.passwords import is_hash
+from proxyctl.state.passwords import is_clear
 from proxyctl.state.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
@@ -187,16 +187,6 @@ def exposure(path: str) -> str | None:
     return (
         f"{path} holds a password in clear text, and every user of this machine can read it:"
         f" chmod 600 {shlex.quote(path)}"
-    )
-
-
-def is_clear(value: object) -> bool:
-    """Return whether a value of a secret key is a password in clear text."""
-    return (
-        isinstance(value, str)
-        and value != ""
-        and not isinstance(value, Unusable)
-        and not is_hash(value)
     )
 
 

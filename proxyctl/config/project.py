@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,12 @@ class ParsedFiles:
                 found._by_vars = self._by_vars
                 self._by_vars[key] = found
             return self._by_vars[key]
+
+    def readable(self) -> ParsedFiles:
+        """Return the files without what is wrong with reading them."""
+        found = copy(self)
+        found._mistakes = Mistakes()
+        return found
 
     @property
     def sections(self) -> frozenset[str]:

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.config.context import Context, Part
-from proxyctl.config.files import UnreadableError, is_clear, read_text
+from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import described, key_text, named, shown
 from proxyctl.config.rows import PlacedRow, RowPlace, TableRows, YamlRow, compile_rows
 from proxyctl.config.validation import Subject, other_versions, validated
 from proxyctl.config.yaml import YamlList
+from proxyctl.state.passwords import is_clear
 from proxyctl.state.row import Where
 from proxyctl.state.sql import NUL
 

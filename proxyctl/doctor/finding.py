@@ -134,6 +134,13 @@ class ExaminedFleet:
     examined: Sequence[Examination]
     failed: Sequence[Failed]
 
+    def only(self) -> Examination:
+        """Return the only instance. Raises: the error that prevented it."""
+        for one in self.failed:
+            raise one.error
+        (examined,) = self.examined
+        return examined
+
     def exit_code(self, *, strict: bool) -> ExitCode:
         """Return the worst code of all; `strict` as for `Examination.exit_code`."""
         codes = [one.exit_code(strict=strict) for one in self.examined]

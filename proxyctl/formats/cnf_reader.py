@@ -31,7 +31,7 @@ _NEAR = 0.85
 
 
 @dataclass
-class Imported:
+class CnfContent:
     """What a file holds.
 
     Shape: `tables` by catalogue name, only those with a row. `places`: file and line of a row by
@@ -53,7 +53,7 @@ def read_cnf(
     *,
     version: Version = REFERENCE,
     include: Include | None = None,
-) -> Imported:
+) -> CnfContent:
     """Return what ProxySQL makes of the file. Bytes that are not UTF-8 come as surrogate escapes.
 
     Passwords stand in the result as they stand in the file, and in no note and no error. `include`
@@ -63,7 +63,6 @@ def read_cnf(
     reader = _Reader(version)
     for name, setting in (parse(text, path, include).members or {}).items():
         reader.read(name, setting)
-    reader.leave_out_administrators()
     return reader.found
 
 
@@ -73,7 +72,7 @@ def _line(place: Place) -> str:
 
 class _Reader:
     def __init__(self, version: Version) -> None:
-        self.found = Imported()
+        self.found = CnfContent()
         self._version = version
         self._nearest = Nearest(_NEAR)
 
@@ -267,23 +266,6 @@ class _Reader:
                     f"{name}: ProxySQL before {BINDS_VALUES} loses a row with a {word} quote in it"
                 )
         return None
-
-    def leave_out_administrators(self) -> None:
-        """Leave out users who have the name of an administrator. Changes: self."""
-        logins: set[str] = set()
-        for name in ("admin-admin_credentials", "admin-stats_credentials"):
-            credentials = self.found.variables.get(name) or VARIABLES[name].default or ""
-            logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
-        if "mysql_users" not in self.found.tables:
-            return
-        layout, rows = self.found.tables["mysql_users"]
-        for row in rows:
-            if str(row[layout.index["username"]]) in logins:
-                reasons = self.found.left_out.setdefault("mysql_users", {})
-                reasons[layout.key_of(row)] = (
-                    "an administrator has this name too, and ProxySQL keeps only one of them:"
-                    " rename the user"
-                )
 
 
 _INSERTED = (Type.BOOL, Type.INT, Type.TEXT)

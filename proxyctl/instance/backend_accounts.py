@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from proxyctl.catalog import Layout, Value, Version
+from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
 from proxyctl.errors import InstanceError
 from proxyctl.instance.backend import Account, Backend, BackendError, backend
 from proxyctl.state.families import Node
+from proxyctl.state.fold import Exported
 from proxyctl.state.passwords import is_hash
 from proxyctl.state.row import Row
 
@@ -178,6 +179,21 @@ def _why_not(account: BackendAccount, version: Version) -> str | None:
     if account.password and not is_hash(account.password):
         return "its stored password is no hash that ProxySQL takes"
     return None
+
+
+def exported_users(
+    node: Node, account: Account, *, version: Version, default_hostgroup: int
+) -> Exported:
+    """Return the accounts of a server as users, with a warning for each that is left out.
+
+    Raises: InstanceError.
+    """
+    layout = layout_of(TABLES["mysql_users"], version)
+    chosen, left_out = chosen_accounts(read_backend_users(node, account), version)
+    exported = Exported(version, warnings=left_out)
+    exported.layouts["mysql_users"] = layout
+    exported.tables["mysql_users"] = [*user_rows(layout, chosen, default_hostgroup)]
+    return exported
 
 
 def user_rows(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.cli.targets import printed_instances
+from proxyctl.cli.connect import printed_instances
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
 from tests.journeys.fleet import SERVERS, listed

@@ -149,14 +149,6 @@ def test_a_variable_that_is_not_set(offline: Project, asked: Asked) -> None:
     said(run("plan", "--port", str(asked[0])), 1, "variable NOT_THERE is not set")
 
 
-def test_what_only_looks_like_a_reference(offline: Project, asked: Asked) -> None:
-    offline.write(
-        "mysql_users: [{username: a, password: x, attributes: {file: gone.txt}}]\n"
-        "manage: {mysql_users: {username: [a]}}\n"
-    )
-    assert run("plan", "--port", str(asked[0])).code == 0
-
-
 @pytest.mark.parametrize("hidden", ["state", "state/snapshots/of_it"])
 def test_the_folder_of_the_snapshots(offline: Project, asked: Asked, hidden: str) -> None:
     port, statements = asked

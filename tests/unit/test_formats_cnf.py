@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES, Value, Version, layout_of
-from proxyctl.formats.cnf_reader import Imported, read_cnf
+from proxyctl.formats.cnf_reader import CnfContent, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.state.row import Row
 from tests.support.build import layout, row
@@ -15,7 +15,7 @@ RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"
 
 
-def read(text: str) -> Imported:
+def read(text: str) -> CnfContent:
     return read_cnf(text, "p.cnf")
 
 

@@ -6,16 +6,16 @@ import pytest
 
 from proxyctl.catalog import Value, Version
 from proxyctl.errors import ConfigError
-from proxyctl.formats.cnf_reader import Imported, read_cnf
+from proxyctl.formats.cnf_reader import CnfContent, read_cnf
 
 RULES = "mysql_query_rules"
 
 
-def read(text: str) -> Imported:
+def read(text: str) -> CnfContent:
     return read_cnf(text, "p.cnf")
 
 
-def rows_of(imported: Imported, table: str) -> list[dict[str, Value]]:
+def rows_of(imported: CnfContent, table: str) -> list[dict[str, Value]]:
     """The rows of a table, without what a fresh row has anyway."""
     of, found = imported.tables[table]
     return [
@@ -209,16 +209,6 @@ def test_no_password_in_a_note() -> None:
 
 def test_empty_sections_are_left_out() -> None:
     assert read("mysql_query_rules = ( )\nscheduler: ( );").tables == {}
-
-
-@pytest.mark.parametrize("credentials", ["", 'admin_variables = { admin_credentials = "x:y;u:z" }'])
-def test_a_user_named_like_an_administrator_is_left_out(credentials: str) -> None:
-    found = read(
-        credentials + 'mysql_users = ( {username="u"}, {username="stats"}, {username="v"} )'
-    )
-    names = [("u", 1), ("stats", 1)] if credentials else [("stats", 1)]
-    assert sorted(found.left_out["mysql_users"]) == sorted(names)
-    assert "an administrator has this name too" in found.left_out["mysql_users"]["stats", 1]
 
 
 PGSQL = """

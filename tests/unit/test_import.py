@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,19 @@ def test_what_validate_would_refuse_is_said_with_its_place(project: Project, sec
     assert "hunter2" not in found.text
     assert "deletes" not in found.err
     assert f"import left out or changed {len(SAID)} things: see the warnings above\n" in found.err
+
+
+@pytest.mark.parametrize("secrets", ["hash", "omit", "clear"])
+def test_a_user_named_like_an_administrator_is_a_comment(project: Project, secrets: str) -> None:
+    users = 'mysql_users = ( {username="u"}, {username="stats"}, {username="v"} )'
+    for credentials, names in (("", "stats"), ("x:y;u:z", "u|stats")):
+        text = f'admin_variables = {{ admin_credentials = "{credentials}" }}' if credentials else ""
+        project.write(text + users, "p.cnf")
+        found = proxyctl("import", "p.cnf", "--secrets", secrets, "-o", "proxyctl.yaml")
+        lines = (project.folder / "proxyctl.yaml").read_text().splitlines()
+        commented = [line for line in lines if line.startswith("#   - {username: ")]
+        assert len(commented) == found.err.count("an administrator has this name too")
+        assert re.findall(r"username: (\w+)", " ".join(commented)) == names.split("|")
 
 
 SECRETS = """datadir="/d"

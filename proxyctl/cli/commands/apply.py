@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.connect import connected, planned_fleet, targets_of
 from proxyctl.cli.options import (
     Allowances,
     AutoApproveOption,
     ConnectionOptions,
     FileOptions,
+    FleetOptions,
     FormatOption,
     LockTimeoutOption,
     NoSaveOption,
     PeerTimeoutOption,
+    RolloutOptions,
+    Strategy,
     TextFormat,
 )
 from proxyctl.cli.output import confirm, say, style, write, write_to_stderr
-from proxyctl.cli.targets import FleetOptions, RolloutOptions, Strategy, planned_fleet, targets_of
 from proxyctl.errors import (
     ApplyError,
     ExitCode,
@@ -234,7 +237,6 @@ def _report_all(done: Rollout, *, is_text: bool) -> None:
 
 def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
     """Remove the lock of another apply, whoever holds it."""
-    from proxyctl.cli.connect import connected
     from proxyctl.instance.lock import break_lock
 
     with connected(files, connection) as client:

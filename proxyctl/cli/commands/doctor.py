@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.connect import connected_with_any_files
-from proxyctl.cli.options import ConnectionOptions, FileOptions, FormatOption, TextFormat
+from proxyctl.cli.connect import targets_of
+from proxyctl.cli.options import (
+    ConnectionOptions,
+    FileOptions,
+    FleetOptions,
+    FormatOption,
+    TextFormat,
+)
 from proxyctl.cli.output import progress, style, write
-from proxyctl.cli.targets import FleetOptions, targets_of
 from proxyctl.errors import UsageError
 from proxyctl.text import nearest
 
@@ -56,22 +61,21 @@ def doctor(
 
     ignored = _ignored(ignore or ())
 
-    def look(client: AdminClient, parsed: ParsedFiles | None) -> Examination:
-        names = {} if parsed is None else parsed.hostgroup_names()
+    def look(client: AdminClient, parsed: ParsedFiles) -> Examination:
+        names = parsed.hostgroup_names()
         return examine(
             read_facts(client, asks=not no_ask, memory=memory, hostgroup_names=names), ignored
         )
 
+    targets = targets_of(files, connection, fleet, files_are_optional=True)
+    with progress("examining", len(targets) if fleet.all_instances else 0) as tell:
+        found = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
     is_json = format is TextFormat.JSON
-    if fleet.is_meant():
-        targets = targets_of(files, connection, fleet)
-        with progress("examining", len(targets)) as tell:
-            every = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
-        write(examined_fleet_json(every) if is_json else examined_fleet_text(every, style()))
-        return every.exit_code(strict=strict)
-    with connected_with_any_files(files, connection) as (client, parsed):
-        found = look(client, parsed)
-    write(doctor_json(found) if is_json else doctor_text(found, style()))
+    if fleet.all_instances:
+        write(examined_fleet_json(found) if is_json else examined_fleet_text(found, style()))
+    else:
+        only = found.only()
+        write(doctor_json(only) if is_json else doctor_text(only, style()))
     return found.exit_code(strict=strict)
 
 

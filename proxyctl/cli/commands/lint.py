@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.connect import asks_instance, connected_with_any_files
+from proxyctl.cli.connect import asks_instance, target_of
 from proxyctl.cli.options import (
     FORMAT,
     ConnectionOptions,
@@ -148,11 +148,11 @@ def _found(
             project.configuration, backend_versions=backend_versions, plain_passwords=plain
         )
         return _Found(subject, project.ignores)
-    with connected_with_any_files(files, connection) as (client, parsed):
+    target = target_of(files, connection, files_are_optional=True)
+    with target.connect() as client:
         configuration = read_configuration(client, layer)
-        subject = Subject(configuration, backend_versions=backend_versions)
-        ignores = () if parsed is None else parsed.ignores()
-        return _Found(subject, ignores, client.login.name or client.address)
+    subject = Subject(configuration, backend_versions=backend_versions)
+    return _Found(subject, target.files.ignores(), target.name)
 
 
 def _is_plain(instance: Instance) -> bool:

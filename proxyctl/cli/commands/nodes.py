@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.connect import (
-    connected,
-    connected_with_any_files,
-    connected_with_files,
-    has_files,
-)
+from proxyctl.cli.connect import has_files, target_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -30,7 +25,6 @@ if TYPE_CHECKING:
     from proxyctl.nodes.discover import Membership
     from proxyctl.nodes.model import NodeReport
     from proxyctl.render.nodes_machine import Instance
-    from proxyctl.state.families import Family, Node
 
 NodeArgument = Annotated[
     str, typer.Argument(metavar="HOST[:PORT]", help="The server, as in mysql_servers.")
@@ -61,9 +55,9 @@ def list_nodes(
     from proxyctl.render.nodes_machine import nodes_json
     from proxyctl.render.nodes_text import nodes_text
 
-    with connected_with_any_files(files, connection) as (client, parsed):
-        names = {} if parsed is None else parsed.hostgroup_names()
-        report = replace(read_nodes(client), hostgroup_names=names)
+    target = target_of(files, connection, files_are_optional=True)
+    with target.connect() as client:
+        report = replace(read_nodes(client), hostgroup_names=target.files.hostgroup_names())
         if not no_ask:
             report = _asked(client, report)
     if format is TextFormat.JSON:
@@ -109,7 +103,7 @@ def drain(
     from proxyctl.render.nodes_machine import drained_json
 
     is_text = format is TextFormat.TEXT
-    with connected_with_any_files(files, connection) as (client, _):
+    with target_of(files, connection, files_are_optional=True).connect() as client:
         done = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
             write(drained_text(done.node, was_before=not done.is_changed))
@@ -138,7 +132,7 @@ def restore(
     from proxyctl.render.nodes_drain_text import restored_text
     from proxyctl.render.nodes_machine import restored_json
 
-    with connected_with_any_files(files, connection) as (client, _):
+    with target_of(files, connection, files_are_optional=True).connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
         done = restore_node(client, request)
         if format is TextFormat.TEXT:
@@ -174,16 +168,11 @@ def discover(
     first = seed_node(seed)
     if out is not None:
         check_new(Path(out))
-    configured: dict[Family, tuple[Node, ...]] = {}
-    if has_files(files):
-        with connected_with_files(files, connection) as (client, parsed):
-            cluster, members, silent = read_members(client, first)
-            configured = configured_nodes(client, parsed)
-            instance = _instance_of(client)
-    else:
-        with connected(files, connection) as client:
-            cluster, members, silent = read_members(client, first)
-            instance = _instance_of(client)
+    target = target_of(files, connection, files_are_optional=not has_files(files))
+    with target.connect() as client:
+        cluster, members, silent = read_members(client, first)
+        configured = configured_nodes(client, target.files)
+        instance = _instance_of(client)
     found = compared(cluster, members, configured, addresses_of_each, silent=silent)
     is_text = format is TextFormat.TEXT
     if not configured or out is not None:

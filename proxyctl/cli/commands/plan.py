@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.options import FORMAT, Allowances, ConnectionOptions, FileOptions, tables
+from proxyctl.cli.connect import planned_fleet, targets_of
+from proxyctl.cli.options import (
+    FORMAT,
+    Allowances,
+    ConnectionOptions,
+    FileOptions,
+    FleetOptions,
+    tables,
+)
 from proxyctl.cli.output import progress, say, style, write, write_file
-from proxyctl.cli.targets import FleetOptions, planned_fleet, targets_of
 from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

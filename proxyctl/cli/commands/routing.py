@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.digest.snapshots import write_digests
-from proxyctl.cli.connect import asks_instance, connected_with_files, subject_of
+from proxyctl.cli.connect import asks_instance, subject_of, target_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -291,8 +291,9 @@ def replay(
     from proxyctl.stats.replay.result import replay as replayed
 
     table = read_digest_file(Path(digests)) if digests else None
-    with connected_with_files(files, connection) as (client, parsed):
-        change = routing_change(client, parsed)
+    target = target_of(files, connection)
+    with target.connect() as client:
+        change = routing_change(client, target.files)
         if table is None:
             table = read_digests(client)
     if save:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.apply import approve, show
-from proxyctl.cli.connect import chosen_address, connected, connected_with_any_files
+from proxyctl.cli.connect import chosen_address, connected, target_of
 from proxyctl.cli.options import (
     Allowances,
     AutoApproveOption,
@@ -58,7 +58,7 @@ def rollback(
 
     is_text = format is TextFormat.TEXT
     options = replace(allowances.options(), saves=not no_save)
-    with connected_with_any_files(files, connection) as (client, _):
+    with target_of(files, connection, files_are_optional=True).connect() as client:
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
         say(f"back to {back_to.name}, {taken_when(back_to.header)}")

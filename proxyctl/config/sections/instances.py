@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 
 from proxyctl.config.context import Context, Part
@@ -65,6 +67,35 @@ class Instance:
         except UnreadableError as error:
             raise InstanceError(f"tls_ca {self.tls_ca}: {error.message}", hint=error.hint) from None
         return content.decode("ascii", "ignore")
+
+
+def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
+    """Refuse one address under two names: after such a slip another instance is never changed.
+
+    Only where all of them are meant: a tunnel leads to another instance each day. Raises:
+    ConfigError.
+    """
+    first: dict[object, Instance] = {}
+    mistakes = []
+    for one in instances:
+        known = first.setdefault(_address(one), one)
+        if known is not one:
+            path, line, column, _ = one.where
+            message = f"the address of {known.name}, at {known.where}"
+            hint = "give each its own, or leave one of them out"
+            mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, hint))
+    if mistakes:
+        raise ConfigError(mistakes)
+
+
+def _address(instance: Instance) -> object:
+    """Return the address of an instance in one spelling, without a DNS query."""
+    if instance.socket:
+        return os.path.realpath(instance.socket)
+    host = str(instance.host).lower().removesuffix(".")
+    with suppress(ValueError):
+        host = str(ip_address(host))
+    return "localhost" if host in ("127.0.0.1", "::1") else host, instance.port
 
 
 def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.digest.options import MOST_LISTED
-from proxyctl.cli.connect import asks_instance, connected, connected_with_files, has_files
+from proxyctl.cli.connect import asks_instance, connected, has_files, target_of
 from proxyctl.cli.options import FORMAT, ConnectionOptions, FileOptions
 from proxyctl.cli.output import columns, progress, style, write
 from proxyctl.errors import ExitCode, UsageError
@@ -86,8 +86,9 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     if not has_files(files):
         with connected(files, connection) as client:
             return subject_of_instance(client, table)
-    with connected_with_files(files, connection) as (client, parsed):
-        return subject_of_instance(client, table, parsed)
+    target = target_of(files, connection)
+    with target.connect() as client:
+        return subject_of_instance(client, table, target.files)
 
 
 def _output(found: Suggestions, format: SuggestFormat) -> str:

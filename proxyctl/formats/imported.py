@@ -1,0 +1,97 @@
+"""A proxysql.cnf -> what `import` writes of it, and what it says about the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from proxyctl.catalog import Version
+from proxyctl.catalog.variables import VARIABLES, is_secret_variable
+from proxyctl.errors import counted
+from proxyctl.formats.cnf_reader import CnfContent, read_cnf
+from proxyctl.formats.libconfig import Include
+from proxyctl.state.fold import Exported, environment_name, export_variables, with_secrets
+from proxyctl.state.passwords import is_clear
+from proxyctl.state.runtime import ignored_rows
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a proxysql.cnf becomes. `stays`: keys that every start of ProxySQL reads from it."""
+
+    exported: Exported
+    stays: tuple[str, ...]
+    has_clear_password: bool
+
+    def remarks(self, written: str, *, source: str, out: str) -> Iterator[str]:
+        """Yield what to say at the end: which secrets are comments, what stays, how much was lost.
+
+        `written`: the text for `out`, made of `source`.
+        """
+        exported = self.exported
+        if exported.secrets:
+            yield f"secrets are comments in {out}: set the variable, remove the `#`"
+        lines = written.split("\n")
+        for name in exported.secrets:
+            place = exported.places["variables", (name,)]
+            start = f"  # {name}: "
+            number = next(n for n, line in enumerate(lines, 1) if line.startswith(start))
+            yield f"  {place}: {name}: line {number} takes {environment_name(name)}"
+        if self.stays:
+            stays = ", ".join(self.stays)
+            yield f"stays in {source}, where ProxySQL reads it at every start: {stays}"
+        if count := len(exported.warnings):
+            yield f"import left out or changed {counted(count, 'thing')}: see the warnings above"
+
+
+def import_cnf(
+    text: str, path: str, *, version: Version, secrets: str, include: Include | None = None
+) -> Imported:
+    """Return what a file becomes, with a warning for everything that is left out or changed.
+
+    `secrets`: how passwords are written: `hash`, `omit` or `clear`. Raises: ConfigError for a file
+    with which ProxySQL does not start.
+    """
+    found = read_cnf(text, path, version=version, include=include)
+    exported = Exported(version, warnings=found.notes, places=found.places)
+    for name, (layout, rows) in found.tables.items():
+        exported.layouts[name] = layout
+        exported.tables[name] = with_secrets(exported, layout, rows, secrets)
+        exported.leave_out(name, found.left_out.get(name, {}))
+        exported.leave_out(name, ignored_rows(layout, {layout.key_of(row): row for row in rows}))
+    leave_out_administrators(exported, found.variables)
+    export_variables(exported, found.variables.items(), secrets, keeps_defaults=True)
+    return Imported(exported, tuple(found.stays), _has_clear_password(found))
+
+
+def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:
+    """Leave out users who have the name of an administrator. Changes: exported.
+
+    `variables`: those that may name other administrators than a fresh ProxySQL has.
+    """
+    layout = exported.layouts.get("mysql_users")
+    if layout is None:
+        return
+    logins: set[str] = set()
+    for name in ("admin-admin_credentials", "admin-stats_credentials"):
+        credentials = variables.get(name) or VARIABLES[name].default or ""
+        logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
+    reason = (
+        "an administrator has this name too, and ProxySQL keeps only one of them: rename the user"
+    )
+    keys = map(layout.key_of, exported.tables["mysql_users"])  # type: ignore[arg-type]  # no KEEP
+    exported.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})
+
+
+def _has_clear_password(found: CnfContent) -> bool:
+    cells = [
+        row[position]
+        for layout, rows in found.tables.values()
+        for position, column in enumerate(layout.columns)
+        if column.secret
+        for row in rows
+    ]
+    variables = found.variables.items()
+    return any(map(is_clear, cells)) or any(
+        is_secret_variable(name) and is_clear(value) for name, value in variables
+    )
