@@ -23,9 +23,8 @@ from proxyctl.routing import Request
 from proxyctl.routing.regex import repeats_a_group
 from tests.support.routing_backend import EXECUTED, Arrival
 from tests.support.routing_cases import random_case
-from tests.support.routing_made import LARGE, MADE
 from tests.support.routing_predicted import predict, router_of
-from tests.support.routing_recorded import observed
+from tests.support.routing_recorded import is_random, observed, read
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client, Sent, differences
 from tests.support.servers import NO_BINARY, proxysql_binary
@@ -46,14 +45,45 @@ def binary() -> str:
 
 OWN = "statements of ProxySQL's own"
 SINCE_2_6 = pytest.mark.since("2.6.0", "SHOW COUNT(*) WARNINGS goes to a server")
+MADE = {one.name: one.case for one in read() if not is_random(one.name)}
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=SINCE_2_6 if name == OWN else ()) for name in (*MADE, *LARGE)],
+    "name", [pytest.param(name, marks=SINCE_2_6 if name == OWN else ()) for name in MADE]
 )
 def test_cases_made_by_hand(rig: Rig, name: str) -> None:
-    case = (MADE | LARGE)[name]
+    assert differences(predict(MADE[name], rig.ports), observed(rig, MADE[name])) == []
+
+
+def alternatives(count: int) -> str:
+    return "|".join(f"tab{number}" for number in range(count))
+
+
+LARGE = {
+    "more alternatives than PCRE holds": (
+        [{"match_digest": alternatives(3985)}, {"match_digest": alternatives(3986)}],
+        [b"SELECT 1 FROM tab17"],
+    ),
+    "long texts": (
+        [{"match_pattern": "needle"}, {"match_digest": "needle"}, {"match_pattern": "needle$"}],
+        [
+            b"SELECT '" + b"x" * 100_000 + b"' needle",
+            b"SELECT " + b"a, " * 30_000 + b"needle",
+            b"SELECT needle, " + b"a, " * 30_000,
+        ],
+    ),
+}
+"""Rules and queries that would fill the file of recorded cases."""
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_patterns_and_texts(rig: Rig, name: str) -> None:
+    rules, queries = LARGE[name]
+    numbered = [
+        {"rule_id": number, "destination_hostgroup": 3 + number, **rule}
+        for number, rule in enumerate(rules, 1)
+    ]
+    case = Case(numbered, [Sent(APP, query) for query in queries])
     assert differences(predict(case, rig.ports), observed(rig, case)) == []
 
 

@@ -1,41 +1,61 @@
 """Cases for the evaluator with what a real ProxySQL made of them, one JSON object a line.
 
     python -m tests.support.routing_recorded        record again, on the proxysql of PATH
-    python -m tests.support.routing_recorded 7:12   add the case that a seed and a number gave
+    python -m tests.support.routing_recorded 7:12   record this case only, or add it
 
-Texts of queries are bytes as Latin-1.
+A name is the habit of ProxySQL that a case is about, or `seed:number` for a random case. To add a
+case, write a line with `name`, `rules` and `queries` (user, schema, client address, number of the
+interface, text) and, where they are needed, `fast_routing` and `variables`; run this, and read the
+difference before you commit it. Texts of queries are bytes as Latin-1.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.support.routing_cases import random_case
-from tests.support.routing_made import MADE
 from tests.support.routing_predicted import predict
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client, Digested, Observed, Seen, Sent
 from tests.support.servers import proxysql_binary
 
 FILE = Path(__file__).parents[1] / "unit" / "data" / "routing_cases.jsonl"
-_SEED = "recorded"
-_RANDOM_CASES = 40
 
 
-def read() -> Iterator[tuple[str, Case, list[int], Observed]]:
-    """Yield name, case, ProxySQL's ports, and what was observed."""
-    for line in FILE.read_text(encoding="ascii").splitlines():
-        yield _loaded(json.loads(line))
+class Recorded(NamedTuple):
+    """One line of the file. `ports` are those of the ProxySQL that was observed."""
+
+    name: str
+    case: Case
+    ports: list[int]
+    observed: Observed
 
 
-def dumped(name: str, case: Case, ports: list[int], observed: Observed) -> str:
+def read() -> list[Recorded]:
+    """Return every recorded case."""
+    return [
+        Recorded(line["name"], _case(line), line["ports"], _observed(line)) for line in _lines()
+    ]
+
+
+def is_random(name: str) -> bool:
+    """Return whether a case was made from a seed and a number."""
+    return re.fullmatch(r"\w+:\d+", name) is not None
+
+
+def _lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in FILE.read_text(encoding="ascii").splitlines()]
+
+
+def _dumped(name: str, case: Case, ports: list[int], observed: Observed) -> str:
     """Return one line."""
     return json.dumps(
         {
@@ -64,9 +84,12 @@ def _text(text: bytes | None, query: bytes) -> str | bool | None:
     return True if text == query else None if text is None else text.decode("latin-1")
 
 
-def _loaded(line: dict[str, Any]) -> tuple[str, Case, list[int], Observed]:
+def _case(line: dict[str, Any]) -> Case:
     queries = [Sent(Client(*client), text.encode("latin-1")) for *client, text in line["queries"]]
-    case = Case(line["rules"], queries, line["fast_routing"], line["variables"])
+    return Case(line["rules"], queries, line.get("fast_routing", []), line.get("variables", {}))
+
+
+def _observed(line: dict[str, Any]) -> Observed:
     seen = [
         Seen(
             hostgroup,
@@ -76,11 +99,11 @@ def _loaded(line: dict[str, Any]) -> tuple[str, Case, list[int], Observed]:
             tuple((name, number) for name, number in settings),
         )
         for sent, (hostgroup, text, answer, destination, settings) in zip(
-            queries, line["seen"], strict=True
+            _case(line).queries, line["seen"], strict=True
         )
     ]
     digests = Counter({Digested(*one): count for *one, count in line["digests"]})
-    return line["name"], case, line["ports"], Observed(seen, dict(line["hits"]), digests)
+    return Observed(seen, dict(line["hits"]), digests)
 
 
 def _encoded(text: str | None) -> bytes | None:
@@ -93,22 +116,22 @@ def observed(rig: Rig, case: Case) -> Observed:
     return seen._replace(hits=rig.hits(predict(case, rig.ports).hits))
 
 
-def _record() -> list[str]:
+def _record(names: Sequence[str]) -> list[str]:
+    """Return the lines of the file, with these cases recorded; without any, with every case so."""
     binary = proxysql_binary()
     if binary is None:
         raise SystemExit("no proxysql on PATH")
-    named = sys.argv[1:]
-    lines = FILE.read_text(encoding="ascii").splitlines() if named else []
+    cases = {line["name"]: _case(line) for line in _lines()}
+    kept = dict(zip(cases, FILE.read_text(encoding="ascii").splitlines(), strict=True))
     with Rig(binary, Path(tempfile.mkdtemp())) as rig:
-        cases = {} if named else dict(MADE)
-        for name in named or [f"{_SEED}:{number}" for number in range(_RANDOM_CASES)]:
-            cases[name] = random_case(Random(name), rig.ports, queries=20)
-        for name, case in cases.items():
-            lines.append(dumped(name, case, rig.ports, observed(rig, case)))
-    return lines
+        for name in names or cases:
+            is_made = not is_random(name)
+            case = cases[name] if is_made else random_case(Random(name), rig.ports, queries=20)
+            kept[name] = _dumped(name, case, rig.ports, observed(rig, case))
+    return [*kept.values()]
 
 
 if __name__ == "__main__":
-    recorded = _record()
+    recorded = _record(sys.argv[1:])
     FILE.write_text("\n".join(recorded) + "\n", encoding="ascii")
     sys.stdout.write(f"{len(recorded)} cases; now read: git diff\n")
