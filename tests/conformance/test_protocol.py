@@ -6,19 +6,8 @@ import re
 
 import pytest
 
-from tests.support.raw_client import (
-    CAPABILITIES,
-    NATIVE,
-    PLUGIN_AUTH,
-    SHA2,
-    Packet,
-    Proof,
-    RawClient,
-    clear,
-    framed,
-    native,
-    sha2,
-)
+from tests.support.packets import CAPABILITIES, PLUGIN_AUTH, Packet, framed
+from tests.support.raw_client import NATIVE, SHA2, Proof, RawClient, clear, native, sha2
 from tests.support.servers import Instance
 
 OK = b"\0\0\0\x02\x02\0\0"

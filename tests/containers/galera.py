@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from types import TracebackType
 from typing import Self
 
 import pymysql
@@ -196,12 +195,7 @@ class GaleraCluster:
         """A node that is in sync."""
         return next(node for node in self.nodes.values() if node.is_synced())
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._stop()
 
     def _stop(self) -> None:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from tests.faults.proxy import Exchange
-from tests.faults.wire import error_packet, ok_packet
+from tests.faults.wire import ok_packet
+from tests.support.packets import error_packet
 
 DELAY_S = 0.05
 

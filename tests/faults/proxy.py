@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from tests.faults.wire import QUERY, Stream, pass_login
@@ -82,12 +81,7 @@ class FaultyProxy:
         self._listener.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._server.shutdown(socket.SHUT_RDWR)
         self._listener.join()
         self._server.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+from tests.support.packets import exactly, framed
+
 QUERY = 3
 _OK, _EOF, _ERROR = b"\x00", b"\xfe", b"\xff"
 _LARGEST = 0xFFFFFF
@@ -25,9 +27,9 @@ class Stream:
         """
         found = b""
         while True:
-            header = self._exactly(4)
+            header = exactly(self.socket, 4)
             length = int.from_bytes(header[:3], "little")
-            found += header + self._exactly(length)
+            found += header + exactly(self.socket, length)
             if length < _LARGEST:
                 return found
 
@@ -49,15 +51,6 @@ class Stream:
         """Wait until the other side has left."""
         while self.socket.recv(4096):
             pass
-
-    def _exactly(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            piece = self.socket.recv(count - len(found))
-            if not piece:
-                raise EOFError
-            found += piece
-        return found
 
 
 def _is_end(packet: bytes) -> bool:
@@ -82,11 +75,4 @@ def pass_login(client: Stream, server: Stream) -> None:
 
 def ok_packet(*, changed: int) -> bytes:
     """Return an answer to a statement, which says how many rows it changed: some, below 251."""
-    data = b"\0" + bytes([changed, 0]) + b"\2\0\0\0"
-    return len(data).to_bytes(3, "little") + b"\x01" + data
-
-
-def error_packet(message: str) -> bytes:
-    """Return an answer to a statement, which says that it failed."""
-    data = b"\xff" + (1045).to_bytes(2, "little") + b"#28000" + message.encode()
-    return len(data).to_bytes(3, "little") + b"\x01" + data
+    return framed(1, b"\0" + bytes([changed, 0]) + b"\2\0\0\0")

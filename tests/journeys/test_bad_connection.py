@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ from tests.journeys.story import FILES, plan, said
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_nodes import GaleraCluster, GaleraNode
 from tests.support.servers import free_port
+from tests.support.tcp_server import TcpServer
 
 
 def test_nothing_listens(offline: Project) -> None:
@@ -50,33 +48,13 @@ def test_no_such_socket(offline: Project) -> None:
     said(plan("--socket", "/nowhere/proxysql.sock"), 1, "/nowhere/proxysql.sock", "hint: ")
 
 
-@contextmanager
-def tcp_server(handle: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Serve a port on which every connection is given to `handle`, one after another."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        held: list[socket.socket] = []
-
-        def serve() -> None:
-            while True:
-                try:
-                    client, _ = server.accept()
-                except OSError:
-                    return
-                held.append(client)
-                handle(client)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for client in held:
-            client.close()
+def wait_until_left(client: socket.socket) -> None:
+    client.recv(1)
 
 
 def test_a_port_that_says_nothing() -> None:
-    with tcp_server(lambda client: None) as port:
-        login = Login(port=port, connect_timeout_s=1, read_timeout_s=60)
+    with TcpServer(wait_until_left) as server:
+        login = Login(port=server.port, connect_timeout_s=1, read_timeout_s=60)
         with pytest.raises(InstanceError, match=r"cannot connect to .*: no answer within 1 s"):
             AdminClient(login)
 
@@ -84,13 +62,9 @@ def test_a_port_that_says_nothing() -> None:
 @pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
 def test_a_port_that_speaks_something_else(offline: Project, answer: bytes) -> None:
     offline.write(FILES)
-
-    def speak(client: socket.socket) -> None:
-        client.sendall(answer)
-        client.shutdown(socket.SHUT_WR)
-
-    with tcp_server(speak) as port:
-        said(plan("--port", str(port)), 1, f"cannot connect to 127.0.0.1:{port}", "admin port")
+    with TcpServer(lambda client: client.sendall(answer)) as server:
+        found = plan("--port", str(server.port))
+    said(found, 1, f"cannot connect to 127.0.0.1:{server.port}", "admin port")
 
 
 class MySQLNode(GaleraNode):

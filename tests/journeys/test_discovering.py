@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.story import said
-from tests.support.answering_server import OK, AnsweringServer, packets, result
+from tests.support.answering_server import AnsweringServer, packets, result
 from tests.support.cli import Project, proxyctl
+from tests.support.packets import OK
 
 NOT_ONE_NODE = [
     "",

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from typing import BinaryIO, Self, cast
 
-from tests.support.raw_client import CAPABILITIES, framed
+from tests.support.packets import OK, framed, greeting, read_packet
+from tests.support.tcp_server import TcpServer
 
 Cell = bytes | None
 Answer = bytes
 """All packets of an answer, as they go over the wire."""
 
-GREETING = framed(
-    0,
-    b"\x0a5.7.30\0"
-    + (7).to_bytes(4, "little")
-    + b"12345678\0"
-    + (CAPABILITIES & 0xFFFF).to_bytes(2, "little")
-    + b"\x21\x02\0"
-    + (CAPABILITIES >> 16).to_bytes(2, "little")
-    + b"\x15"
-    + bytes(10)
-    + b"123456789012\0mysql_native_password\0",
-)
-OK = b"\0\0\0\x02\0\0\0"
 _EOF = b"\xfe\0\0\x02\0"
 
 
@@ -64,53 +49,21 @@ def error(code: int, message: bytes) -> Answer:
     return packets([b"\xff" + code.to_bytes(2, "little") + b"#HY000" + message])
 
 
-class AnsweringServer:
-    """Serves connections on a `port` of this machine, each in a thread. Use as a context manager.
+class AnsweringServer(TcpServer):
+    """A server that lets everybody in; each statement gets what `answer` returns for it.
 
-    Everybody is let in; each statement gets what `answer` returns for it. Empty bytes end the
-    connection.
+    Empty bytes end the connection.
     """
 
     def __init__(self, answer: Callable[[bytes], Answer]) -> None:
+        super().__init__(self._talk)
         self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._thread = threading.Thread(target=self._accept, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        # Closing it would not wake up who waits there.
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
+    def _talk(self, connection: socket.socket) -> None:
+        connection.sendall(greeting())
+        read_packet(connection)
+        connection.sendall(framed(2, OK))
+        while (statement := read_packet(connection)[1])[:1] == b"\x03":
+            if not (answer := self._answer(statement[1:])):
                 return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError), connection.makefile("rb") as file:
-            stream = cast(BinaryIO, file)
-            connection.sendall(GREETING)
-            if _packet(stream) is None:
-                return
-            connection.sendall(packets([OK], first=2))
-            while (statement := _packet(stream)) is not None and statement[:1] == b"\x03":
-                if not (answer := self._answer(statement[1:])):
-                    return
-                connection.sendall(answer)
-
-
-def _packet(stream: BinaryIO) -> bytes | None:
-    """Return what the next packet holds; None at the end."""
-    head = stream.read(4)
-    if len(head) < 4:
-        return None
-    return stream.read(int.from_bytes(head[:3], "little"))
+            connection.sendall(answer)

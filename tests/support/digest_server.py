@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import pymysql
@@ -54,12 +53,7 @@ class DigestServer:
             self._proxysql.instance.execute(statement)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         if self._client is not None:
             self._client.close()
         self._proxysql.stop()

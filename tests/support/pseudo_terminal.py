@@ -13,7 +13,6 @@ import subprocess
 import termios
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 _MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
@@ -46,12 +45,7 @@ class PseudoTerminal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()

@@ -5,21 +5,11 @@ from __future__ import annotations
 import hashlib
 import socket
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
+from tests.support.packets import CAPABILITIES, PLUGIN_AUTH, Packet, framed, read_packet
+
 NATIVE, SHA2, CLEAR = "mysql_native_password", "caching_sha2_password", "mysql_clear_password"
-
-PLUGIN_AUTH = 0x80000
-CAPABILITIES = 0x1 | 0x4 | 0x200 | 0x8000 | PLUGIN_AUTH
-
-Packet = tuple[int, bytes]
-"""A packet's number and what it holds."""
-
-
-def framed(number: int, data: bytes) -> bytes:
-    """Return a packet as it goes over the wire."""
-    return len(data).to_bytes(3, "little") + bytes([number]) + data
 
 
 def native(password: bytes, nonce: bytes) -> bytes:
@@ -58,30 +48,15 @@ class RawClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.socket.close()
-
-    def _exactly(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            piece = self.socket.recv(count - len(found))
-            if not piece:
-                raise EOFError
-            found += piece
-        return found
 
     def read(self) -> Packet:
         """Return the next packet.
 
         Raises: EOFError at the end, TimeoutError when nothing comes.
         """
-        header = self._exactly(4)
-        return header[3], self._exactly(int.from_bytes(header[:3], "little"))
+        return read_packet(self.socket)
 
     def send(self, *data: bytes) -> None:
         """Send packets that each begin a new command."""

@@ -6,11 +6,11 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
+
+from tests.support.tcp_server import TcpServer
 
 
-class SlowWay:
+class SlowWay(TcpServer):
     """Leads from `port` to a port of this machine; what clients send takes `delay_s` more.
 
     `only`: where it has this text in it.
@@ -19,37 +19,18 @@ class SlowWay:
     def __init__(
         self, to: int, *, delay_s: float, only: bytes = b"", host: str = "127.0.0.1"
     ) -> None:
+        super().__init__(self._lead)
         self._to = (host, to)
         self._only = only
         self._delay_s = delay_s
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        # A listener that is only closed leaves its thread in accept().
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(self._to)
-            ways = ((client, server, self._delay_s), (server, client, 0.0))
-            for way in ways:
-                threading.Thread(target=_hand_on, args=(*way, self._only), daemon=True).start()
+    def _lead(self, client: socket.socket) -> None:
+        with socket.create_connection(self._to) as server:
+            back = (server, client, 0.0, self._only)
+            answering = threading.Thread(target=_hand_on, args=back, daemon=True)
+            answering.start()
+            _hand_on(client, server, self._delay_s, self._only)
+            answering.join()
 
 
 def _hand_on(source: socket.socket, target: socket.socket, delay_s: float, only: bytes) -> None:
@@ -60,4 +41,3 @@ def _hand_on(source: socket.socket, target: socket.socket, delay_s: float, only:
             target.sendall(sent)
     with suppress(OSError):
         target.shutdown(socket.SHUT_RDWR)
-    source.close()

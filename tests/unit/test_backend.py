@@ -6,8 +6,9 @@ import pytest
 
 from proxyctl.instance.backend import Account, Said, ask_nodes, backend
 from proxyctl.state.families import Node
-from tests.support.answering_server import OK, Answer, AnsweringServer, error, packets, result
+from tests.support.answering_server import Answer, AnsweringServer, error, packets, result
 from tests.support.hostile_server import HostileServer
+from tests.support.packets import OK
 from tests.support.servers import free_port
 
 ACCOUNT = Account("monitor", "s3cret-of-monitor")

@@ -12,7 +12,8 @@ from contextlib import closing, suppress
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.support.raw_client import CAPABILITIES, RawClient, framed
+from tests.support.packets import CAPABILITIES, framed
+from tests.support.raw_client import RawClient
 from tests.support.servers import Instance
 
 pytestmark = pytest.mark.sweep

@@ -11,7 +11,8 @@ import pytest
 
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
-from tests.support.raw_client import CAPABILITIES, RawClient, framed, native
+from tests.support.packets import CAPABILITIES, framed
+from tests.support.raw_client import RawClient, native
 from tests.support.servers import Instance, run
 
 
