@@ -16,7 +16,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import pymysql
@@ -190,12 +189,7 @@ class ProxySQL:
         self.start(initial=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.stop()
 
     @property
