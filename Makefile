@@ -22,7 +22,7 @@ help:
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
-	@echo "  docs       write the generated reference pages again"
+	@echo "  docs       write the generated reference pages again, and build the documentation site into site/"
 	@echo "  golden     record expected outputs again; then read the difference"
 	@echo "  clean      remove .venv and the caches"
 
@@ -74,6 +74,8 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m docs.generate
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir docs . site
 
 golden: $(READY)
 	$(BIN)/python -m pytest -q tests/golden tests/docs --update-golden
